@@ -36,7 +36,8 @@ struct StoreDirectory: Sendable {
 
     /// Files that Traylog's programs keep beside a store, and that may stay when it is made anew.
     private static let companions: Set = [
-        "checkpoint.key", "checkpoint.key.pub", "devices.jsonl", "last-backup", "last-verified", "lost+found",
+        "checkpoint.key", "checkpoint.key.pub", "devices.jsonl", "failed-replay", "failed-verify", "last-backup",
+        "last-verified", "lost+found",
         "open.lock",
         "partitions", "wake", "writer.lock", "CURRENT.new",
     ]

@@ -13,7 +13,7 @@ import Testing
         ],
         "watch a store for logs, metrics and the shutdown of a program": ["StoreService", "StoreTelemetry"],
         "name functions or constants": ["Limits", "Replay", "Verification"],
-        "hold closures": ["StoreOptions", "NodeOptions", "TrayClientOptions"],
+        "hold closures": ["StoreOptions", "TypedTime", "NodeOptions", "TrayClientOptions"],
         "is a secret; its text is asked for by name": ["NotePrivateKey"],
         "are a member of another value, where being absent says something": ["Change", "Thread"],
         "travels in its note, which has the text": ["Signature"],

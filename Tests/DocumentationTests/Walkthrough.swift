@@ -51,5 +51,6 @@ extension Walkthrough.Step {
             .replacing(/\+[0-9a-f]{8}\+[A-Za-z0-9+\/=]{40,}/, with: "+KEY")
             .replacing(/[A-Za-z0-9+\/]{42,}={0,2}/, with: "BASE64")
             .replacing(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+Z)?/, with: "TIME")
+            .replacing(/[\d.]+ [KM]iB/, with: "SIZE")
     }
 }

@@ -1,40 +1,59 @@
 import Foundation
 import TraylogClient
 
-/// The tray in a terminal: a bell, a list, keys.
+/// The tray in a terminal: a bell, a list, one item, keys.
 @MainActor
 final class Screen {
-    private enum Mode {
+    /// What the keys are about, and what the window shows.
+    enum Mode {
         case list
-        /// Writing a message: the receiver, then the text.
-        case receiver(String)
-        case message(to: String, String)
+        /// One item in full, from this line on.
+        case item(line: Int)
+        case threads(selected: Int)
+        case help
+        /// Writing on the last line.
+        case asking(Question, String)
+    }
+
+    enum Question {
+        case filter, receiver, snooze
+        case message(to: String)
     }
 
     private enum Happening: Sendable {
         case key(Key)
         case changed
-        /// The size of the window may have changed, and nothing else.
+        /// The size of the window, or the time until the next attempt, may have changed, and nothing else.
         case tick
     }
 
-    private let client: TrayClient
-    private var items: [Item] = []
+    let client: TrayClient
+    var items: [Item] = []
+    var threads: [ThreadGroup] = []
     /// How many items the list shows at most; it grows as the user goes down.
     private var wanted = Limits.pageItems
-    private var view: TrayView?
-    private var failed = 0
+    var view: TrayView?
+    var failed = 0
     /// The line that keys are about.
     ///
     /// It stays with its item while others come and go.
-    private var selected = 0
-    private var mode = Mode.list
-    private var note = ""
-    private var isOffline = false
-    /// What the user did here, for `u`.
-    private var done: [String] = []
+    var selected = 0
+    var mode = Mode.list
+    var note = ""
+    var isOffline = false
+    /// Seconds until the connection is looked for again.
+    var reconnection: Double?
+    var onlyUnread = false
+    /// Items show that have this text; all when it is empty.
+    var filter = ""
+    /// The thread whose items show.
+    var thread = Selection.Thread.any
+    /// What the user did here, for `U`.
+    private var undoing: [() async throws -> String] = []
 
     init(_ client: TrayClient) { self.client = client }
+
+    var item: Item? { items.indices.contains(selected) ? items[selected] : nil }
 
     func run() async throws {
         guard Terminal.isInteractive else {
@@ -61,7 +80,7 @@ final class Screen {
         draw()
         for await happening in happenings {
             if case .key(let key) = happening, await !handle(key) { break }
-            if case .tick = happening {} else { await load() }
+            if case .tick = happening { reconnection = await client.outbox.reconnectionSeconds } else { await load() }
             draw()
         }
         for feed in feeds { feed.cancel() }
@@ -71,61 +90,102 @@ final class Screen {
 
     /// - Returns: false to end.
     private func handle(_ key: Key) async -> Bool {
+        note = ""
         switch mode {
         case .list: return await handleInList(key)
-        case .receiver(let text):
-            write(key, text) {
-                mode = .receiver($0)
-            } done: {
-                mode = $0.isEmpty ? .list : .message(to: $0, "")
-            }
-        case .message(let receiver, let text):
-            var sent: String?
-            write(key, text) {
-                mode = .message(to: receiver, $0)
-            } done: {
-                sent = $0
-            }
-            guard let sent else { break }
-            mode = .list
-            if !sent.isEmpty {
-                await act("sent to \(receiver)") {
-                    try await self.client.send(to: receiver, Content(thread: self.client.user, title: sent)).id
-                }
-            }
+        case .item(let line): await handle(key, inItemFrom: line)
+        case .threads(let index): handle(key, inThreadsAt: index)
+        case .help: mode = .list
+        case .asking(let question, let text): await handle(key, question, text)
         }
         return true
     }
 
-    private func write(_ key: Key, _ text: String, _ change: (String) -> Void, done: (String) -> Void) {
+    private func handleInList(_ key: Key) async -> Bool {
         switch key {
-        case .text(let letter): change(text + letter)
-        case .backspace: change(String(text.dropLast()))
-        case .enter: done(text)
-        case .escape: mode = .list
+        case .text("q"): return false
+        case .enter:
+            if item != nil { mode = .item(line: 0) }
+        case .text("/"): mode = .asking(.filter, filter)
+        case .text("u"):
+            onlyUnread.toggle()
+            selected = 0
+        case .text("t"): mode = .threads(selected: 0)
+        case .text("w"): mode = .asking(.receiver, "")
+        case .text("?"): mode = .help
+        case .escape:
+            (filter, thread, onlyUnread) = ("", .any, false)
+        default:
+            if !move(key) { await act(on: key) }
+        }
+        return true
+    }
+
+    /// Moves the selection.
+    private func move(_ key: Key) -> Bool {
+        let page = max(1, Terminal.size.rows - 5)
+        let last = max(0, items.count - 1)
+        switch key {
+        case .down, .text("j"): selected = min(selected + 1, last)
+        case .up, .text("k"): selected = max(selected - 1, 0)
+        case .pageDown, .text(" "): selected = min(selected + page, last)
+        case .pageUp: selected = max(selected - page, 0)
+        case .home, .text("g"): selected = 0
+        case .end, .text("G"): selected = last
+        default: return false
+        }
+        return true
+    }
+
+    private func handle(_ key: Key, inItemFrom line: Int) async {
+        let page = max(1, Terminal.size.rows - 5)
+        switch key {
+        case .escape, .enter, .text("q"), .backspace: mode = .list
+        case .text("?"): mode = .help
+        case .down: mode = .item(line: line + 1)
+        case .up: mode = .item(line: max(0, line - 1))
+        case .pageDown, .text(" "): mode = .item(line: line + page)
+        case .pageUp: mode = .item(line: max(0, line - page))
+        case .text("j"), .text("k"):
+            _ = move(key)
+            mode = .item(line: 0)
+        default:
+            await act(on: key)
+            // What is gone from the list is not shown in place of the next one.
+            if [.text("a"), .text("d")].contains(key) { mode = .list }
+        }
+    }
+
+    private func handle(_ key: Key, inThreadsAt index: Int) {
+        switch key {
+        case .down, .text("j"): mode = .threads(selected: min(index + 1, max(0, threads.count - 1)))
+        case .up, .text("k"): mode = .threads(selected: max(index - 1, 0))
+        case .enter:
+            guard threads.indices.contains(index) else { break }
+            thread = threads[index].thread.map { .named($0) } ?? .unthreaded
+            (selected, mode) = (0, .list)
+        case .text("?"): mode = .help
+        case .escape, .text("q"), .text("t"): mode = .list
         default: break
         }
     }
 
-    private func handleInList(_ key: Key) async -> Bool {
-        note = ""
+    /// What is done to the selected item, or to all.
+    private func act(on key: Key) async {
         switch key {
-        case .down, .text("j"): selected = min(selected + 1, max(0, items.count - 1))
-        case .up, .text("k"): selected = max(selected - 1, 0)
-        case .text("q"): return false
-        case .text("r"), .enter:
-            await mark(items.indices.contains(selected) && items[selected].isRead ? .unread : .read)
+        case .text("r"): await mark(item?.isRead == true ? .unread : .read)
         case .text("a"): await mark(.archived)
         case .text("d"): await mark(.deleted)
-        case .text("s"): await act("seen") { try await self.client.see().id }
+        case .text("z"): if item != nil { mode = .asking(.snooze, "") }
+        case .text("l"): openLink()
+        case .text("s"): await act("everything seen") { try await self.client.see().id }
         case .text("R"): await act("all read") { try await self.client.markAll(.read).id }
-        case .text("u"):
-            guard let id = done.popLast() else {
+        case .text("U"):
+            guard let undo = undoing.popLast() else {
                 note = "nothing to undo"
                 break
             }
-            await act("undone", isUndoable: false) { try await self.client.undo(id) }
-        case .text("w"): mode = .receiver("")
+            await act("undone", isUndoable: false, undo)
         case .text("o"):
             isOffline.toggle()
             await client.setOffline(isOffline)
@@ -135,126 +195,117 @@ final class Screen {
             } catch {
                 note = "\(error)"
             }
-        case .text("f"): await client.refresh(.pull)
+        case .text("f"):
+            await client.outbox.retryNow()
+            await client.refresh(.pull)
         default: break
         }
-        return true
+    }
+
+    private func handle(_ key: Key, _ question: Question, _ text: String) async {
+        switch key {
+        case .text(let letter): ask(question, text + letter)
+        case .backspace: ask(question, String(text.dropLast()))
+        case .escape:
+            if case .filter = question { filter = "" }
+            mode = .list
+        case .enter:
+            mode = .list
+            await answer(question, text)
+        default: break
+        }
+    }
+
+    private func ask(_ question: Question, _ text: String) {
+        mode = .asking(question, text)
+        // The list follows while one types.
+        if case .filter = question { (filter, selected) = (text, 0) }
+    }
+
+    private func answer(_ question: Question, _ text: String) async {
+        switch question {
+        case .filter: filter = text
+        case .receiver: if !text.isEmpty { mode = .asking(.message(to: text), "") }
+        case .message(let receiver):
+            guard !text.isEmpty else { return }
+            await act("sent to \(receiver)") {
+                try await self.client.send(to: receiver, Content(thread: self.client.user, title: text)).id
+            }
+        case .snooze:
+            guard let item else { return }
+            guard let until = SnoozeTime(text)?.time else {
+                note = "not snoozed: \"\(text)\" is no time; type 30m, 2h, 3d, 1w or tomorrow"
+                return
+            }
+            await act("snoozed until \(Self.localTime(until))", isUndoable: false) {
+                try await self.client.snooze(.seq(item.seq), until: until).id
+            }
+            // A snooze is no mark: waking the item is what takes it back.
+            undoing.append { try await self.client.wake(.seq(item.seq)).id }
+        }
     }
 
     private func mark(_ mark: Mark) async {
-        guard items.indices.contains(selected) else { return }
-        let item = items[selected].seq
-        await act(mark.rawValue) { try await self.client.mark(mark, [.seq(item)]).id }
+        guard let item else { return }
+        await act(mark.rawValue) { try await self.client.mark(mark, [.seq(item.seq)]).id }
+    }
+
+    private func openLink() {
+        guard let item else { return }
+        guard let link = ItemLink(item) else {
+            note = "this item has no link"
+            return
+        }
+        note = link.open() ? "opened \(link.address)" : link.address
     }
 
     private func act(_ words: String, isUndoable: Bool = true, _ body: () async throws -> String) async {
         do {
             let id = try await body()
-            if isUndoable { done.append(id) }
+            if isUndoable { undoing.append { try await self.client.undo(id) } }
             note = words
         } catch {
             note = "\(error)"
         }
     }
 
-    // MARK: Drawing
+    // MARK: Loading
 
     private func load() async {
         view = await client.tray
         do {
             try await loadItems()
+            if case .threads(let index) = mode {
+                threads = try await client.threads(limit: Limits.pageItems).threads
+                mode = .threads(selected: min(index, max(0, threads.count - 1)))
+            }
         } catch {
             note = "\(error)"
         }
         failed = await client.outbox.entries.count { $0.state == .failed }
-    }
-
-    private func draw() {
-        let (columns, rows) = Terminal.size
-        var lines = [bell(columns), ""]
-        let room = max(1, rows - 4)
-        let first = max(0, min(selected - room / 2, items.count - room))
-        for index in first..<min(items.count, first + room) { lines.append(line(index, columns)) }
-        if items.isEmpty { lines.append("  nothing here".fitted(to: columns)) }
-        while lines.count < rows - 2 { lines.append("") }
-        lines.append(dimmed(state.fitted(to: columns)))
-        lines.append(prompt.fitted(to: columns))
-        let text = lines.prefix(rows).map { $0 + "\u{1b}[K" }.joined(separator: "\r\n")
-        Terminal.write("\u{1b}[H\(text)\u{1b}[J")
+        reconnection = await client.outbox.reconnectionSeconds
     }
 
     private func loadItems() async throws {
-        let old = items.indices.contains(selected) ? items[selected].seq : nil
+        let old = item?.seq
         // One page more than what the user has come to.
         if selected + Limits.pageItems / 2 >= wanted { wanted += Limits.pageItems }
-        var page = try await client.inbox(InboxQuery(limit: Limits.pageItems))
-        var items = page.items
-        while items.count < wanted, let next = page.next {
-            page = try await client.inbox(InboxQuery(limit: Limits.pageItems, cursor: next))
-            items += page.items
-        }
+        var query = InboxQuery(onlyUnread: onlyUnread, limit: Limits.pageItems)
+        query.thread = thread
+        var items: [Item] = []
+        repeat {
+            let page = try await client.inbox(query)
+            items += page.items.filter(hasFilter)
+            query.cursor = page.next
+        } while items.count < wanted && query.cursor != nil
         self.items = items
         selected = items.firstIndex { $0.seq == old } ?? min(selected, max(0, items.count - 1))
+        if items.isEmpty, case .item = mode { mode = .list }
     }
 
-    private func bell(_ columns: Int) -> String {
-        let unread = view?.tray.unread ?? 0
-        let text =
-            " Tray of \(client.user)  (\(unread)) unread, \(view?.tray.unseen ?? 0) unseen, \(view?.tray.total ?? 0) in all"
-        return "\u{1b}[\(unread > 0 ? "1;" : "")7m\(text.fitted(to: columns))\u{1b}[0m"
-    }
-
-    private func line(_ index: Int, _ columns: Int) -> String {
-        let item = items[index]
-        let marker = index == selected ? ">" : " "
-        let dot = item.isRead ? " " : item.isSeen ? "o" : "*"
-        let who = [item.actor, item.content.thread].compactMap { $0 }.joined(separator: " · ")
-        let time = Self.localTime(item.recordedAt)
-        let right = columns >= 100 ? "  \(who.fitted(to: 28))  \(time) " : "  \(time) "
-        let title = [item.content.title ?? "(no content here)", item.content.body].compactMap { $0 }.joined(
-            separator: " - ")
-        let text = "\(marker) \(dot) \(title)".fitted(to: max(10, columns - right.count)) + right
-        let style = index == selected ? "\u{1b}[7m" : item.isRead ? "" : "\u{1b}[1m"
-        return "\(style)\(text)\u{1b}[0m"
-    }
-
-    /// Day and time where the user is.
-    private static func localTime(_ time: Timestamp) -> String {
-        let date = Date(timeIntervalSince1970: Double(time.milliseconds) / 1_000)
-        let parts = Calendar.current.dateComponents([.month, .day, .hour, .minute], from: date)
-        return String(
-            format: "%02d-%02d %02d:%02d", parts.month ?? 0, parts.day ?? 0, parts.hour ?? 0, parts.minute ?? 0)
-    }
-
-    private func dimmed(_ text: String) -> String { "\u{1b}[2m\(text)\u{1b}[0m" }
-
-    private var state: String {
-        var parts = [view.map { Self.words($0.status) } ?? ""]
-        if let pending = view?.pending.count, pending > 0 { parts.append("\(pending) waiting to be sent") }
-        if failed > 0 { parts.append("\(failed) failed (x discards)") }
-        if !note.isEmpty { parts.append(note) }
-        if let error = view?.error { parts.append(error.message) }
-        return " " + parts.joined(separator: " · ")
-    }
-
-    private static func words(_ status: TrayStatus) -> String {
-        switch status {
-        case .offline: "offline"
-        case .syncing: "syncing"
-        case .upToDate: "up to date"
-        case .authenticationRequired: "sign in again: the token is refused"
-        case .reloading: "loading anew"
-        case .erased: "this user was erased"
-        case .failing: "the server does not answer well"
-        case .inconsistent: "the server rewrote its log"
-        }
-    }
-
-    private var prompt: String {
-        switch mode {
-        case .list: " jk move  r read  a archive  d delete  u undo  s see  w write  o offline  q quit"
-        case .receiver(let text): " to: \(text)_"
-        case .message(let receiver, let text): " to \(receiver): \(text)_"
-        }
+    private func hasFilter(_ item: Item) -> Bool {
+        guard !filter.isEmpty else { return true }
+        let texts = [item.content.title, item.content.body, item.content.thread, item.content.category, item.actor]
+        return texts.contains { $0?.range(of: filter, options: [.caseInsensitive, .diacriticInsensitive]) != nil }
     }
 }

@@ -103,7 +103,7 @@ enum Terminal {
 }
 
 enum Key: Hashable, Sendable {
-    case up, down, enter, escape, backspace
+    case up, down, pageUp, pageDown, home, end, enter, escape, backspace
     case text(String)
 }
 
@@ -111,16 +111,23 @@ enum Key: Hashable, Sendable {
 struct KeyReader {
     private var rest: [UInt8] = []
 
+    /// What follows `ESC [` or `ESC O`.
+    private static let sequences: [String: Key] = [
+        "A": .up, "B": .down, "H": .home, "F": .end, "5~": .pageUp, "6~": .pageDown, "1~": .home, "4~": .end,
+        "7~": .home, "8~": .end,
+    ]
+
     mutating func take(_ bytes: [UInt8]) -> [Key] {
         rest += bytes
         var keys: [Key] = []
         while let first = rest.first {
             var count = 1
             switch first {
-            case 0x1b where rest.count >= 3 && rest[1] == UInt8(ascii: "["):
-                count = 3
-                if rest[2] == UInt8(ascii: "A") { keys.append(.up) }
-                if rest[2] == UInt8(ascii: "B") { keys.append(.down) }
+            case 0x1b where rest.count >= 3 && (rest[1] == UInt8(ascii: "[") || rest[1] == UInt8(ascii: "O")):
+                // It ends with its first byte from @ to ~; a sequence that is not known is no key.
+                guard let end = rest[2...].firstIndex(where: { 0x40...0x7e ~= $0 }) else { return keys }
+                count = end + 1
+                if let key = Self.sequences[String(decoding: rest[2...end], as: UTF8.self)] { keys.append(key) }
             case 0x1b: keys.append(.escape)
             case 0x0a, 0x0d: keys.append(.enter)
             case 0x7f, 0x08: keys.append(.backspace)
@@ -137,31 +144,40 @@ struct KeyReader {
 }
 
 extension String {
-    /// The text on so many columns, nothing of which acts on the terminal; what does not fit is cut off with `…`.
+    /// The text on so many cells, nothing of which acts on the terminal; what does not fit is cut off with `…`.
     func fitted(to columns: Int) -> String {
-        let shown = VisibleText(self).text
-        let width = shown.reduce(0) { $0 + $1.columns }
-        if width <= columns { return shown + String(repeating: " ", count: columns - width) }
-        var used = 0
-        let start = shown.prefix { character in
-            used += character.columns
-            return used < columns
-        }
-        let left = columns - start.reduce(0) { $0 + $1.columns } - 1
-        return String(start) + "…" + String(repeating: " ", count: max(0, left))
+        let shown = VisibleText(self).text.truncated(to: columns)
+        return shown + String(repeating: " ", count: max(0, columns - DisplayWidth.of(shown)))
     }
-}
 
-extension Character {
-    /// The columns that a terminal gives it.
-    fileprivate var columns: Int {
-        guard let first = unicodeScalars.first else { return 0 }
-        if first.properties.isEmojiPresentation { return 2 }
-        switch first.value {
-        case 0x1100...0x115f, 0x2e80...0xa4cf, 0xac00...0xd7a3, 0xf900...0xfaff, 0xfe30...0xfe6f, 0xff00...0xff60,
-            0xffe0...0xffe6, 0x20000...0x3fffd:
-            return 2
-        default: return 1
+    /// Lines of at most so many cells, nothing of which acts on the terminal.
+    ///
+    /// They break at spaces where they can. The text's own line breaks stay.
+    func wrapped(to columns: Int) -> [String] {
+        split(separator: "\n", omittingEmptySubsequences: false).flatMap { line -> [String] in
+            var lines = [""]
+            var width = 0
+            for word in VisibleText(String(line)).text.split(separator: " ", omittingEmptySubsequences: false) {
+                let cells = DisplayWidth.of(String(word))
+                let gap = lines[lines.count - 1].isEmpty && width == 0 ? 0 : 1
+                if width > 0, width + gap + cells > columns {
+                    lines.append("")
+                    width = 0
+                } else if gap == 1 {
+                    lines[lines.count - 1] += " "
+                    width += 1
+                }
+                for character in word {
+                    let cell = DisplayWidth.of(character)
+                    if width + cell > columns {
+                        lines.append("")
+                        width = 0
+                    }
+                    lines[lines.count - 1].append(character)
+                    width += cell
+                }
+            }
+            return lines
         }
     }
 }

@@ -9,9 +9,9 @@ struct TrayCommand: AsyncParsableCommand {
         commandName: "traylog-tray",
         abstract: "A tray in the terminal, which works offline too.",
         discussion: """
-            Keys: up and down or j and k move, r reads, a archives, d deletes, u undoes, s sees, w writes a message, o goes \
-            offline and back, q quits. With --json it takes one JSON object a line and answers with one, and prints a line \
-            for each change.
+            In the window, ? shows all keys: Enter opens an item, r reads, a archives, d deletes, z snoozes, l opens its \
+            link, / finds, u shows unread items only, t shows threads, U undoes, q quits. With --json it takes one JSON object a \
+            line and answers with one, and prints a line for each change.
             """,
         version: "0.1.0")
 

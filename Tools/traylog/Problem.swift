@@ -44,6 +44,10 @@ struct Problem: Error {
         if case .unknownItem(.seq(let seq)) = refusal, command is any Verb {
             return "\(refusal); if \(seq) is its key, add '--keys'"
         }
+        if case .notUndoable(let seq, let kind) = refusal {
+            return
+                "\(refusal.code.rawValue): event \(seq) is of the kind \(kind.rawValue); only 'see', 'mark' and 'mark-all' can be undone"
+        }
         guard case .upToBeyondHead(let seq, let head, let field) = refusal, field != "upTo" else {
             return refusal.description
         }
@@ -70,6 +74,11 @@ struct Problem: Error {
             "check --store (or TRAYLOG_STORE); commands that write, such as 'notify' and 'append', create one.",
         "lower mapSizeBytes or raise `ulimit -v`": "raise `ulimit -v`",
     ]
+
+    /// A file that is in the way, and is not ours to replace.
+    init(occupied path: String, advice: String) {
+        self.init(.inputOutput, StoreFailure.Code.unusableTarget.rawValue, "\(path) exists: \(advice)")
+    }
 
     init(system: SystemFailure) { self.init(.inputOutput, StoreFailure.Code.inputOutput.rawValue, system.message) }
 

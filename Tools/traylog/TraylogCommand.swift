@@ -32,19 +32,19 @@ struct TraylogCommand: ParsableCommand {
         groupedSubcommands: [
             CommandGroup(name: "Write", subcommands: [AppendCommand.self] + verbs),
             CommandGroup(
-                name: "Ask",
+                name: "Queries",
                 subcommands: [
                     TrayCommand.self, InboxCommand.self, ThreadsCommand.self, HistoryCommand.self, LogCommand.self,
                     WatchCommand.self, UsersCommand.self, ShowCommand.self,
                 ]),
             CommandGroup(
-                name: "Prove",
+                name: "Proofs",
                 subcommands: [
                     TreeHeadCommand.self, ProveCommand.self, ProveConsistencyCommand.self, KeygenCommand.self,
                     CheckCommand.self, AuditCommand.self, DiffCommand.self, DossierCommand.self,
                 ]),
             CommandGroup(
-                name: "Look after",
+                name: "Maintenance",
                 subcommands: [
                     TickCommand.self, StatsCommand.self, ReplayCommand.self, HealthCommand.self, CompactCommand.self,
                     ArchivesCommand.self, EraseCommand.self, HoldCommand.self, ReleaseCommand.self,

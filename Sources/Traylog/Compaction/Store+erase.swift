@@ -107,6 +107,8 @@ extension BlockingStore {
             return report
         }
         guard try !rewriter.heldStreams().contains(erasure.stream) else { throw Refusal.held(user: user) }
+        // Before anything else is gone: an erasure that fails here has done nothing, and can be repeated.
+        try StoreUpkeep.forgetFindings(in: store.directory)
         report.archives = try rewriter.rewriteArchives(without: erasure.stream, in: archives)
         var goal = RewriteGoal()
         goal.erasure = erasure

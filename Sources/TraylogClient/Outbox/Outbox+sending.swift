@@ -188,11 +188,20 @@ extension Outbox {
         let steps = options.reconnectMilliseconds
         let deadline = clock.uptime + steps[min(reconnections, steps.count - 1)]
         reconnections += 1
+        probeAt = deadline
         let clock = clock
         probe = Task { [weak self] in
             guard (try? await clock.sleep(until: deadline)) != nil else { return }
             await self?.look()
         }
+    }
+
+    /// In how many seconds the outbox looks for a connection again; nil while there is one, and while sending is stopped.
+    ///
+    /// 0 while it looks.
+    public var reconnectionSeconds: Double? {
+        guard !isOnline, !isStopped, !isClosed, let probeAt else { return nil }
+        return max(0, Double(probeAt - clock.uptime) / 1_000)
     }
 
     private func look() async {

@@ -33,6 +33,8 @@ public actor Outbox {
     /// Failed looks for a connection in a row.
     var reconnections = 0
     var probe: Task<Void, Never>?
+    /// When the last probe that was planned looks for a connection, by the clock's uptime.
+    var probeAt: Int64?
     /// Told of each change on the outbox's thread, before anybody else.
     var observer: (@Sendable (Change) -> Void)?
     /// Entries that are over and have to stay listed.

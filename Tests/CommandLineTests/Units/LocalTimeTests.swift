@@ -43,6 +43,6 @@ struct LocalTimeTests {
             return
         }
         #expect(today.localText.hasSuffix("00:00:00") && before.localText.hasSuffix("00:00:00") && before < today)
-        for text in ["h", "2y", "-2h", "2 h", "tomorrow"] { #expect(Moment(argument: text) == nil) }
+        for text in ["h", "2y", "-2h", "tomorrow", "2h ag"] { #expect(Moment(argument: text) == nil) }
     }
 }

@@ -20,7 +20,13 @@ struct TableTests {
     @Test func numbersAreNeverCut() {
         var table = Table([.whole("N", .right), .flexible("A", minimum: 3)], on: narrow)
         let lines = table.lines([[Cell(UInt64.max), Cell("abcdef")]])
-        #expect(lines.last == "18446744073709551615  ab…")
+        #expect(lines.last == "18,446,744,073,709,551,615  ab…")
+    }
+
+    @Test func theMainColumnGivesWayLast() {
+        var table = Table([.flexible("THREAD", minimum: 6), .main("TITLE")], on: narrow)
+        let lines = table.lines([[Cell("a-thread-of-length"), Cell("the title")]])
+        #expect(lines.last == "a-thread…  the title")
     }
 
     @Test func laterRowsKeepTheColumnWidthsOfTheFirst() {
@@ -36,7 +42,7 @@ struct TableTests {
         _ = table.lines([[Cell(7), Cell("ab"), Cell("x")]])
         #expect(
             table.lines([[Cell(12_345_678), Cell("abcdefghijklmnop"), Cell("twenty-two and no more")]]) == [
-                "12345678  abcdefghijklmnop  twenty-two and no more"
+                "12,345,678  abcdefghijklmnop  twenty-two and no more"
             ])
     }
 

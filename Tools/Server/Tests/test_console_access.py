@@ -209,7 +209,7 @@ class AnswerTests(ConsoleCase):
         visitor = Visitor(self.server, "operator")
         for path, status, words in (
                 ("/events/0", 400, "from 1 on"), ("/events/99", 404, "there is no event 99"), ("/nowhere", 404, "overview"),
-                ("/users/ann?asOf=yesterday", 400, "2026-11-22"), ("/users/ann?asOf=99", 422, "99"),
+                ("/users/ann?asOf=soon", 400, "2026-11-22"), ("/users/ann?asOf=99", 422, "99"),
                 ("/log?kind=nothing", 400, "kind"), ("/users?colour=red", 400, "colour"),
                 ("/operations/0123456789abcdef", 404, "runs")):
             answer = visitor.get(path)

@@ -7,7 +7,7 @@ import unittest
 
 from accessible import RULES
 from browsed import BrowserCase, Keys, pictures
-from consoled import HOSTILE, console_server
+from consoled import HOSTILE, Visitor, console_server
 
 EVENTS = 1_800
 
@@ -69,7 +69,7 @@ class LookTests(PageCase):
     pages = {
         "sign-in": None, "overview": "", "users": "/users?sort=unread", "tray": "/users/ann", "past": "/users/ann?asOf=400",
         "hostile": "/users/hostile", "timeline": "/users/ann/timeline", "hostile-timeline": "/users/hostile/timeline",
-        "difference": "/users/ann/difference?from=1700&to=1740", "log": "/log", "event": "/events/3", "tree": "/tree",
+        "difference": "/users/ann/difference?from=1700&to=1740", "log": "/log", "event": "/events/3", "tree": "/tree", "search": "/search?q=deploy",
         "operations": "/operations", "missing": "/events/999999", "nobody": "/users/nobody",
     }
 
@@ -135,7 +135,7 @@ class UserTests(PageCase):
 
     def test_the_page_of_an_unknown_user_says_so(self):
         self.open("/users/Ann")
-        self.assertIn("Nobody called Ann has events in this store", self.browser.text())
+        self.assertIn("There is no user “Ann” in this store", self.browser.text())
         self.open("/users/ann?asOf=1")
         self.assertIn("Nothing in the inbox at this moment", self.browser.text())
 
@@ -149,10 +149,56 @@ class UserTests(PageCase):
         self.assertGreater(len(unread), 20)
 
 
+class SearchTests(PageCase):
+    def test_one_key_leads_to_users_events_keys_and_words(self):
+        self.server.post("/v1/users/Maria.Hernandez@example.com/notifications", {"title": "Your March invoice", "key": "mail-7"})
+        self.open("/tree")
+        for text, wanted in (("hernandez", "Maria.Hernandez@example.com"), ("HERN", "Maria.Hernandez@example.com"),
+                             ("march invoice", "Your March invoice"), ("mail-7", "Your March invoice")):
+            self.browser.one("body").send_keys("/")
+            self.assertEqual(self.browser.run("return document.activeElement.id"), "find")
+            field = self.browser.one("#find")
+            field.clear()
+            field.send_keys(text, Keys.ENTER)
+            self.browser.wait("location.search === arguments[0] && document.readyState === 'complete'",
+                              "?q=" + text.replace(" ", "+"))
+            self.assertIn(wanted, self.browser.text(), text)
+            self.browser.one("h1").click()
+        self.browser.one("body").send_keys("/")
+        self.browser.one("#find").clear()
+        self.browser.one("#find").send_keys("1,700", Keys.ENTER)
+        self.browser.wait("location.pathname === '/console/events/1700'")
+
+    def test_a_search_shows_what_the_key_may_see(self):
+        viewer = Visitor(self.server, "viewer")
+        text = viewer.get("/search?q=user%201").body.decode()
+        self.assertIn("/console/users/user%201", text)
+        self.assertNotIn("found-title", text)
+        self.assertEqual(viewer.get("/search?q=3").status, 200)
+
+    def test_all_pages_of_a_search_for_users_name_each_once(self):
+        self.server.perform(*({"kind": "notify", "user": f"name {number:03} Wanted", "title": "x"} for number in range(130)))
+        visitor, path, names = Visitor(self.server, "viewer"), "/users?prefix=wAnTeD", []
+        while path:
+            page = visitor.get(path).body.decode()
+            names += re.findall(r"<bdi>(name \d+ Wanted)</bdi>", page)
+            more = re.search(r'href="/console(/users\?prefix=[^"]+)">More users', page)
+            path = more and more.group(1).replace("&amp;", "&")
+        self.assertEqual(names, [f"name {number:03} Wanted" for number in range(130)])
+
+    def test_the_log_and_a_timeline_are_searched_for_words(self):
+        self.open("/log?text=DEPLOY")
+        rows = self.browser.run("return [...document.querySelectorAll('tr[data-seq] .what')].map((cell) => cell.textContent)")
+        self.assertTrue(rows and all("deploy" in row for row in rows), rows)
+        self.open("/users/ann/timeline?text=lunch")
+        rows = self.browser.run("return [...document.querySelectorAll('tr[data-seq] .what')].map((cell) => cell.textContent)")
+        self.assertTrue(rows and all("Lunch" in row for row in rows), rows)
+
+
 class MomentTests(PageCase):
     def shown(self):
         return self.browser.run("""return [...document.querySelectorAll('.counts dd')].slice(0, 4)
-            .map((cell) => Number(cell.textContent.replaceAll('\\u202f', '')))""")
+            .map((cell) => Number(cell.textContent.replaceAll(',', '')))""")
 
     def tray(self, as_of):
         tray = self.server.get(f"/v1/users/ann/tray?asOf={as_of}").json
@@ -189,6 +235,43 @@ class MomentTests(PageCase):
         self.browser.wait("location.search.includes('asOf=2')")
         self.assertEqual(self.shown(), self.tray(at))
 
+    def field(self, name):
+        return self.browser.run("""const field = document.querySelector(`[name=${arguments[0]}]`);
+            return [field.value, document.querySelector(`#${arguments[0]}-error`)?.textContent ?? '']""", name)
+
+    def test_fields_take_what_pages_and_the_command_line_take(self):
+        at = self.server.get("/v1/users/ann/history?from=900&limit=1").lines[0]["recordedAt"]
+        shown = self.browser.run("return new Intl.DateTimeFormat('sv', {dateStyle: 'short', timeStyle: 'medium'}).format(new Date(arguments[0]))", at)
+        for text in ("1,700", "1 700", "1700", shown, "2h", "yesterday", "today"):
+            self.open("/users/ann")
+            self.browser.one("#asOf").send_keys(text, Keys.ENTER)
+            self.browser.wait("location.search.includes('asOf=')")
+            self.browser.wait("document.querySelector('[data-now]')?.textContent.startsWith('As of')")
+            self.assertEqual(self.field("asOf")[1], "", text)
+        self.assertIn("As of event 1700", self.text_of("/users/ann?asOf=1%2C700"))
+
+    def text_of(self, path):
+        self.open(path)
+        return self.browser.text()
+
+    def test_errors_stand_beside_their_field_and_keep_what_was_typed(self):
+        for path, name, words in (
+                ("/users/ann?asOf=soon", "asOf", "Must be an event number, or a time such as"),
+                ("/users/ann?asOf=99999999", "asOf", "99999999"),
+                ("/users/ann/timeline?since=never&actor=bob", "since", "Must be a time such as"),
+                ("/log?until=10%2F11&actor=bob", "until", "Must be a time such as"),
+                ("/users/ann/difference?from=abc&to=7", "from", "Must be an event number"),
+                ("/users/ann/difference?from=9&to=7", "from", "must not be after"),
+                ("/users/ann/difference?from=9&to=then", "to", "Must be an event number")):
+            self.open(path)
+            value, error = self.field(name)
+            self.assertIn(words.lower(), error.lower(), path)
+            self.assertTrue(value, path)
+            if "actor" in path:
+                self.assertEqual(self.browser.run("return document.querySelector('[name=actor]').value"), "bob")
+        self.browser.messages()
+        self.browser.console = []
+
     def test_console_pages_update_by_themselves(self):
         self.server.notify("live", title="First")
         self.open("/users/live")
@@ -200,6 +283,67 @@ class MomentTests(PageCase):
         self.server.notify("live", title="Third <b>")
         self.browser.wait("document.querySelector('[data-tail] tbody').textContent.includes('Third <b>')")
 
+    def standing(self):
+        return self.browser.run("""const shown = (name) => !document.querySelector(`[data-${name}]`).hidden;
+            return [shown('past'), shown('live'), shown('present')]""")
+
+    def test_the_past_never_looks_live_and_has_a_way_back(self):
+        self.open("/users/ann")
+        self.browser.wait("document.documentElement.dataset.moments !== undefined")
+        self.browser.wait("!document.querySelector('[data-live]').hidden")
+        self.assertEqual(self.standing(), [False, True, False])
+        slider = self.browser.one("#slide")
+        slider.send_keys(Keys.ARROW_LEFT)
+        self.browser.wait("document.documentElement.dataset.shown !== undefined")
+        self.assertEqual(self.standing(), [True, False, True])
+        slider.send_keys(Keys.END)
+        self.browser.wait("document.querySelector('[data-now]').textContent.startsWith('Now')")
+        self.assertEqual(self.standing(), [False, True, False])
+        self.assertNotIn("asOf", self.browser.driver.current_url)
+        slider.send_keys(Keys.ARROW_LEFT)
+        self.browser.wait("document.querySelector('[data-now]').textContent.startsWith('As of')")
+        self.browser.one("[data-present]").click()
+        self.browser.wait("document.querySelector('[data-now]')?.textContent.startsWith('Now')")
+        self.open("/users/ann?asOf=400")
+        self.browser.wait("document.documentElement.dataset.moments !== undefined")
+        self.assertEqual(self.standing(), [True, False, True])
+
+    def test_a_moment_that_cannot_be_shown_says_so_and_the_thumb_goes_back(self):
+        self.open("/users/ann")
+        self.browser.wait("document.documentElement.dataset.moments !== undefined")
+        where = "return document.querySelector('#slide').value"
+        before = self.browser.run(where)
+        # The server does not answer any more.
+        self.browser.run("XMLHttpRequest.prototype.send = function () { this.onerror(); }")
+        self.browser.run("const s = document.querySelector('#slide'); s.value = '40'; s.dispatchEvent(new Event('input'))")
+        self.browser.wait("!document.querySelector('#alarm').hidden")
+        self.assertIn("could not be shown: the server cannot be reached", self.browser.run("return document.querySelector('#alarm').textContent"))
+        self.assertEqual(self.browser.run(where), before)
+        self.assertFalse(self.standing()[0])
+        self.assertIn("Now, event", self.browser.run("return document.querySelector('[data-now]').textContent"))
+
+    def test_without_moments_there_is_no_chart(self):
+        self.browser.driver.execute_cdp_cmd("Network.enable", {})
+        self.browser.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/moments"]})
+        try:
+            self.open("/users/ann")
+            self.browser.wait("!document.querySelector('#alarm').hidden")
+            self.server.notify("ann", title="One more")
+            self.browser.wait("document.querySelector('.inbox').textContent.includes('One more')")
+            self.assertEqual(self.browser.run("const h = (s) => document.querySelector(s).hidden; return [h('[data-chart]'), h('[data-slider]')]"),
+                             [True, True])
+        finally:
+            self.browser.driver.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
+            self.browser.messages()
+
+    def test_a_recipient_is_not_shown_as_the_sender(self):
+        answer = self.server.notify("receiver", title="No sender")
+        self.open("/log?user=receiver")
+        cells = self.browser.run("return [...document.querySelectorAll('tr[data-seq] td')].map((cell) => cell.textContent.trim())")
+        self.assertEqual(cells[3:6], ["receiver", "No sender", ""], answer)
+        self.open("/users/receiver")
+        self.assertNotIn("by receiver", self.browser.text())
+
     def test_two_moments_are_compared(self):
         self.open("/users/ann/difference?from=1700&to=1740")
         wanted = self.server.get("/v1/users/ann/difference?from=1700&to=1740").json
@@ -207,6 +351,72 @@ class MomentTests(PageCase):
         for item in wanted["items"]:
             self.assertIn(str(item["seq"]), text)
         self.assertIn(f"{len(wanted['events'])}", text)
+
+
+class PaperTests(PageCase):
+    def test_paper_names_store_root_and_reader_and_has_nothing_to_press(self):
+        self.browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        try:
+            for path in ("", "/users/ann?asOf=400", "/users/ann/timeline", "/log", "/events/3"):
+                self.open(path)
+                head = self.server.get("/v1/tree-head").json
+                paper = self.browser.run("return document.querySelector('.paper').innerText")
+                self.assertIn(head["rootHash"], paper, path)
+                self.assertRegex(paper, r"store \S+ · log of [0-9,]+ events")
+                self.assertRegex(paper, r"printed .* by key [0-9a-f]+ \(operator")
+                shown = self.browser.run("""return [...document.querySelectorAll('button, input, select, .side, .foot')]
+                    .filter((part) => part.checkVisibility()).map((part) => part.outerHTML.slice(0, 80))""")
+                self.assertEqual(shown, [], path)
+            self.open("/users/ann?asOf=400")
+            self.assertIn("As of event 400", self.browser.text())
+            # 190 mm of A4: rows of a table, and not the cards of a phone.
+            self.browser.size(718)
+            for path in ("/users/ann/timeline", "/log", "/users?sort=unread", "/users/ann/difference?from=1700&to=1740"):
+                self.open(path)
+                display, wide = self.browser.run("""return [getComputedStyle(document.querySelector('table.rows tbody tr')).display,
+                    document.documentElement.scrollWidth]""")
+                self.assertEqual(display, "table-row", path)
+                self.assertLessEqual(wide, 718, path)
+        finally:
+            self.browser.size(1440)
+            self.browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+class FailedCheckTests(BrowserCase):
+    """A store whose verification found something, in every place that says how it is."""
+
+    def test_a_failed_verification_stays_on_every_page_until_a_clean_one(self):
+        with console_server() as server:
+            for index in range(20):
+                server.notify("ann", title=f"Item {index}")
+            directory = server.directory
+            path = os.path.join(directory, "store", "failed-verify")
+            with open(path, "w") as file:
+                file.write(f"{int(time.time() * 1000)} 2\nevent 7 is damaged; restore a backup\nuser bob differs\n")
+            self.browser.sign_in(server.url, server.keys["operator"])
+            for page in ("", "/users", "/users/ann", "/log", "/tree", "/operations", "/events/3"):
+                self.browser.open(f"{server.url}/console{page}")
+                self.assertIn("Verification found 2 problems", self.browser.text(), page)
+            self.browser.open(f"{server.url}/console")
+            self.assertIn("Needs attention", self.browser.text())
+            self.assertNotIn("Healthy", self.browser.text())
+            self.browser.one("[data-failure] a").click()
+            self.browser.wait("document.body.dataset.page === 'findings'")
+            self.assertIn("event 7 is damaged; restore a backup", self.browser.text())
+            self.assertEqual(self.browser.run("return document.querySelector('.finding a').getAttribute('href')"), "/console/events/7")
+            self.assertEqual(server.get("/readyz", who=None).json["failedChecks"][0]["findings"], 2)
+            self.assertIn('traylog_check_findings{check="verify"} 2', server.get("/metrics").body.decode())
+            # The overview that is open follows.
+            self.browser.open(f"{server.url}/console")
+            job = server.post("/v1/admin/verifications", {}).json["id"]
+            while server.get(f"/v1/admin/jobs/{job}").json["state"] == "running":
+                time.sleep(0.05)
+            self.browser.wait("document.querySelector('[data-health]')?.textContent.includes('Healthy')")
+            self.assertFalse(os.path.exists(path))
+            self.assertNotIn("failedChecks", server.get("/readyz", who=None).json)
+            self.assertRegex(server.get("/metrics").body.decode(), r"traylog_last_verification_seconds [1-9]")
+            self.browser.open(f"{server.url}/console/operations")
+            self.assertIn("no problems found", self.browser.text())
 
 
 class TimelineTests(PageCase):

@@ -174,7 +174,7 @@ class VerifyTests(ProofCase):
             self.open(f"/events/{seq}")
             verdict = self.verdict()
             self.assertRegex(verdict, r"^good verdict: Proved", seq)
-            self.assertIn("This page shows what leaf and payload say", self.browser.text())
+            self.assertIn("The fields on this page match the proved content", self.browser.text())
 
     def test_the_servers_word_is_called_so_and_a_wrong_head_refused(self):
         self.open("/events/2")
@@ -232,8 +232,11 @@ class OperationTests(ProofCase):
         self.assertIn("It does not reach", self.browser.text())
         self.fill(user="leaver", confirm="leavr")
         self.browser.one(".danger").click()
-        self.browser.wait("document.body.dataset.page === 'problem'")
-        self.assertIn("confirm", self.browser.text())
+        # What is wrong stands beside the field, and nothing that was typed is lost.
+        self.browser.wait("document.querySelector('[name=confirm][aria-invalid]') !== null")
+        self.assertIn("Must be the user's name again", self.browser.run("return document.querySelector('#confirm-error').textContent"))
+        self.assertEqual(self.browser.run("return ['user', 'confirm'].map((name) => document.querySelector(`[name=${name}]`).value)"),
+                         ["leaver", "leavr"])
         self.browser.messages()
         self.browser.console = []
         self.open("/operations")

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import shlex
 import shutil
 import signal
@@ -21,9 +22,9 @@ TMUX = shutil.which("tmux")
 
 
 class Window:
-    """The program in a window of 80 columns and 12 lines, eight of which show items."""
+    """The program in a window, of 80 columns and 12 lines if nothing else is said, eight of which show items."""
 
-    def __init__(self, server, user):
+    def __init__(self, server, user, columns=80, lines=12, path=""):
         self.directory = tempfile.mkdtemp(prefix="traylog-screen.")
         token = os.path.join(self.directory, "token")
         with open(token, "w") as file:
@@ -31,7 +32,8 @@ class Window:
         command = [PROGRAM, "--server", f"http://127.0.0.1:{server.port}", "--user", user, "--token-file", token,
                    "--directory", os.path.join(self.directory, "device")]
         self.tmux = [TMUX, "-u", "-L", f"traylog-{uuid.uuid4().hex}", "-f", "/dev/null"]
-        self.run("new-session", "-d", "-x", "80", "-y", "12", f"TZ=Asia/Tokyo exec {shlex.join(command)}")
+        self.run("new-session", "-d", "-x", str(columns), "-y", str(lines),
+                 f"TZ=Asia/Tokyo PATH={shlex.quote(path)}:$PATH exec {shlex.join(command)}")
 
     def run(self, *arguments):
         return subprocess.run([*self.tmux, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
@@ -44,7 +46,7 @@ class Window:
         return self.run("capture-pane", "-p")
 
     def selected(self):
-        return next((line[4:].split("  ")[0] for line in self.text().splitlines() if line.startswith(">")), None)
+        return next((line[4:].split("  ")[0] for line in self.text().splitlines() if line.startswith(">")), "")
 
     def until(self, condition, seconds=60):
         until(condition, seconds, self.text)
@@ -192,6 +194,109 @@ class DeviceScreenTests(unittest.TestCase):
                 window.until(lambda: "(3) unread" in window.text())
                 self.assertNotIn("item 2", window.text())
 
+    def test_enter_opens_an_item_and_changes_nothing(self):
+        with Server() as server:
+            body = "Dear Ann,\nthe invoice: " + "many words " * 40 + "the end"
+            server.notify("ann", title="Invoice", body=body, thread="billing", data={"url": "https://pay.example/1", "n": 1})
+            server.notify("ann", title="Second")
+            with Window(server, "ann", lines=24) as window:
+                window.until(lambda: window.selected() == "Second")
+                window.press("Enter")
+                window.until(lambda: "Esc back" in window.text())
+                window.press("j")
+                window.until(lambda: "the end" in " ".join(window.text().split()))
+                for words in ("Invoice", "thread billing", "unread", "link: https://pay.example/1", '"n": 1', "(2) unread"):
+                    self.assertIn(words, window.text())
+                window.press("r")
+                window.until(lambda: "(1) unread" in window.text() and "· read" in window.text())
+                window.press("Escape")
+                window.until(lambda: window.selected().startswith("Invoice"))
+
+    def test_a_long_item_scrolls(self):
+        with Server() as server:
+            server.notify("ann", title="Long", body="\n".join(f"line {number}" for number in range(100)))
+            with Window(server, "ann") as window:
+                window.until(lambda: window.selected().startswith("Long"))
+                window.press("Enter")
+                window.until(lambda: "line 2" in window.text() and "line 50" not in window.text())
+                window.press(*["PageDown"] * 20)
+                window.until(lambda: "line 99" in window.text())
+                window.press(*["PageUp"] * 20)
+                window.until(lambda: "line 0" in window.text())
+
+    def test_the_list_is_narrowed_by_text_unread_and_thread(self):
+        with Server() as server:
+            for number in range(6):
+                server.notify("ann", title=f"item {number}", thread="even" if number % 2 == 0 else "odd")
+            with Window(server, "ann", lines=16) as window:
+                window.until(lambda: window.selected() == "item 5")
+                window.press("?")
+                window.until(lambda: "unread only" in window.text() and "find" in window.text())
+                window.press("q")
+                window.until(lambda: window.selected() == "item 5")
+                window.press("/", "M", " ", "3")
+                window.until(lambda: window.selected() == "item 3" and "item 4" not in window.text())
+                window.press("Enter", "r")
+                window.until(lambda: "(5) unread" in window.text())
+                window.press("Escape", "u")
+                window.until(lambda: "unread only" in window.text() and "item 3" not in window.text() and "item 4" in window.text())
+                window.press("Escape", "t")
+                window.until(lambda: "3 unread of 3" in window.text() and "2 unread of 3" in window.text())
+                window.press("j", "Enter")
+                window.until(lambda: "thread even" in window.text() and "item 4" in window.text())
+                self.assertNotIn("item 5", window.text())
+                window.press("Escape")
+                window.until(lambda: "item 5" in window.text())
+
+    def test_an_item_is_snoozed_for_a_while_and_undo_brings_it_back(self):
+        with Server() as server:
+            server.notify("ann", title="Later")
+            with Window(server, "ann") as window:
+                window.until(lambda: window.selected() == "Later")
+                window.press("z", "s", "o", "o", "n", "Enter")
+                window.until(lambda: 'not snoozed: "soon" is no time' in window.text())
+                window.press("z", "2", "h", "Enter")
+                window.until(lambda: "nothing here" in window.text() and "snoozed until" in window.text())
+                until(lambda: server.get("/v1/users/ann/inbox?view=snoozed").json["items"], 60, window.text)
+                window.press("U")
+                window.until(lambda: window.selected() == "Later")
+
+    def test_a_link_is_opened_by_the_desktop_and_nothing_but_a_web_page(self):
+        with Server() as server, tempfile.TemporaryDirectory() as folder:
+            opened = os.path.join(folder, "opened")
+            with open(os.path.join(folder, "xdg-open"), "w") as file:
+                file.write(f'#!/bin/sh\nprintf "%s\\n" "$#:$1" >> {shlex.quote(opened)}\n')
+            os.chmod(file.name, 0o755)
+            server.notify("ann", title="None", data={"url": "file:///etc/passwd"}, body="javascript:alert(1)")
+            server.notify("ann", title="Link", body='look (https://one.example/a?b="c;d) there', data={"url": "file:///etc/passwd"})
+            with Window(server, "ann", path=folder) as window:
+                window.until(lambda: window.selected().startswith("Link"))
+                window.press("l")
+                window.until(lambda: "opened https://one.example/a?b=" in window.text())
+                window.press("j", "l")
+                window.until(lambda: "this item has no link" in window.text())
+                until(lambda: os.path.exists(opened), 60, window.text)
+                with open(opened) as file:
+                    self.assertEqual(file.read(), "1:https://one.example/a?b=\n")
+
+    def test_wide_and_joined_characters_push_no_line_off_the_screen(self):
+        texts = ["日本語のタイトルがとても長くて画面の幅をこえるかもしれませんので切ります", "한국어 제목이 아주 길어서 화면을 넘을 수 있습니다 그래서 잘립니다 정말로요",
+                 "مرحبا بالعالم عنوان طويل جدا قد يتجاوز عرض الشاشة", "हिन्दी शीर्षक बहुत लंबा है क्षि और स्क्रीन से बाहर जा सकता है", "ภาษาไทยที่ยาวมากจนเกินหน้าจอ",
+                 "👩‍👩‍👧‍👦👍🏽🇩🇪❤️" * 10, "e\u0301" * 200]
+        for columns in (80, 140):
+            with self.subTest(columns=columns), Server() as server:
+                for text in texts:
+                    server.notify("ann", title=text, thread=text[:40], actor=text[:40])
+                server.notify("ann", title="Last")
+                with Window(server, "ann", columns=columns) as window:
+                    window.until(lambda: window.selected() == "Last" and "up to date" in window.text())
+                    lines = window.text().splitlines()
+                    self.assertTrue(lines[0].startswith(" Tray of ann  (8) unread"), lines)
+                    self.assertEqual([bool(line.strip()) for line in lines[2:10]], [True] * 8, lines)
+                    for line in lines[2:10]:
+                        self.assertRegex(line, r"\d\d-\d\d \d\d:\d\d$")
+                    self.assertTrue(lines[11].startswith(" Enter open"), lines)
+
     def test_the_list_goes_down_to_the_oldest_item(self):
         with Server() as server:
             lines = [json.dumps({"kind": "notify", "user": "ann", "title": f"item {number}"}) for number in range(1, 251)]
@@ -217,6 +322,10 @@ class DeviceScreenTests(unittest.TestCase):
             with Window(server, "ann") as window:
                 window.until(lambda: "up to date" in window.text() and window.selected() == "Hello")
                 server.stop(signal.SIGKILL)
-                window.until(lambda: "offline" in window.text())
+                # Why, and when it tries again.
+                window.until(lambda: re.search(r"offline, trying again in \d s · .*connect", window.text()))
+                window.press("o")
+                window.until(lambda: "offline, as you asked" in window.text())
+                window.press("o")
                 window.press("r")
                 window.until(lambda: "(0) unread" in window.text() and "1 waiting to be sent" in window.text())

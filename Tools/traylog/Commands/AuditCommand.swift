@@ -1,4 +1,5 @@
 import ArgumentParser
+import TerminalText
 @_spi(Operations) @_spi(JSON) import Traylog
 
 struct AuditCommand: StoreCommand {
@@ -11,8 +12,11 @@ struct AuditCommand: StoreCommand {
             head says which log the report is about.
 
             With --json the first line is about the report, and each further line about one event, with the proof \
-            that it is in the tree of the tree head ('traylog help prove'). --html writes one page that needs nothing \
-            else, with a chart of the unread items over time, to read and to print.
+            that it is in the tree of the tree head ('traylog help prove').
+
+            --html writes pages for browsers that need nothing else, to read and to print. A report of more than 600 \
+            events (2,000 with --no-proofs) continues in FILE-2, FILE-3 and so on; the command prints what it wrote. It \
+            replaces FILE and pages of an earlier report, and refuses to replace any other file beside it.
 
             With --archive the report also has the events that compactions took out of the log, with their effects and \
             their proofs; all archives have to be there.
@@ -105,6 +109,41 @@ struct AuditCommand: StoreCommand {
         }
     }
 
+    /// Where the pages go: each is written under its own name, beside the first one.
+    private func pageNames(_ path: String, _ count: Int) throws -> [String] {
+        let names = (0..<count).map { AuditPage.name(path, $0) }
+        for name in names.dropFirst() where FileText.exists(name) && !AuditPage.isPage(name) {
+            throw Problem(
+                occupied: name,
+                advice:
+                    "page \(names.firstIndex(of: name).map { $0 + 1 } ?? 2) of \(count) goes there, and it is no page "
+                    + "of an audit report. Remove it, or name another file with '--html'. Nothing was written.")
+        }
+        return names
+    }
+
+    /// Says what was written, and what an earlier, longer report left behind.
+    private func report(written names: [String]) throws {
+        guard let first = names.first, first != "-" else { return }
+        let bytes = names.reduce(UInt64(0)) { $0 + (FileText.size($1) ?? 0) }
+        func shown(_ name: String) -> String { VisibleText(name).text }
+        try printing { output in
+            if names.count == 1 {
+                try output.line("wrote 1 page, \(bytes.asBytes): \(shown(first))")
+            } else {
+                try output.line(
+                    "wrote \(names.count.grouped) pages, \(bytes.asBytes): \(shown(first)), "
+                        + "\(shown(names[1]))\(names.count > 2 ? " … \(shown(names[names.count - 1]))" : "")")
+                let fewer = noProofs ? "--from and --to" : "--no-proofs, or --from and --to,"
+                try output.line("the first page links to the others: keep them together; \(fewer) make fewer")
+            }
+            let next = AuditPage.name(first, names.count)
+            if FileText.exists(next), AuditPage.isPage(next) {
+                try output.line("note: \(shown(next)) is a page of an earlier report, and not of this one")
+            }
+        }
+    }
+
     /// Reads the events twice, because chart and totals come before them and a long report does not fit into memory.
     ///
     /// A long report becomes several pages of a bounded size: `alice.html`, `alice-2.html` and so on. What is no regular
@@ -126,24 +165,30 @@ struct AuditCommand: StoreCommand {
             progress.update(count: UInt64(points.count), fraction: Double(points.count) / Double(report.steps.count))
         }
         // After an import all was recorded at once, and when it happened says more.
-        if occurred.count == points.count { for index in points.indices { points[index].time = occurred[index] } }
+        let isByOccurrence = occurred.count == points.count
+        if isByOccurrence { for index in points.indices { points[index].time = occurred[index] } }
         let isOnePage = path == "-" || FileText.isDevice(path)
         let rows = isOnePage ? max(report.steps.count, 1) : AuditPage.rows(hasProofs: !noProofs, hasTrays: trays)
         let pages = max(1, (report.steps.count + rows - 1) / rows)
         let statistics = try reader.statistics()
         let key = try sign.map { try KeyFile.privateKey($0) }
         let checkpoint = try key.map { try KeyFile.checkpoint(of: report.treeHead, with: $0, from: sign ?? "") }
+        let names = isOnePage ? [path] : try pageNames(path, pages)
+        // A page for nobody would look as if all were well.
+        let isKnown = try !report.steps.isEmpty || isKnown(user, reader)
         for number in 0..<pages {
             let range = number * rows..<min((number + 1) * rows, report.steps.count)
             let page = AuditPage(
                 report: report, hasProofs: !noProofs, totals: totals, store: directory, floor: statistics.floor,
                 dropped: statistics.dropped, archive: archive.directory, checkpoint: checkpoint, number: number,
-                names: (0..<pages).map { AuditPage.name(path, $0) })
+                names: names, isKnown: isKnown, isByOccurrence: isByOccurrence)
             var chunks = AuditChunks(reader: reader, report: report, withProofs: !noProofs, range: range)
-            try FileText.replace(AuditPage.name(path, number)) { output in
+            try FileText.replace(names[number]) { output in
                 try page.write(to: output, points: points) { try chunks.take() }
             }
             progress.update(count: UInt64(range.upperBound), fraction: Double(number + 1) / Double(pages))
         }
+        progress.clear()
+        if !isOnePage { try self.report(written: names) }
     }
 }

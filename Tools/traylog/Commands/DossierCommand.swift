@@ -1,15 +1,16 @@
 import ArgumentParser
 import TerminalText
 @_spi(JSON) import Traylog
+import TraylogJSON
 
 struct DossierCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "dossier",
-        abstract: "Gather all that is held of a person, as JSON and as a page.",
+        abstract: "Export everything stored about a person, as JSON and as a page.",
         discussion: """
             The items, the person's own events, the broadcasts that reached the person, and what the person did in the \
             trays of others. DIR gets dossier.jsonl, in which each event has its proof and its content ('traylog help \
-            check'), and dossier.html, to read. Before an erasure it says what the erasure reaches, and after it what is \
+            check'), and dossier.html, to read; an earlier dossier of the same person is replaced, any other file is not. Before an erasure it says what the erasure reaches, and after it what is \
             left. With --archive also the events that compactions took out of the log.
 
             EXAMPLES
@@ -34,6 +35,7 @@ struct DossierCommand: StoreCommand {
             if !global.json { try noteIfUnknown(user, reader) }
             let dossier = try Dossier(of: user, reader, archive.open(for: reader))
             try FileText.makeDirectory(target)
+            try checkTarget()
             try FileText.replace(target + "/dossier.jsonl") { try dossier.write(to: $0, reader) }
             try FileText.replace(target + "/dossier.html") { try DossierPage(dossier).write(to: $0) }
             try printing { output in
@@ -57,6 +59,27 @@ struct DossierCommand: StoreCommand {
         }
     }
 
+    /// Refuses to replace what is no earlier dossier of the same person.
+    private func checkTarget() throws {
+        var writer = JSONWriter()
+        writer.value(user)
+        let isOfUser = "{\"user\":\(String(decoding: writer.bytes, as: UTF8.self)),"
+        let lines = target + "/dossier.jsonl"
+        guard FileText.exists(lines) else {
+            guard FileText.exists(target + "/dossier.html") else { return }
+            throw Problem(
+                occupied: target + "/dossier.html",
+                advice:
+                    "there is no dossier.jsonl beside it, so it is no dossier of this person. Name another directory. "
+                    + "Nothing was written.")
+        }
+        guard FileText.beginning(lines, bytes: isOfUser.utf8.count) == isOfUser else {
+            throw Problem(
+                occupied: lines,
+                advice: "it is no dossier of \(user). Name another directory. Nothing was written.")
+        }
+    }
+
     private func words(_ dossier: Dossier) -> [String] {
         var lines = [
             "items in the tray: \(dossier.items.count.grouped)",
@@ -65,6 +88,9 @@ struct DossierCommand: StoreCommand {
             "events elsewhere with this actor: \(dossier.count(.actor).grouped), which an erasure leaves, with the name",
         ]
         if dossier.isHeld { lines.append("held: an erasure is refused until 'traylog release'") }
-        return lines + ["written: \(VisibleText(target).text)/dossier.jsonl, \(VisibleText(target).text)/dossier.html"]
+        let files = ["dossier.jsonl", "dossier.html"].map { name in
+            "\(VisibleText(target + "/" + name).text), \((FileText.size(target + "/" + name) ?? 0).asBytes)"
+        }
+        return lines + files.map { "wrote \($0)" }
     }
 }

@@ -4,10 +4,10 @@ import Traylog
 struct HealthCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "health",
-        abstract: "Say on one line whether the store needs somebody.",
+        abstract: "Say on one line whether the store needs attention.",
         discussion: """
-            For cron, Nagios or Kubernetes. Exit status 1 names what needs somebody: snoozes and expiries that were due a \
-            minute ago and are not ticked, a clock behind the log, damaged states, a reader that keeps the file growing, a \
+            For cron, Nagios or Kubernetes. Exit status 1 names what is wrong: a 'verify' or 'replay' that found something, \
+            with nothing clean since; snoozes and expiries that were due a minute ago and are not ticked, a clock behind the log, damaged states, a reader that keeps the file growing, a \
             full disk or map. With ages also an event, a backup or a verified log that is older than that, and with \
             --writer that nobody has the store open for writing.
 
@@ -39,10 +39,8 @@ struct HealthCommand: StoreCommand {
         try printing { output in
             if global.json {
                 try output.json { health.write(to: &$0, problems) }
-            } else if problems.isEmpty {
-                try output.line("ok: \(health.words)")
             } else {
-                try output.line("needs somebody: \(problems.joined(separator: "; ")); \(health.words)")
+                try output.lines(health.lines(problems, on: Terminal(.standardOutput)))
             }
         }
         if !problems.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Traylog
+@_spi(Operations) import Traylog
 
 struct HistoryCommand: StoreCommand {
     static let configuration = CommandConfiguration(
@@ -72,13 +72,13 @@ struct HistoryCommand: StoreCommand {
     private static func columns(on terminal: Terminal) -> [Column] {
         let times: [Column] = [.time("RECORDED")] + (showsOccurred(on: terminal) ? [.whole("OCCURRED")] : [])
         return [.whole("SEQ", .right)] + times + [
-            .whole("KIND"), .flexible("ACTOR"), .flexible("DEVICE"), .flexible("WHAT", minimum: 12),
+            .whole("KIND"), .flexible("ACTOR"), .flexible("DEVICE"), .main("WHAT"),
         ]
     }
 
     private static func row(_ event: Event, on terminal: Terminal) -> [Cell] {
         [Cell(event.seq), Cell(event.recordedAt)] + (showsOccurred(on: terminal) ? [Cell(event.occurredAt)] : []) + [
-            Cell(event.kind.rawValue), Cell(event.actorShown), Cell(event.device), Cell(event.words),
+            Cell(event.kind.rawValue), Cell(event.shownActor), Cell(event.device), Cell(event.words),
         ]
     }
 }

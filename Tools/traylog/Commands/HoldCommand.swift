@@ -4,9 +4,9 @@ import Traylog
 struct HoldCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "hold",
-        abstract: "Keep everything of a user: neither compaction nor erasure takes any of it.",
+        abstract: "Put a user's data on legal hold.",
         discussion: """
-            A legal hold. From now on no event of the user leaves the log, and 'erase' is refused with 'held', until \
+            Neither compaction nor erasure takes any of it. From now on no event of the user leaves the log, and 'erase' is refused with 'held', until \
             'release'. It is an event of the log, with who asked for it.
 
             EXAMPLES

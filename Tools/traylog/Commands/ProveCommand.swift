@@ -37,11 +37,13 @@ struct ProveCommand: StoreCommand {
                 try output.json { $0.write(proof, salt: disclosure?.salt, payload: disclosure?.payload) }
             } else {
                 var facts: [(String, Cell)] = [
-                    ("event", Cell(seq)), ("leaf hash", Cell(proof.leafHash.hex)),
-                    ("tree size", Cell(proof.head.size)),
+                    ("leaf hash", Cell(proof.leafHash.hex)),
+                    ("tree size", Cell("\(proof.head.size)")),
                     ("root hash", Cell(proof.head.root.hex)),
                 ]
-                facts += proof.inclusion.path.enumerated().map { ("path \($0 + 1)", Cell($1.hex)) }
+                facts.append(
+                    ("path", Cell("\(proof.inclusion.path.count.counted("hash", "hashes")); --json prints them")))
+                try output.line("event \(seq) is in the tree of \(proof.head.size.counted("event"))")
                 try output.lines(FactsText(facts).lines(on: Terminal(.standardOutput)))
             }
         }

@@ -29,10 +29,14 @@ struct ProveConsistencyCommand: StoreCommand {
                 try output.json { $0.write(growth) }
             } else {
                 var facts: [(String, Cell)] = [
-                    ("first", Cell(growth.first.size)), ("first root", Cell(growth.first.root.hex)),
-                    ("second", Cell(growth.second.size)), ("second root", Cell(growth.second.root.hex)),
+                    ("first", Cell("\(growth.first.size)")), ("first root", Cell(growth.first.root.hex)),
+                    ("second", Cell("\(growth.second.size)")), ("second root", Cell(growth.second.root.hex)),
                 ]
-                facts += growth.consistency.path.enumerated().map { ("path \($0 + 1)", Cell($1.hex)) }
+                let words =
+                    "the tree of \(growth.second.size.counted("event")) begins with that of \(growth.first.size.counted("event"))"
+                facts.append(
+                    ("path", Cell("\(growth.consistency.path.count.counted("hash", "hashes")); --json prints them")))
+                try output.line(words)
                 try output.lines(FactsText(facts).lines(on: Terminal(.standardOutput)))
             }
         }

@@ -5,7 +5,7 @@ import TerminalText
 struct ReplayCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Fold the log anew and compare what is stored with what comes out.",
+        abstract: "Rebuild every tray from the log and compare it with the stored one.",
         discussion: """
             The whole log is folded, and every stored state compared with the outcome: users and topics, their pages, what \
             is kept of their past, their names, and what is due. Exit status 1 names the first difference.
@@ -49,6 +49,11 @@ struct ReplayCommand: StoreCommand {
         }
         progress.clear()
         let report = try result.get()
+        // A replay of the past says nothing about what is stored now.
+        if moment.asOf == nil {
+            let findings = report.identical ? [] : [report.difference ?? "a stored state differs from the log"]
+            record(.replay, findings: findings, head: Seq(report.events))
+        }
         try printing { output in
             if global.json {
                 try output.json { $0.write(report) }

@@ -75,7 +75,16 @@ struct ShowCommand: StoreCommand {
     }
 
     private func showEvent() throws {
-        let event = try withReader { try $0.event(Seq(argument: subject) ?? .zero) }
+        let seq = Seq(argument: subject) ?? .zero
+        let event = try withReader { reader in
+            do throws(TraylogError) {
+                return try reader.event(seq)
+            } catch .refused(.unknownEvent(let seq)) {
+                throw Problem(
+                    refusal: .unknownEvent(seq),
+                    words: "there is no event \(seq): the newest one is \(try reader.head())")
+            }
+        }
         try printing { output in
             if global.json {
                 try output.json { $0.write(event) }

@@ -53,7 +53,7 @@ struct TreeHeadCommand: StoreCommand {
                 }
             } else {
                 try output.lines(
-                    FactsText([("tree size", Cell(head.size)), ("root hash", Cell(head.root.hex))])
+                    FactsText([("tree size", Cell("\(head.size)")), ("root hash", Cell(head.root.hex))])
                         .lines(on: Terminal(.standardOutput)))
             }
         }

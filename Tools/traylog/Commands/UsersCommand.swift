@@ -95,14 +95,14 @@ struct UsersCommand: StoreCommand {
 
     private static let columns: [Column] = [
         .flexible("USER", minimum: 12), .whole("UNSEEN", .right), .whole("UNREAD", .right), .whole("TOTAL", .right),
-        .whole("SEEN UP TO", .right), .whole("NEWEST", .right),
+        .whole("SEEN UP TO", .right), .whole("NEWEST", .right), .time("LAST SEEN"),
     ]
 
     private static func row(_ tray: Tray) -> [Cell] {
         let style: Style = tray.unread > 0 ? .bold : .plain
         return [
             Cell(tray.user, style), Cell(tray.unseen), Cell(tray.unread, style), Cell(tray.total),
-            Cell(tray.seenUpTo), Cell(tray.newest),
+            Cell(tray.seenUpTo), Cell(tray.newest), tray.seenAt.map { Cell($0) } ?? Cell("never", .dim),
         ]
     }
 }

@@ -68,7 +68,7 @@ struct VerifyCommand: StoreCommand {
             }
         }
         progress.clear()
-        let report = try result.get()
+        let report = try recording(result)
         try printing { output in
             if global.json {
                 try output.json { $0.write(report, treeHeads: kept, key: key, since: earlier) }
@@ -93,8 +93,16 @@ struct VerifyCommand: StoreCommand {
                 try output.line("\(verdict): \(report.events.counted("event"))\(users)\(left)\(archived)")
             }
         }
-        if report.findings.isEmpty { StoreNotes.note(.verified, head: Seq(report.events), in: directory) }
+        record(.verification, findings: report.findings, head: Seq(report.events))
         if !report.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
+    }
+
+    /// The report; a store that is too damaged to be checked counts as one with a finding.
+    private func recording(_ result: Result<VerificationReport, TraylogError>) throws -> VerificationReport {
+        if case .failure(.failed(let failure)) = result, failure.code == .damaged {
+            record(.verification, findings: [failure.message], head: .zero)
+        }
+        return try result.get()
     }
 
     private static func keptTreeHead(_ file: TreeHeadFile) throws -> KeptTreeHead {

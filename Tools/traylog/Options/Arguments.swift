@@ -11,7 +11,7 @@ extension Cursor: @retroactive ExpressibleByArgument {
 extension Timestamp: @retroactive ExpressibleByArgument {
     /// RFC 3339, or a local date or time as the tables print it.
     public init?(argument: String) {
-        guard let time = Timestamp(rfc3339: argument) ?? Timestamp(local: argument) else { return nil }
+        guard let time = Timestamp(local: argument) else { return nil }
         self = time
     }
 }

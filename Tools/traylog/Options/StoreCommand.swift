@@ -1,6 +1,6 @@
 import ArgumentParser
 import TerminalText
-import Traylog
+@_spi(Operations) import Traylog
 
 /// A command that works on a store.
 protocol StoreCommand: ParsableCommand {
@@ -67,15 +67,35 @@ extension StoreCommand {
         }
     }
 
+    /// Whether a user of exactly this name has events, or has had.
+    func isKnown(_ user: String, _ reader: BlockingReader) throws -> Bool {
+        let names = try reader.users(prefix: user, limit: 1).users
+        return try names.first.map { $0.utf8.elementsEqual(user.utf8) } == true
+            || !reader.history(of: user, limit: 1).events.isEmpty
+    }
+
     /// Says on standard error when nobody of that name has events: the answer would look as if all were well.
     func noteIfUnknown(_ user: String, _ reader: BlockingReader) throws {
-        let names = try reader.users(prefix: user, limit: 1).users
-        guard names.first.map({ $0.utf8.elementsEqual(user.utf8) }) != true,
-            try reader.history(of: user, limit: 1).events.isEmpty
-        else { return }
+        guard try !isKnown(user, reader) else { return }
         let output = Output(.standardError)
-        try output.line("traylog: note: nobody called \(VisibleText(user).text) has events in this store")
+        try output.line("traylog: note: there is no user \"\(VisibleText(user).text)\" in this store")
         try output.flush()
+    }
+
+    /// Records what a check of the whole store found, so that `health` and the server know it.
+    ///
+    /// A store on a medium that is read-only keeps no record; where something was found, standard error says so.
+    func record(_ check: StoreUpkeep.Check, findings: [String], head: Seq) {
+        do throws(TraylogError) {
+            try StoreUpkeep.note(check, findings: findings, head: head, in: directory)
+        } catch {
+            guard !findings.isEmpty || !StoreUpkeep.read(directory).failures.isEmpty else { return }
+            let output = Output(.standardError)
+            try? output.line(
+                "traylog: note: 'health' will not know the outcome of this check: \(VisibleText(error.description).text)"
+            )
+            try? output.flush()
+        }
     }
 
     /// Prints what `body` writes, the rest of it in any case.

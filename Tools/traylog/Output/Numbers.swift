@@ -11,7 +11,9 @@ extension BinaryInteger {
     }
 
     /// With the word for it: `1 event`, `1,234 events`.
-    func counted(_ noun: String) -> String { "\(grouped) \(noun)\(self == 1 ? "" : "s")" }
+    func counted(_ noun: String, _ several: String? = nil) -> String {
+        "\(grouped) \(self == 1 ? noun : several ?? noun + "s")"
+    }
 
     /// As a size in bytes with a binary unit: `1.5 MiB`.
     var asBytes: String {

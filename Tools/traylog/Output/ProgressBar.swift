@@ -1,3 +1,5 @@
+import TerminalText
+
 /// One line of standard error that says how far a long run is; silent when that is not a terminal.
 ///
 /// It is redrawn at most ten times a second, and leaves no trace when it ends.

@@ -1,3 +1,5 @@
+import TerminalText
+
 /// Wraps usage, errors and their help, so that their lines fit a terminal.
 ///
 /// The parser wraps all other text itself.

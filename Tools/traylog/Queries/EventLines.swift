@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) import Traylog
 
 /// Events of the log on their way to the output, in JSON, in a table, or for a spreadsheet.
 struct EventLines {
@@ -17,7 +17,7 @@ struct EventLines {
     private static func columns(on terminal: Terminal) -> [Column] {
         let actor: [Column] = showsActor(on: terminal) ? [.flexible("ACTOR"), .flexible("DEVICE")] : []
         return [.whole("SEQ", .right), .time("RECORDED"), .whole("KIND"), .flexible("USER")] + actor + [
-            .flexible("WHAT", minimum: 12)
+            .main("WHAT")
         ]
     }
 
@@ -57,7 +57,7 @@ struct EventLines {
     func flush() throws { try output.flush() }
 
     private func row(_ event: Event) -> [Cell] {
-        let actor = Self.showsActor(on: terminal) ? [Cell(event.actorShown), Cell(event.device)] : []
+        let actor = Self.showsActor(on: terminal) ? [Cell(event.shownActor), Cell(event.device)] : []
         return [Cell(event.seq), Cell(event.recordedAt), Cell(event.kind.rawValue), Cell(event.user)] + actor + [
             Cell(event.words)
         ]

@@ -1,12 +1,6 @@
 import Traylog
 
 extension Event {
-    /// Who acted: the user where nobody else is named; nil where an erasure took the name.
-    var actorShown: String? {
-        if case .redacted = body { return nil }
-        return actor ?? user
-    }
-
     /// Describes the event on one line, without the kind.
     var words: String {
         switch body {

@@ -1,3 +1,5 @@
+import TerminalText
+
 /// Names and values, one pair a line.
 struct FactsText {
     private let facts: [(name: String, value: Cell)]

@@ -1,4 +1,5 @@
-import Traylog
+import TerminalText
+@_spi(Operations) import Traylog
 import TraylogJSON
 
 /// What an operator wants to know of a store at a glance.
@@ -6,8 +7,9 @@ struct Health {
     private let statistics: StoreStatistics
     private let now = Timestamp.now
     private let freeBytes: UInt64?
-    private let backup: (time: Timestamp, head: Seq)?
-    private let verified: (time: Timestamp, head: Seq)?
+    private let upkeep: StoreUpkeep
+    private var backup: StoreUpkeep.Run? { upkeep.lastBackup }
+    private var verified: StoreUpkeep.Run? { upkeep.lastVerification }
 
     /// How late a tick may be before somebody has to look.
     private static let tickPatience = Age(milliseconds: 60_000)
@@ -19,8 +21,7 @@ struct Health {
     init(_ statistics: StoreStatistics, directory: String) {
         self.statistics = statistics
         freeBytes = Disk.freeBytes(at: directory)
-        backup = StoreNotes.last(.backup, in: directory)
-        verified = StoreNotes.last(.verified, in: directory)
+        upkeep = StoreUpkeep.read(directory)
     }
 
     private func age(_ time: Timestamp) -> Age { Age(milliseconds: now.milliseconds - time.milliseconds) }
@@ -30,7 +31,8 @@ struct Health {
     }
 
     func problems(maxAge: Age?, maxBackupAge: Age?, maxVerifiedAge: Age?, needsWriter: Bool) -> [String] {
-        var problems: [String] = []
+        // A check that found something says what to do; it stays until the same check is clean.
+        var problems = upkeep.failures.map(words)
         if needsWriter, statistics.writer == nil { problems.append("nobody has the store open for writing") }
         if let last = statistics.lastEventAt, age(last).milliseconds < -Self.clockPatience.milliseconds {
             problems.append("the clock is \(Age(milliseconds: -age(last).milliseconds).words) behind the log: set it")
@@ -54,21 +56,40 @@ struct Health {
         return problems
     }
 
+    /// `verify found 3 problems 2 min ago, the first: …; run 'traylog verify' to see them all`.
+    private func words(_ failure: StoreUpkeep.Failure) -> String {
+        let when = failure.time.map { " \(age($0).words) ago" } ?? ""
+        let found = "\(failure.check.rawValue) found \(failure.count.counted("problem"))\(when)"
+        let again = "run `traylog \(failure.check.rawValue)`"
+        guard let first = failure.findings.first else { return "\(found): \(again) to see what" }
+        let shown = VisibleText(first).text
+        return failure.count == 1 ? "\(found): \(shown)" : "\(found), the first: \(shown); \(again) to see them all"
+    }
+
     private func tooOld(_ name: String, _ time: Timestamp?, _ limit: Age?) -> [String] {
         guard let limit else { return [] }
         guard let time else { return ["there is no \(name)"] }
         return age(time).milliseconds > limit.milliseconds ? ["the last \(name) is \(age(time).words) old"] : []
     }
 
-    var words: String {
+    /// One line for programs; on a terminal that would wrap it, the verdict and a fact a line.
+    func lines(_ problems: [String], on terminal: Terminal) -> [String] {
+        let verdict = problems.isEmpty ? "ok" : "needs attention: \(problems.joined(separator: "; "))"
+        let line = "\(verdict)\(problems.isEmpty ? ": " : "; ")\(facts.joined(separator: ", "))"
+        guard terminal.isLimited, DisplayWidth.of(line) > terminal.columns else { return [line] }
+        return (problems.isEmpty ? ["ok"] : ["needs attention"] + problems.map { "  ! \($0)" })
+            + facts.map { "  \($0)" }
+    }
+
+    private var facts: [String] {
         let last = statistics.lastEventAt.map { "\(age($0).words) ago" } ?? "never"
         return [
             "head \(statistics.head), last event \(last)",
-            statistics.writer.map { "writer \($0.pid)" } ?? "no writer", "\(statistics.overdue) due",
+            statistics.writer.map { "writer \($0.pid)" } ?? "no writer", "\(statistics.overdue.grouped) due",
             freeBytes.map { "\($0.asBytes) free on the disk" } ?? "", "map \(Int(mapShare * 100)) % full",
-            "lag \(lag)", "backup \(backup.map { "\(age($0.time).words) ago" } ?? "never")",
+            "lag \(lag.grouped)", "backup \(backup.map { "\(age($0.time).words) ago" } ?? "never")",
             "verified \(verified.map { "through \($0.head) \(age($0.time).words) ago" } ?? "never")",
-        ].filter { !$0.isEmpty }.joined(separator: ", ")
+        ].filter { !$0.isEmpty }
     }
 
     func write(to writer: inout JSONWriter, _ problems: [String]) {
@@ -77,6 +98,20 @@ struct Health {
         writer.name("problems")
         writer.beginArray()
         for problem in problems { writer.value(problem) }
+        writer.endArray()
+        writer.name("failedChecks")
+        writer.beginArray()
+        for failure in upkeep.failures {
+            writer.beginObject()
+            writer.member("check", failure.check.rawValue)
+            writer.member("at", failure.time)
+            writer.member("count", failure.count)
+            writer.name("findings")
+            writer.beginArray()
+            for finding in failure.findings { writer.value(finding) }
+            writer.endArray()
+            writer.endObject()
+        }
         writer.endArray()
         writer.member("head", statistics.head)
         writer.member("lastEventAt", statistics.lastEventAt)

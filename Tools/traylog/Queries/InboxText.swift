@@ -13,25 +13,24 @@ struct InboxText {
         } else {
             var table = Table(
                 [
-                    .whole("SEQ", .right), .whole("STATE"), .time(showsOccurred ? "OCCURRED" : "RECORDED"),
-                    .flexible("THREAD"), .flexible("CATEGORY"),
-                    .flexible("TITLE", minimum: 12),
-                ], on: terminal)
-            result += table.lines(page.items.map(row))
+                    .whole("SEQ", .right), .whole("STATE"), .time("WHEN"), .flexible("THREAD"),
+                ] + (showsCategory(on: terminal) ? [.flexible("CATEGORY")] : []) + [.main("TITLE")], on: terminal)
+            result += table.lines(page.items.map { row($0, on: terminal) })
         }
         if let next = page.next { result.append("more: --cursor \(next)") }
         return result
     }
 
-    /// One column never mixes both times.
-    private var showsOccurred: Bool { page.items.allSatisfy { $0.occurredAt != nil } }
+    /// A narrow terminal gives the room to the title.
+    private func showsCategory(on terminal: Terminal) -> Bool { terminal.columns >= 110 }
 
-    private func row(_ item: Item) -> [Cell] {
+    /// When it happened: the time that the sender gave, or else that of recording; `--json` has both.
+    private func row(_ item: Item, on terminal: Terminal) -> [Cell] {
         [
             Cell(item.seq), Cell(item.stateWords, item.isRead ? .plain : .bold),
-            Cell(showsOccurred ? item.occurredAt : item.recordedAt),
-            Cell(item.content.thread), Cell(item.content.category),
-            Cell(item.content.headline, item.isRead ? .plain : .bold),
+            Cell(item.occurredAt ?? item.recordedAt), Cell(item.content.thread),
+        ] + (showsCategory(on: terminal) ? [Cell(item.content.category)] : []) + [
+            Cell(item.content.headline, item.isRead ? .plain : .bold)
         ]
     }
 }

@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) import Traylog
 
 /// An item with its life for people.
 struct ItemText {
@@ -18,11 +18,11 @@ struct ItemText {
         var table = Table(
             [
                 .whole("EVENT", .right), .time("RECORDED"), .flexible("ACTOR"), .flexible("DEVICE"), .whole("KIND"),
-                .flexible("WHAT", minimum: 12),
+                .main("WHAT"),
             ], on: terminal)
         let rows = life.events.map { event in
             [
-                Cell(event.seq), Cell(event.recordedAt), Cell(event.actorShown), Cell(event.device),
+                Cell(event.seq), Cell(event.recordedAt), Cell(event.shownActor), Cell(event.device),
                 Cell(event.kind.rawValue), Cell(event.words),
             ]
         }

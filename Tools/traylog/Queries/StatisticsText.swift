@@ -8,7 +8,7 @@ struct StatisticsText {
 
     func lines(on terminal: Terminal) -> [String] {
         var facts: [(String, Cell)] = [
-            ("head", Cell(statistics.head.rawValue.grouped)), ("floor", Cell(statistics.floor.rawValue.grouped)),
+            ("head", Cell(statistics.head)), ("floor", Cell(statistics.floor)),
             ("events", Cell(statistics.events.grouped)), ("users", Cell(statistics.users.grouped)),
             ("topics", Cell(statistics.topics.grouped)),
             ("left the log", Cell(statistics.dropped.counted("event"))),
@@ -23,7 +23,7 @@ struct StatisticsText {
         ]
         if let fork = statistics.history.forks.last {
             facts.append(
-                ("copied", Cell("after event \(fork.after.rawValue.grouped); a history of its own since then")))
+                ("copied", Cell("after event \(fork.after); a history of its own since then")))
         }
         if statistics.damagedStates > 0 {
             facts.append(

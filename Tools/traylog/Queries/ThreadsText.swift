@@ -14,7 +14,7 @@ struct ThreadsText {
             var table = Table(
                 [
                     .flexible("THREAD"), .whole("COUNT", .right), .whole("UNSEEN", .right), .whole("UNREAD", .right),
-                    .flexible("NEWEST", minimum: 12), .flexible("SUMMARY"),
+                    .main("NEWEST"), .flexible("SUMMARY"),
                 ], on: terminal)
             result += table.lines(page.threads.map(row))
         }

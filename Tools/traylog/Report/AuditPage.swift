@@ -1,4 +1,5 @@
-import Traylog
+import TerminalText
+@_spi(Operations) import Traylog
 
 /// A user's timeline as one page for browsers: no scripts, nothing from elsewhere.
 struct AuditPage {
@@ -18,14 +19,20 @@ struct AuditPage {
     let number: Int
     /// The file of each page.
     let names: [String]
+    /// Whether the store has a user of this name.
+    let isKnown: Bool
+    /// Which of an event's times the chart goes by.
+    let isByOccurrence: Bool
     private let madeAt = Timestamp.now
     /// The longest text in a row, so that a page stays small; the JSON has all of it.
     private static let longestText = 300
 
     init(
         report: AuditReport, hasProofs: Bool, totals: AuditTotals, store: String, floor: Seq, dropped: UInt64,
-        archive: String?, checkpoint: String?, number: Int, names: [String]
+        archive: String?, checkpoint: String?, number: Int, names: [String],
+        isKnown: Bool, isByOccurrence: Bool
     ) {
+        (self.isKnown, self.isByOccurrence) = (isKnown, isByOccurrence)
         self.report = report
         self.hasProofs = hasProofs
         self.totals = totals
@@ -48,6 +55,12 @@ struct AuditPage {
         return "\(path.dropLast(5))-\(number + 1).html"
     }
 
+    /// What tells our pages from other files.
+    private static let mark = "<meta name=\"generator\" content=\"traylog\">"
+
+    /// Whether a file is a page that this program wrote.
+    static func isPage(_ path: String) -> Bool { FileText.beginning(path, bytes: 512)?.contains(mark) ?? false }
+
     /// - Parameters:
     ///   - points: the points of the chart above the table: the time of each event, and the unread items then.
     ///   - next: the next entries; nil when there are no more.
@@ -59,12 +72,23 @@ struct AuditPage {
         if !points.isEmpty, number == 0 {
             try output.line("<h2>Unread and unseen items over time</h2>")
             try output.lines(
-                UnreadChart(before: report.before, points).lines(
+                UnreadChart(before: report.before, points, isByOccurrence: isByOccurrence).lines(
                     title: "Unread items of \(report.user) over time"))
+        }
+        guard !report.steps.isEmpty else {
+            try output.lines(["<p class=\"note\">\(absence)</p>", "</main>", "</body>", "</html>"])
+            return
         }
         try output.lines(pageLinks + filters + tableHead)
         while let entries = try next() { try output.lines(entries.map(row)) }
         try output.lines(foot)
+    }
+
+    /// Why there are no rows.
+    private var absence: String {
+        isKnown
+            ? "No event of this time touched the tray."
+            : "There is no user \(HTMLText.isolated(report.user)) in this store. Names are case-sensitive."
     }
 
     private var head: [String] {
@@ -78,7 +102,7 @@ struct AuditPage {
     /// - Parameter title: escaped.
     static func documentHead(title: String) -> [String] {
         [
-            "<!DOCTYPE html>", "<html lang=\"en\">", "<head>", "<meta charset=\"utf-8\">",
+            "<!DOCTYPE html>", "<html lang=\"en\">", "<head>", "<meta charset=\"utf-8\">", mark,
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
             // Nothing is loaded and nothing runs, whatever a title says.
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
@@ -99,17 +123,19 @@ struct AuditPage {
             ),
             ("Before", Self.words(report.before.unread, report.before.unseen, report.before.total)),
             ("After", Self.words(tray.unread, tray.unseen, tray.total)),
-            ("Kinds", AuditTotals.words(totals.kinds)), ("Actors", AuditTotals.words(totals.actors)),
-            ("Devices", totals.devices.isEmpty ? "none named" : AuditTotals.words(totals.devices)),
             (
-                "Left the log",
+                "Removed by compaction",
                 floor == .zero
-                    ? "nothing"
-                    : "\(dropped.counted("event")) below the floor, which is \(floor)"
+                    ? "none"
+                    : "\(dropped.counted("event")) below event \(floor)"
                         + (archive.map { "; included from \(HTMLText.isolated($0))" } ?? "")
             ), ("Tree head", report.treeHead.size.counted("event")),
             ("Root hash", "<code>\(report.treeHead.root.hex)</code>"),
         ]
+        let counts: [(String, String)] = [
+            ("Events", AuditTotals.words(totals.kinds)), ("Actors", AuditTotals.words(totals.actors)),
+            ("Devices", AuditTotals.words(totals.devices)),
+        ].filter { !$0.1.isEmpty }
         var signed: [String] = []
         if let checkpoint {
             // Its lines are what was signed.
@@ -117,11 +143,12 @@ struct AuditPage {
             let note = lines.map { HTMLText.escaped(String($0)) }.joined(separator: "\n")
             signed = ["<dt>Signed tree head</dt><dd><pre>\(note)</pre></dd>"]
         }
-        return ["<dl>"] + facts.map { "<dt>\($0.0)</dt><dd>\($0.1)</dd>" } + signed + [
+        return ["<dl>"] + (facts + counts).map { "<dt>\($0.0)</dt><dd>\($0.1)</dd>" } + signed + [
             "</dl>",
             "<p class=\"note\">The tree head binds this report to the log: an auditor who has kept it, or a later one, can "
                 + "prove that no event shown here was changed, dropped, added or moved since. Times are UTC; the log's order "
-                + "is that of its numbers.</p>",
+                + "is that of its numbers. Texts of more than \(Self.longestText) characters end with … here; "
+                + "<code>traylog audit --json</code> has all of them.</p>",
         ]
     }
 
@@ -143,10 +170,12 @@ struct AuditPage {
 
     /// A box for each kind hides its rows, with styles alone.
     private var filters: [String] {
-        let kinds = totals.kinds.keys.sorted()
+        let kinds = EventKind.allCases.filter { totals.kinds[$0.title] != nil }
         guard kinds.count > 1 else { return [] }
-        let boxes = kinds.map { "<label><input type=\"checkbox\" id=\"k-\($0)\" checked=\"\"> \($0)</label>" }
-        let rules = kinds.map { "body:has(#k-\($0):not(:checked)) tr.k-\($0){display:none}" }
+        let boxes = kinds.map { kind in
+            "<label><input type=\"checkbox\" id=\"k-\(kind.rawValue)\" checked=\"\"> \(kind.title)</label>"
+        }
+        let rules = kinds.map { "body:has(#k-\($0.rawValue):not(:checked)) tr.k-\($0.rawValue){display:none}" }
         return ["<fieldset><legend>Show</legend>\(boxes.joined(separator: " "))</fieldset>", "<style>"] + rules + [
             "</style>"
         ]
@@ -166,12 +195,11 @@ struct AuditPage {
 
     private func row(_ entry: AuditEntry) -> String {
         let (event, step) = (entry.event, entry.step)
-        var what = "<strong>\(event.kind.rawValue)</strong>"
-        if !event.words.isEmpty { what += " \(Self.text(event.words))" }
+        var what = HTMLText.summary(event, longestText: Self.longestText)
         if let tray = step.tray { what += Self.details("Tray after event \(event.seq)", Self.words(tray)) }
         if let proof = entry.proof { what += Self.details("Proof of event \(event.seq)", Self.words(proof)) }
         let cells = [
-            HTMLText.time(event.recordedAt), HTMLText.time(event.occurredAt), Self.text(event.actorShown),
+            HTMLText.time(event.recordedAt), HTMLText.time(event.occurredAt), Self.text(event.shownActor),
             Self.text(event.device), what,
         ]
         let named = zip(Self.columns.dropFirst(), cells).map { "<td data-name=\"\($0)\">\($1)</td>" }
@@ -186,8 +214,8 @@ struct AuditPage {
     }
 
     private static func change(_ name: String, _ before: Int, _ after: Int) -> String {
-        guard before != after else { return "<td data-name=\"\(name)\" class=\"same\">\(after)</td>" }
-        return "<td data-name=\"\(name)\" class=\"change\">\(before)&nbsp;→&nbsp;\(after)</td>"
+        guard before != after else { return "<td data-name=\"\(name)\" class=\"same\">\(after.grouped)</td>" }
+        return "<td data-name=\"\(name)\" class=\"change\">\(before.grouped)&nbsp;→&nbsp;\(after.grouped)</td>"
     }
 
     private static func details(_ title: String, _ content: String) -> String {
@@ -211,7 +239,7 @@ struct AuditPage {
     private var foot: [String] {
         let proofs =
             hasProofs
-            ? "Each proof is the leaf's place and the hashes beside its way to the root hash (RFC 9162, 2.1.3)."
+            ? "Each proof lists the leaf's position and the sibling hashes up to the root (RFC 9162, 2.1.3)."
             : "Proofs were left out of this report."
         // On paper it stands at the end of each sheet.
         let sheetFoot =
@@ -225,6 +253,7 @@ struct AuditPage {
     private static let style = [
         ":root{color-scheme:light dark;--ink:#1b1b1f;--paper:#fff;--soft:#5b5b66;--rule:#d5d5dd;--mark:#0b57d0}",
         "@media(prefers-color-scheme:dark){:root{--ink:#ececf1;--paper:#17171b;--soft:#a9a9b6;--rule:#3a3a44;--mark:#8ab4f8}}",
+        ".raw{color:var(--soft);font-size:.85em;margin-right:.5rem}h1,dd{overflow-wrap:anywhere}",
         "body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}",
         "main{max-width:80rem;margin:0 auto;padding:1.5rem}",
         "h1{font-size:1.6rem;margin:0 0 1rem}h2{font-size:1.2rem;margin:2rem 0 .5rem}",
@@ -236,7 +265,7 @@ struct AuditPage {
         "th,td{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid var(--rule)}",
         // Widths that do not depend on the rows: a page of thousands is laid out at once.
         ".events{table-layout:fixed}.events th:nth-child(1){width:5.5em}.events th:nth-child(2),.events th:nth-child(3){width:11em}",
-        ".events th:nth-child(4){width:8em}.events th:nth-child(5){width:5.5em}.events th:nth-child(n+7){width:6.5em}",
+        ".events th:nth-child(4){width:8em}.events th:nth-child(5){width:5.5em}.events th:nth-child(n+7){width:8em}",
         "details:not([open]){display:inline-block}td bdi{margin-right:.75rem}td{overflow-wrap:anywhere}thead th{position:sticky;top:0;background:var(--paper)}time{white-space:nowrap}",
         "tbody th,.same,.change{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}",
         "thead th:nth-child(n+7),thead th:first-child{text-align:right}tbody th{font-weight:normal}.same{color:var(--soft)}.change{font-weight:bold}summary{cursor:pointer;color:var(--mark)}",
@@ -254,7 +283,7 @@ struct AuditPage {
         "h1{font-size:14pt;margin:0 0 4pt}h2{font-size:11pt;margin:8pt 0 2pt}dl{gap:0 8pt}figure{max-width:150mm}",
         // One line for most rows: each column has its share, and only long texts wrap.
         "table{table-layout:fixed;font-size:7pt;line-height:1.25}th,td{padding:1pt 2pt}.events th:nth-child(1){width:6%}.events th:nth-child(2),.events th:nth-child(3){width:14.5%}",
-        ".events th:nth-child(4){width:9%}.events th:nth-child(5){width:6%}.events th:nth-child(n+7){width:9%}details,nav,fieldset,.skip{display:none}",
+        ".events th:nth-child(4){width:9%}.events th:nth-child(5){width:6%}.events th:nth-child(n+7){width:11.5%}details,nav,fieldset,.skip{display:none}",
         "tfoot{display:table-footer-group}tfoot td{border:0;font-size:7pt;color:var(--soft)}}",
     ]
 }

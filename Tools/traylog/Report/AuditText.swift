@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) import Traylog
 
 /// A user's timeline for people.
 struct AuditText {
@@ -15,10 +15,10 @@ struct AuditText {
     private static func columns(on terminal: Terminal) -> [Column] {
         let middle: [Column] =
             isNarrow(terminal)
-            ? [.flexible("ACTOR"), .flexible("WHAT", minimum: 12)]
+            ? [.flexible("ACTOR"), .main("WHAT")]
             : [
                 .whole("OCCURRED"), .flexible("ACTOR"), .flexible("DEVICE"), .whole("KIND"),
-                .flexible("WHAT", minimum: 12),
+                .main("WHAT"),
             ]
         return [.whole("SEQ", .right), .time("RECORDED")] + middle + [
             .whole("UNREAD", .right), .whole("UNSEEN", .right),
@@ -41,10 +41,10 @@ struct AuditText {
             ("user", Cell(report.user, .bold)), ("events", Cell("\(report.from) to \(report.through) of the log")),
             (
                 "before",
-                Cell("\(report.before.unread) unread, \(report.before.unseen) unseen, \(report.before.total) in all")
+                Cell(Self.words(report.before.unread, report.before.unseen, report.before.total))
             ),
-            ("after", Cell("\(tray.unread) unread, \(tray.unseen) unseen, \(tray.total) in all")),
-            ("tree size", Cell(report.treeHead.size)), ("root hash", Cell(report.treeHead.root.hex)),
+            ("after", Cell(Self.words(tray.unread, tray.unseen, tray.total))),
+            ("tree size", Cell("\(report.treeHead.size)")), ("root hash", Cell(report.treeHead.root.hex)),
         ]
         if floor > 0 {
             let included = archive.map { "; included from \($0)" } ?? ""
@@ -54,6 +54,10 @@ struct AuditText {
         return FactsText(facts).lines(on: terminal) + [""]
     }
 
+    private static func words(_ unread: Int, _ unseen: Int, _ total: Int) -> String {
+        "\(unread.grouped) unread, \(unseen.grouped) unseen, \(total.grouped) in all"
+    }
+
     mutating func lines(_ entries: [AuditEntry]) -> [String] {
         table.lines(
             entries.map { entry in
@@ -61,11 +65,11 @@ struct AuditText {
                 let middle =
                     Self.isNarrow(terminal)
                     ? [
-                        Cell(event.actorShown),
+                        Cell(event.shownActor),
                         Cell(event.words.isEmpty ? event.kind.rawValue : "\(event.kind.rawValue) · \(event.words)"),
                     ]
                     : [
-                        Cell(event.occurredAt), Cell(event.actorShown), Cell(event.device), Cell(event.kind.rawValue),
+                        Cell(event.occurredAt), Cell(event.shownActor), Cell(event.device), Cell(event.kind.rawValue),
                         Cell(event.words),
                     ]
                 return [Cell(event.seq), Cell(event.recordedAt)] + middle + [
@@ -77,6 +81,6 @@ struct AuditText {
 }
 
 extension BinaryInteger {
-    /// `5 → 0`, or only the number where nothing changes.
-    func change(to after: Self) -> String { self == after ? "\(self)" : "\(self) → \(after)" }
+    /// `1,005 → 0`, or only the number where nothing changes.
+    func change(to after: Self) -> String { self == after ? grouped : "\(grouped) → \(after.grouped)" }
 }

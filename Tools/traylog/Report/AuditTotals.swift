@@ -1,4 +1,5 @@
-import Traylog
+import TerminalText
+@_spi(Operations) import Traylog
 
 /// How many events of a report are of each kind, by whom, and from where.
 struct AuditTotals {
@@ -8,8 +9,8 @@ struct AuditTotals {
     private static let shown = 8
 
     mutating func add(_ event: Event) {
-        kinds[event.kind.rawValue, default: 0] += 1
-        if let actor = event.actorShown { actors[actor, default: 0] += 1 }
+        kinds[event.kind.title, default: 0] += 1
+        if let actor = event.shownActor { actors[actor, default: 0] += 1 }
         if let device = event.device { devices[device, default: 0] += 1 }
     }
 

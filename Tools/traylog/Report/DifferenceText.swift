@@ -1,4 +1,5 @@
-import Traylog
+import TerminalText
+@_spi(Operations) import Traylog
 
 /// Writes the changes between two moments for people.
 struct DifferenceText {
@@ -17,8 +18,17 @@ struct DifferenceText {
             ("unseen", Cell(before.unseen.change(to: after.unseen))),
             ("unread", Cell(before.unread.change(to: after.unread))),
             ("total", Cell(before.total.change(to: after.total))),
-            ("seen up to", Cell(before.seenUpTo.rawValue.change(to: after.seenUpTo.rawValue))),
+            (
+                "seen up to",
+                Cell(before.seenUpTo == after.seenUpTo ? "\(after.seenUpTo)" : "\(before.seenUpTo) → \(after.seenUpTo)")
+            ),
         ]
+        if difference.items.isEmpty, events.isEmpty {
+            return [
+                "nothing changed between event \(before.asOf) and event \(after.asOf): \(VisibleText(difference.user).text) has "
+                    + "\(after.unseen.grouped) unseen, \(after.unread.grouped) unread, \(after.total.grouped) in all"
+            ]
+        }
         return FactsText(facts).lines(on: terminal) + items(on: terminal) + timeline(on: terminal)
     }
 
@@ -26,7 +36,7 @@ struct DifferenceText {
         guard !difference.items.isEmpty else { return [] }
         var table = Table(
             [
-                .whole("ITEM", .right), .whole("CHANGE"), .flexible("WHAT", minimum: 12), .flexible("TITLE"),
+                .whole("ITEM", .right), .whole("CHANGE"), .flexible("WHAT"), .main("TITLE"),
                 .flexible("BY"),
             ], on: terminal)
         let rows = difference.items.map { item in
@@ -43,11 +53,11 @@ struct DifferenceText {
         var table = Table(
             [
                 .whole("EVENT", .right), .time("RECORDED"), .flexible("ACTOR"), .whole("KIND"),
-                .flexible("WHAT", minimum: 12), .whole("UNREAD", .right), .whole("UNSEEN", .right),
+                .main("WHAT"), .whole("UNREAD", .right), .whole("UNSEEN", .right),
             ], on: terminal)
         let rows = zip(difference.steps, events).map { step, event in
             [
-                Cell(event.seq), Cell(event.recordedAt), Cell(event.actor ?? event.user), Cell(event.kind.rawValue),
+                Cell(event.seq), Cell(event.recordedAt), Cell(event.shownActor), Cell(event.kind.rawValue),
                 Cell(event.words), Cell(step.before.unread.change(to: step.after.unread)),
                 Cell(step.before.unseen.change(to: step.after.unseen)),
             ]

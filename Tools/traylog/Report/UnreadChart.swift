@@ -14,9 +14,13 @@ struct UnreadChart {
     private let start: TrayCounts
     /// All events were recorded at once: then their order is what there is to show.
     private let isByOrder: Bool
+    private let isByOccurrence: Bool
 
-    /// - Parameter points: ascending by time.
-    init(before: TrayCounts, _ points: [Point]) {
+    /// - Parameters:
+    ///   - points: ascending by time.
+    ///   - isByOccurrence: whether their times say when the events happened, not when they were recorded.
+    init(before: TrayCounts, _ points: [Point], isByOccurrence: Bool) {
+        self.isByOccurrence = isByOccurrence
         start = before
         isByOrder = points.first?.time == points.last?.time
         self.points = isByOrder ? points.enumerated().map { (Int64($0 + 1), $1.unread, $1.unseen) } : points
@@ -28,8 +32,12 @@ struct UnreadChart {
         let most = max(mostUnread, points.map(\.unseen).max() ?? 0, start.unseen, 1)
         let least = min(points.map(\.unread).min() ?? 0, start.unread)
         let description =
-            "\(points.count.counted("event")); at first \(start.unread) unread, at the end \(last.unread), between \(least) and "
-            + "\(mostUnread). The dashed line is what was not seen."
+            "\(points.count.counted("event")); at first \(start.unread.grouped) unread, at the end \(last.unread.grouped), "
+            + "between \(least.grouped) and \(mostUnread.grouped). Dashed: unseen items. "
+            + (isByOrder
+                ? "All events were recorded at the same time, so the axis counts them."
+                : isByOccurrence
+                    ? "The axis says when the events happened." : "The axis says when the events were recorded.")
         return [
             "<figure>",
             "<svg viewBox=\"0 0 \(Self.width) \(Self.height)\" role=\"img\" aria-labelledby=\"chart-title chart-words\">",
@@ -47,13 +55,13 @@ struct UnreadChart {
         let (low, high) = (Self.height - Self.bottom, Self.top)
         let edge = Self.width - Self.right
         var lines = ["<path class=\"axis\" d=\"M\(Self.left) \(high)V\(low)H\(edge)\"></path>"]
-        lines.append("<text x=\"\(Self.left - 8)\" y=\"\(high + 10)\" text-anchor=\"end\">\(most)</text>")
+        lines.append("<text x=\"\(Self.left - 8)\" y=\"\(high + 10)\" text-anchor=\"end\">\(most.grouped)</text>")
         lines.append("<text x=\"\(Self.left - 8)\" y=\"\(low)\" text-anchor=\"end\">0</text>")
         if most > 1 {
             let half = most / 2
             let y = low - (low - high) * half / most
             lines.append("<path class=\"axis\" d=\"M\(Self.left) \(y)H\(edge)\"></path>")
-            lines.append("<text x=\"\(Self.left - 8)\" y=\"\(y + 4)\" text-anchor=\"end\">\(half)</text>")
+            lines.append("<text x=\"\(Self.left - 8)\" y=\"\(y + 4)\" text-anchor=\"end\">\(half.grouped)</text>")
         }
         for quarter in [1, 2, 3] as [Int64] where last - first >= 4 {
             let x = Self.left + (edge - Self.left) * Int(quarter) / 4

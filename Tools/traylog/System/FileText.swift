@@ -73,6 +73,27 @@ enum FileText {
         }
     }
 
+    /// Whether there is anything of this name.
+    static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0
+    }
+
+    /// The size of a file in bytes; nil where there is none.
+    static func size(_ path: String) -> UInt64? {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 ? UInt64(status.st_size) : nil
+    }
+
+    /// The first bytes of a regular file; nil where it cannot be read. They are damaged text where a character was cut.
+    static func beginning(_ path: String, bytes count: Int) -> String? {
+        guard exists(path), !isDevice(path), let file = try? Descriptor.reading(path) else { return nil }
+        defer { close(file.number) }
+        var bytes = [UInt8](repeating: 0, count: count)
+        guard let read = try? file.read(into: &bytes, from: 0) else { return nil }
+        return String(decoding: bytes[..<read], as: UTF8.self)
+    }
+
     /// Whether something is there that is written through, such as a device or a pipe.
     static func isDevice(_ path: String) -> Bool {
         var status = stat()

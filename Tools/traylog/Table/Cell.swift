@@ -12,8 +12,9 @@ struct Cell: Hashable {
         self.style = style
     }
 
+    /// A count, with its digits in groups; numbers of events are a ``Seq``, and never grouped.
     init(_ number: some BinaryInteger, _ style: Style = .plain) {
-        text = String(number)
+        text = number.grouped
         self.style = style
     }
 

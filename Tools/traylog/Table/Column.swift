@@ -9,6 +9,8 @@ struct Column: Hashable {
     var alignment: Alignment
     /// The fewest cells that the column may shrink to; nil when it never shrinks.
     var minimum: Int?
+    /// Whether the other columns give way first: it is what people read the table for.
+    var isMain = false
 
     /// Numbers and other short words, never cut.
     static func whole(_ title: String, _ alignment: Alignment = .left) -> Column {
@@ -17,6 +19,11 @@ struct Column: Hashable {
 
     /// Times, under a heading that says their zone.
     static func time(_ title: String) -> Column { whole("\(title) (\(LocalZone.name))") }
+
+    /// The text that people read the table for: the others give way first, down to their minimum.
+    static func main(_ title: String) -> Column {
+        Column(title: title, alignment: .left, minimum: 12, isMain: true)
+    }
 
     /// Text that gives way when the table is wider than the terminal.
     static func flexible(_ title: String, minimum: Int = 8) -> Column {

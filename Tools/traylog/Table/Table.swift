@@ -1,3 +1,5 @@
+import TerminalText
+
 /// Rows under headings, as wide as the terminal at most.
 ///
 /// In a pipe nothing is cut.
@@ -44,7 +46,7 @@ struct Table {
         return result
     }
 
-    /// The natural widths, with the widest flexible column shrunk again and again until everything fits.
+    /// The natural widths, with the widest flexible column shrunk again and again until everything fits, the main one last.
     private func fittedWidths(_ rows: [[Cell]]) -> [Int] {
         var widths = columns.indices.map { index in
             let widest = rows.map { DisplayWidth.of($0[index].text) }.max() ?? 0
@@ -56,7 +58,8 @@ struct Table {
         var excess = widths.reduce(0, +) + Self.gap * (columns.count - 1) - terminal.columns
         while excess > 0 {
             let shrinkable = columns.indices.filter { widths[$0] > columns[$0].minimum ?? .max }
-            guard let index = shrinkable.max(by: { widths[$0] < widths[$1] }) else { break }
+            let others = shrinkable.filter { !columns[$0].isMain }
+            guard let index = (others.isEmpty ? shrinkable : others).max(by: { widths[$0] < widths[$1] }) else { break }
             widths[index] -= 1
             excess -= 1
         }

@@ -58,7 +58,7 @@ final class Console: Sendable {
                 }
             }
         } catch {
-            response = visit.failure(Problem(error))
+            response = visit.failure(visit.problem(error))
             visit.log(error, response.status)
         }
         Self.protect(&response)
@@ -111,7 +111,10 @@ final class Console: Sendable {
             }
             try route.access.check(session.caller, user: nil)
         }
-        return try await page.show(visit.with(values, fields))
+        let asked = visit.with(values, fields)
+        guard visit.session != nil, visit.request.method == .get else { return try await page.show(asked) }
+        // A store that is too damaged for it still has pages.
+        return try await page.show(asked.with(try? await visit.store.treeHead()))
     }
 
     /// What the pages' scripts read: the service's own routes, with the session's key.

@@ -14,16 +14,27 @@ enum DifferencePage {
                 context["to"] = visit.query["to"] ?? ""
                 let (store, user) = (visit.store, visit.segment("u"))
                 let title = "Difference of \(user)"
-                guard let moment = try visit.moment("from") else {
-                    return visit.page("difference", title, context) { UserPages.top(visit, "difference") }
+                let from: Seq
+                let to: Seq
+                do {
+                    guard let moment = try visit.moment("from") else {
+                        return visit.page("difference", title, context) { UserPages.top(visit, "difference") }
+                    }
+                    let end = try visit.moment("to")
+                    from = try await store.seq(of: moment, field: "from")
+                    let head = try await store.head()
+                    to = try await store.seq(of: end ?? .seq(head), field: "to")
+                    guard from <= to else { throw Problem.invalid("from", "must not be after the later moment") }
+                    try await context.merge(
+                        counts(store.tray(of: user, asOf: .seq(from)), store.tray(of: user, asOf: .seq(to)))
+                    ) { $1 }
+                } catch {
+                    guard let errors = visit.errors(error, fields: ["from", "to"]) else { throw error }
+                    context.merge(errors.context) { $1 }
+                    return visit.page("difference", title, context, errors.status) {
+                        UserPages.top(visit, "difference")
+                    }
                 }
-                let head = try await store.head()
-                let to = try await store.seq(of: visit.moment("to") ?? .seq(head))
-                let from = try await store.seq(of: moment)
-                guard from <= to else { throw Problem.invalid("from", "is after the later moment") }
-                try await context.merge(
-                    counts(store.tray(of: user, asOf: .seq(from)), store.tray(of: user, asOf: .seq(to)))
-                ) { $1 }
                 return visit.page("difference", title, context) {
                     var context = UserPages.top(visit, "difference")
                     context["isCompared"] = true
@@ -85,5 +96,16 @@ enum DifferencePage {
             words.append(name)
         }
         return words.joined(separator: ", ")
+    }
+}
+
+extension Store {
+    /// The event of a moment; what is wrong with it is about a field of the form.
+    fileprivate func seq(of moment: Moment, field: String) async throws -> Seq {
+        do throws(TraylogError) {
+            return try await seq(of: moment)
+        } catch .refused(let refusal) {
+            throw Problem.invalid(field, refusal.message)
+        }
     }
 }

@@ -100,10 +100,19 @@ enum EventPages {
             let links =
                 ["item", "items", "event", "upTo", "through"].contains(member.name) ? numbers(member.value) : []
             return [
-                "name": member.name, "value": text, "links": links.map { ["seq": $0] }, "isLinked": !links.isEmpty,
+                "name": member.name, "label": label(member.name),
+                "raw": label(member.name) == member.name ? [] : [member.name], "value": text,
+                "links": links.map { ["seq": $0] }, "isLinked": !links.isEmpty,
                 "isTime": member.name.hasSuffix("At") || member.name == "until",
             ]
         }
+    }
+
+    /// `recorded` for `recordedAt`, `collapse key` for `collapseKey`.
+    private static func label(_ name: String) -> String {
+        if name == "seq" { return "event number" }
+        let words = name.hasSuffix("At") ? String(name.dropLast(2)) : name
+        return words.map { $0.isUppercase ? " \($0.lowercased())" : String($0) }.joined()
     }
 
     private static func numbers(_ value: JSONValue) -> [String] {

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Traylog
+@_spi(Operations) import Traylog
 
 /// What an operator does to the whole store: compaction, erasure, replay, verification, backup.
 enum OperationPages {
@@ -9,7 +9,41 @@ enum OperationPages {
             ConsolePage(.get, "/operations", .key(.admin)) { visit in
                 visit.page("operations", "Operations", try await overview(visit))
             },
-            ConsolePage(.post, "/operations/{id}", .key(.admin)) { visit in try await start(visit) },
+            ConsolePage(.get, "/findings", .key(.audit)) { visit in
+                let upkeep = visit.store.upkeep
+                return visit.page(
+                    "findings", "Findings",
+                    [
+                        "section": "operations", "isClean": upkeep.failures.isEmpty,
+                        "verified": upkeep.lastVerification.map { [Moments.context($0.time)] } ?? [],
+                        "checks": upkeep.failures.map { failure in
+                            [
+                                "name": failure.check == .verification ? "Verification" : "Replay",
+                                "count": Figures.count(failure.count),
+                                "time": failure.time.map { [Moments.context($0)] } ?? [],
+                                "findings": failure.findings.map(Runs.finding),
+                                "unnamed": failure.count > failure.findings.count
+                                    ? [["number": Figures.count(failure.count - failure.findings.count)]] : [],
+                            ] as [String: Any]
+                        },
+                    ])
+            },
+            ConsolePage(.post, "/operations/{id}", .key(.admin)) { visit in
+                let fields = try await visit.form()
+                do {
+                    return try await start(visit, fields)
+                } catch {
+                    // The confirmation of a dry run has a page of its own.
+                    let isConfirmation = visit.segment("id") == "compactions" && fields["confirm"] != nil
+                    let names = ["before", "keepDays", "user", "confirm", "archive", "directory"]
+                    guard !isConfirmation, let errors = visit.errors(error, typed: fields, fields: names) else {
+                        throw error
+                    }
+                    return visit.page(
+                        "operations", "Operations", try await overview(visit).merging(errors.context) { $1 },
+                        errors.status)
+                }
+            },
             ConsolePage(.get, "/operations/{id}", .key(.admin)) { visit in
                 guard let job = visit.service.jobs.find(visit.segment("id")) else {
                     throw Problem(
@@ -28,8 +62,7 @@ enum OperationPages {
         let statistics = try await visit.store.statistics()
         return [
             "section": "operations", "head": statistics.head.description,
-            "headText": Figures.count(statistics.head.rawValue),
-            "floor": Figures.count(statistics.floor.rawValue), "bytes": Figures.bytes(statistics.bytes),
+            "floor": max(statistics.floor, 1).description, "bytes": Figures.bytes(statistics.bytes),
             "free": Figures.bytes(statistics.freeBytes),
             "mayVerify": true, "runs": visit.service.jobs.all.prefix(50).map(Runs.context),
             "hasRuns": !visit.service.jobs.all.isEmpty,
@@ -37,27 +70,32 @@ enum OperationPages {
     }
 
     /// Starts what a form asks for, and goes to its run.
-    private static func start(_ visit: Visit) async throws -> Response {
-        let fields = try await visit.form()
+    private static func start(_ visit: Visit, _ fields: [String: String]) async throws -> Response {
         func text(_ name: String) -> JSONValue? {
             fields[name].flatMap { $0.trimmingSpaces.isEmpty ? nil : .string($0) }
         }
         let id: String
         switch visit.segment("id") {
-        case "compactions": id = try await visit.start("compactions", compaction(fields))
+        case "compactions": id = try await visit.start("compactions", compaction(fields, visit))
         case "erasures":
             id = try await visit.start(
                 "erasures", [("user", text("user")), ("confirm", text("confirm")), ("archive", text("archive"))])
         case "replays": id = try await visit.start("replays", [])
-        case "verifications": id = try await visit.start("verifications", [])
-        case "backups": id = try await visit.start("backups", [("dest", text("directory"))])
+        case "verifications" where canVerify: id = try await visit.start("verifications", [])
+        case "backups":
+            guard let directory = fields["directory"]?.trimmingSpaces, directory.hasPrefix("/") else {
+                throw Problem.invalid("directory", "must be an absolute path, such as /srv/backups/2026-11-22")
+            }
+            id = try await visit.start("backups", [("dest", .string(directory))])
         default: throw Problem(.notFound, "Not found", "there is no such operation")
         }
         return .seeOther("\(visit.site)/operations/\(id)")
     }
 
     /// A dry run, or with the floor typed again the compaction that a dry run has shown.
-    private static func compaction(_ fields: [String: String]) throws -> [(name: String, value: JSONValue?)] {
+    private static func compaction(_ fields: [String: String], _ visit: Visit) throws -> [(
+        name: String, value: JSONValue?
+    )] {
         let archive = fields["archive"].flatMap { $0.trimmingSpaces.isEmpty ? nil : JSONValue.string($0) }
         if let confirm = fields["confirm"] {
             guard let floor = fields["before"].flatMap({ UInt64($0) }), confirm.trimmingSpaces == "\(floor)" else {
@@ -68,12 +106,21 @@ enum OperationPages {
         }
         let before = (fields["before"] ?? "").trimmingSpaces
         var members: [(name: String, value: JSONValue?)] = [("dryRun", true), ("archive", archive)]
-        if let days = fields["keepDays"].flatMap({ UInt64($0.trimmingSpaces) }), before.isEmpty {
-            members.append(("keepDays", .int(days)))
-        } else if let seq = UInt64(before) {
-            members.append(("before", .int(seq)))
-        } else {
-            members.append(("before", .string(before)))
+        let days = (fields["keepDays"] ?? "").trimmingSpaces
+        switch (before.isEmpty, days.isEmpty) {
+        case (true, true): throw Problem.invalid("before", "is missing: give an event, a time, or a number of days")
+        case (false, false): throw Problem.invalid("keepDays", "goes without a start: give one of both")
+        case (true, false):
+            guard let count = TypedTime.number(days) else {
+                throw Problem.invalid("keepDays", "must be a number of days")
+            }
+            members.append(("keepDays", .int(count)))
+        case (false, true):
+            switch visit.typed.moment(before) {
+            case .seq(let seq)?: members.append(("before", .int(seq.rawValue)))
+            case .time(let time)?: members.append(("before", .string(time.rfc3339)))
+            case nil: throw Problem.invalid("before", "must be \(TypedTime.forms)")
+            }
         }
         return members
     }
@@ -94,14 +141,48 @@ enum Runs {
         "backups": "Backup", "ticks": "Tick",
     ]
 
+    static func name(_ job: Jobs.Job) -> String { names[job.kind] ?? job.kind }
+
+    /// A finding, with links to the events that it names.
+    static func finding(_ text: String) -> [String: Any] {
+        var parts: [[String: Any]] = []
+        var plain = ""
+        var words = text.split(separator: " ", omittingEmptySubsequences: false)[...]
+        while let word = words.popFirst() {
+            let digits = word.prefix { "0"..."9" ~= $0 }
+            let isEvent = plain.hasSuffix("event ") || plain.hasSuffix("events ") || plain.hasSuffix(" to ")
+            if isEvent, !digits.isEmpty, UInt64(digits) != nil {
+                parts.append(["text": plain, "seq": String(digits), "isEvent": true])
+                plain = String(word.dropFirst(digits.count))
+            } else {
+                plain += word
+            }
+            if !words.isEmpty { plain += " " }
+        }
+        return ["parts": parts, "rest": plain]
+    }
+
+    /// How a run stands, in words.
+    private static func state(_ job: Jobs.Job) -> String {
+        guard job.state == "done" else { return job.state }
+        if let findings = outcome(job)?["findings"]?.array {
+            return findings.isEmpty
+                ? "no problems found" : findings.count == 1 ? "1 finding" : "\(Figures.count(findings.count)) findings"
+        }
+        if let isSame = outcome(job)?["identical"]?.bool { return isSame ? "no problems found" : "a difference found" }
+        return job.state
+    }
+
     static func context(_ job: Jobs.Job) -> [String: Any] {
-        let name = names[job.kind] ?? job.kind
+        let name = name(job)
         let seconds = (job.endedAt ?? .now).milliseconds - job.startedAt.milliseconds
         return [
             "id": job.id, "name": isDryRun(job) ? "\(name), dry run" : name, "kind": job.kind, "by": job.by,
             "startedAt": Moments.context(job.startedAt), "took": "\(Double(max(0, seconds) / 100) / 10) s",
             "isRunning": job.state == "running", "isDone": job.state == "done", "isFailed": job.state == "failed",
-            "state": job.state, "outcome": rows(job), "hasOutcome": !rows(job).isEmpty,
+            "state": job.state, "stateText": state(job), "outcome": rows(job),
+            "findings": (outcome(job)?["findings"]?.array ?? []).compactMap(\.string).map(finding),
+            "isDifferent": outcome(job)?["identical"]?.bool == false, "hasOutcome": !rows(job).isEmpty,
             "isSound": job.state == "done" && outcome(job)?["identical"]?.bool != false
                 && outcome(job)?["ok"]?.bool != false,
         ]
@@ -117,7 +198,8 @@ enum Runs {
     /// The members of the outcome, in words.
     private static func rows(_ job: Jobs.Job) -> [[String: Any]] {
         guard case .object(let members)? = outcome(job) else { return [] }
-        return members.filter { !["dryRun", "type", "status"].contains($0.name) }.map { member in
+        return members.filter { !["dryRun", "type", "status", "ok", "findings"].contains($0.name) }.map {
+            member in
             let text =
                 switch member.value {
                 case .string(let text): text

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import Synchronization
-import Traylog
+@_spi(Operations) import Traylog
 
 /// How the store is: healthy or not and why, its figures, and what happens.
 enum OverviewPage {
@@ -24,6 +24,7 @@ enum OverviewPage {
                     "unflushed": .int(statistics.unflushed), "bytes": .int(statistics.bytes),
                     "readers": .int(others(statistics).count),
                     "problems": .array(problems(visit, statistics).map { .string($0) }),
+                    "failedChecks": .int(visit.store.upkeep.failures.count),
                 ])
             },
         ]
@@ -37,11 +38,16 @@ enum OverviewPage {
         let lately = statistics.head.rawValue - min(before.rawValue, statistics.head.rawValue)
         let problems = problems(visit, statistics)
         let (compaction, isLooking) = visit.console.compaction(visit.partition).latest(visit.store, statistics)
-        let verified = visit.service.jobs.all.first { $0.kind == "verifications" && $0.state == "done" }
+        let upkeep = visit.store.upkeep
         return [
-            "isHealthy": problems.isEmpty, "problems": problems,
-            "head": Figures.count(statistics.head.rawValue), "headValue": statistics.head.description,
-            "floor": Figures.count(statistics.floor.rawValue), "hasFloor": statistics.floor > .zero,
+            "isHealthy": problems.isEmpty && upkeep.failures.isEmpty, "problems": problems,
+            "failureCount": "\(upkeep.failures.count)",
+            "backup": upkeep.lastBackup.map { [Moments.context($0.time)] } ?? [],
+            "verified": upkeep.lastVerification.map { run in
+                [Moments.context(run.time).merging(["head": run.head.description]) { $1 }]
+            } ?? [],
+            "headValue": statistics.head.description,
+            "floor": statistics.floor.description, "hasFloor": statistics.floor > .zero,
             "rate": "\(Double(lately * 10 / 60) / 10)", "lately": Figures.count(lately),
             "tail": Figures.count(statistics.unflushed), "users": Figures.count(statistics.users),
             "events": Figures.count(statistics.events),
@@ -50,7 +56,6 @@ enum OverviewPage {
             "readers": others(statistics).map { ["pid": "\($0.pid)", "lag": Figures.count($0.lag)] },
             "readerCount": "\(others(statistics).count)",
             "compaction": compaction.map { [EventRow(event: $0).context] } ?? [], "isLooking": isLooking,
-            "verification": verified.map { [Runs.context($0)] } ?? [],
             "isEmpty": statistics.head == .zero,
         ]
     }
@@ -60,18 +65,19 @@ enum OverviewPage {
         statistics.readers.filter { $0.pid != ProcessInfo.processInfo.processIdentifier }
     }
 
-    /// What needs somebody, in words that say what to do.
+    /// What is wrong, in words that say what to do; failed checks have a banner on every page.
     private static func problems(_ visit: Visit, _ statistics: StoreStatistics) -> [String] {
         var problems: [String] = []
         if visit.service.isDraining { problems.append("The server is stopping: it takes no new work.") }
         if statistics.damagedStates > 0 {
             problems.append(
-                "\(statistics.damagedStates) stored states are damaged. Their users are folded from the log meanwhile; run "
-                    + "traylog replay --rebuild.")
+                "\(Figures.count(UInt64(statistics.damagedStates))) stored trays are damaged. They are rebuilt from the log for each "
+                    + "request meanwhile. Run Verify; if it finds the log sound, stop the server and run traylog replay --rebuild."
+            )
         }
         if statistics.unflushed > 1_000_000 {
             problems.append(
-                "\(Figures.count(statistics.unflushed)) events wait for their states to be stored: the disk may be too slow."
+                "\(Figures.count(statistics.unflushed)) events are not yet folded into saved trays: the disk may be too slow."
             )
         }
         if let lag = statistics.readers.map(\.lag).max(), lag > 100_000 {
@@ -79,7 +85,7 @@ enum OverviewPage {
                 "A reader is \(Figures.count(lag)) commits behind and keeps the file from being reused: end it.")
         }
         let failed = visit.service.jobs.all.prefix { $0.state != "done" }.filter { $0.state == "failed" }
-        if let job = failed.first { problems.append("The last run of \(job.kind) failed: see Operations.") }
+        if let job = failed.first { problems.append("\(Runs.name(job)) failed: see Operations.") }
         return problems
     }
 

@@ -2,6 +2,7 @@ import Crypto
 import HTTPTypes
 import Hummingbird
 import Mustache
+@_spi(Operations) import Traylog
 
 /// The templates and the files of the console, which are compiled into the program.
 struct Pages: Sendable {
@@ -56,7 +57,9 @@ struct Pages: Sendable {
         ("log", PackageResources.log_mustache), ("log-row", PackageResources.log_row_mustache),
         ("no-rows", PackageResources.no_rows_mustache), ("event", PackageResources.event_mustache),
         ("tree", PackageResources.tree_mustache), ("operations", PackageResources.operations_mustache),
-        ("run", PackageResources.run_mustache),
+        ("run", PackageResources.run_mustache), ("search", PackageResources.search_mustache),
+        ("findings", PackageResources.findings_mustache),
+        ("finding", PackageResources.finding_mustache),
     ]
 
     private static let scripts: [(String, [UInt8])] = [
@@ -120,7 +123,7 @@ extension Visit {
     ///   - top: the context of the template's part above its mark. All that can be wrong with the request was checked.
     ///   - rest: makes the context of the part below.
     func page(
-        _ name: String, _ title: String, _ top: [String: Any],
+        _ name: String, _ title: String, _ top: [String: Any], _ status: HTTPResponse.Status = .ok,
         rest: @escaping @Sendable () async throws -> [String: Any]
     ) -> Response {
         let top = html(name, title, top)
@@ -130,7 +133,7 @@ extension Visit {
                 do {
                     return try await html(name + "-rest", title, rest())
                 } catch {
-                    let problem = Problem(error)
+                    let problem = problem(error)
                     log(error, problem.status)
                     return html("failed", title, ["detail": problem.detail, "advice": Self.advice(problem)])
                 }
@@ -138,7 +141,7 @@ extension Visit {
             try await writer.write(ByteBuffer(bytes: bytes))
             try await writer.finish(nil)
         }
-        return Response(status: .ok, headers: Self.pageHeaders, body: body)
+        return Response(status: status, headers: Self.pageHeaders, body: body)
     }
 
     /// Writes what the server failed at to its log; what the request got wrong is not for it.
@@ -155,6 +158,15 @@ extension Visit {
         context["assets"] = "\(Console.root)/assets/\(console.pages.version)"
         context["template"] = name
         context["site"] = site
+        if session != nil {
+            context["failures"] = failures
+            context["paper"] =
+                [
+                    "store": service.storeIdentity, "now": Moments.context(.now),
+                    "size": treeHead.map { Figures.count($0.size) } ?? "unknown",
+                    "root": treeHead?.root.hex ?? "unknown",
+                ] as [String: Any]
+        }
         if let partitions = console.partitions {
             let section = context["section"] as? String ?? "overview"
             context["isDivided"] = true
@@ -179,9 +191,26 @@ extension Visit {
         return console.pages.render(name, context)
     }
 
+    /// The checks that found something, which every page names until a clean one.
+    private var failures: [[String: Any]] {
+        store.upkeep.failures.map { failure in
+            let name = failure.check == .verification ? "Verification" : "Replay"
+            return [
+                "name": name, "count": failure.count == 1 ? "1 problem" : "\(Figures.count(failure.count)) problems",
+                "time": failure.time.map { [Moments.context($0)] } ?? [], "mayRead": may(.audit),
+            ]
+        }
+    }
+
     private var role: String {
         let names = [(KeyScope.admin, "operator"), (.audit, "auditor"), (.users, "viewer")]
         return names.filter { may($0.0) }.map(\.1).joined(separator: ", ")
+    }
+
+    /// The problem of an error; whoever may read the log is told which event or page is damaged.
+    func problem(_ error: any Error) -> Problem {
+        if case TraylogError.failed(let failure) = error, may(.audit) { return Problem(failure, tellsAll: true) }
+        return Problem(error)
     }
 
     /// The page that says what went wrong, and what to do; for scripts as JSON.
@@ -205,7 +234,7 @@ extension Visit {
         case 410: "What was there has left the log. The log's page shows the events that are left."
         case 429: "Wait a little."
         case 500...: "The server's log has the same time and says more. If it stays, run traylog verify on the store."
-        default: "Go back, change what the message names, and send it again."
+        default: "Go back and correct the field named above."
         }
     }
 }

@@ -9,23 +9,33 @@ enum TimelinePages {
     /// Own events that one step of a filtered page looks at, and steps of a page.
     private static let window = 1_000
     private static let windows = 20
-    private static let fields = ["actor", "device", "kind", "since", "until", "before"]
+    private static let fields = ["actor", "device", "kind", "text", "since", "until", "before"]
 
     static var all: [ConsolePage] {
         [
             ConsolePage(.get, "/users/{u}/timeline", .key(.audit), query: fields) { visit in
-                let filter = try filter(visit)
-                // All that can be wrong with the request.
-                _ = try await newest(visit, filter)
                 let title = "Timeline of \(visit.segment("u"))"
+                let filter: EventFilter
+                do {
+                    filter = try Self.filter(visit)
+                    // All that can be wrong with the request.
+                    _ = try await newest(visit, filter)
+                } catch {
+                    return try refused(error, "timeline", title, visit) { UserPages.top(visit, "timeline") }
+                }
                 return visit.page("timeline", title, form(filter, visit, UserPages.top(visit, "timeline"))) {
                     let found = try await steps(visit, filter)
                     return rows(found.rows, found.next, visit, UserPages.top(visit, "timeline"))
                 }
             },
             ConsolePage(.get, "/log", .key(.audit), query: fields + ["user"]) { visit in
-                let filter = try filter(visit)
-                _ = try visit.number("before")
+                let filter: EventFilter
+                do {
+                    filter = try Self.filter(visit)
+                    _ = try visit.number("before")
+                } catch {
+                    return try refused(error, "log", "Log", visit) { ["section": "log", "isLog": true] }
+                }
                 return visit.page("log", "Log", form(filter, visit, ["section": "log", "isLog": true])) {
                     let (events, next) = try await log(visit, filter)
                     return rows(events.map { EventRow(event: $0) }, next, visit, [:])
@@ -37,22 +47,24 @@ enum TimelinePages {
     private static func filter(_ visit: Visit) throws -> EventFilter {
         var filter = EventFilter()
         (filter.actor, filter.device, filter.user) = (visit.query["actor"], visit.query["device"], visit.query["user"])
+        filter.text = visit.query["text"]
         if let name = visit.query["kind"] {
             guard let kind = EventKind(rawValue: name) else { throw Problem.invalid("kind", "is no kind of event") }
             filter.kinds = [kind]
         }
-        filter.since = try time("since", visit)
-        filter.until = try time("until", visit)
+        filter.since = try visit.time("since")
+        filter.until = try visit.time("until")
         return filter
     }
 
-    /// A time in full, or as a date field sends it, in UTC.
-    private static func time(_ name: String, _ visit: Visit) throws -> Timestamp? {
-        guard let text = visit.query[name] else { return nil }
-        for ending in ["", "Z", ":00Z", "T00:00:00Z"] {
-            if let time = Timestamp(rfc3339: text + ending) { return time }
-        }
-        throw Problem.invalid(name, "must be a time such as 2026-11-22T09:00, in UTC")
+    /// The form as it was sent, with what is wrong beside its field, and no rows.
+    private static func refused(
+        _ error: any Error, _ name: String, _ title: String, _ visit: Visit,
+        _ top: @escaping @Sendable () -> [String: Any]
+    ) throws -> Response {
+        guard let errors = visit.errors(error, fields: ["since", "until", "kind"]) else { throw error }
+        let context = form(EventFilter(), visit, top().merging(errors.context) { $1 })
+        return visit.page(name, title, context, errors.status) { rows([], nil, visit, top()) }
     }
 
     /// The form as it was sent.
@@ -60,7 +72,7 @@ enum TimelinePages {
         var context = top
         for name in fields + ["user"] where context[name] == nil { context[name] = visit.query[name] ?? "" }
         context["kinds"] = EventKind.allCases.map {
-            ["kind": $0.rawValue, "isChosen": filter.kinds.contains($0)] as [String: Any]
+            ["kind": $0.rawValue, "title": $0.title, "isChosen": filter.kinds.contains($0)] as [String: Any]
         }
         context["isFiltered"] = !kept(visit).isEmpty
         return context
@@ -77,6 +89,7 @@ enum TimelinePages {
         context["isFirst"] = visit.query["before"] == nil
         context["next"] = next.map { [["before": $0.description, "filter": kept]] } ?? []
         context["isEmpty"] = rows.isEmpty
+        context["mayFollow"] = next != nil
         return context
     }
 

@@ -17,8 +17,18 @@ enum UserPages {
             ConsolePage(
                 .get, "/users/{u}", .key(.users), query: ["asOf", "view", "cursor", "part"]
             ) { visit in
-                let view = try await view(visit)
-                return visit.page("user", visit.segment("u"), top(visit, "tray")) { try await tray(visit, view) }
+                let title = visit.segment("u")
+                do {
+                    let view = try await view(visit)
+                    return visit.page("user", title, top(visit, "tray")) { try await tray(visit, view) }
+                } catch {
+                    // The present below, and what is wrong beside the field.
+                    guard let errors = visit.errors(error, fields: ["asOf"]) else { throw error }
+                    let view = try await view(visit.without(["asOf", "cursor"]))
+                    return visit.page("user", title, top(visit, "tray"), errors.status) {
+                        try await tray(visit, view).merging(errors.context) { $1 }
+                    }
+                }
             },
             ConsolePage(.get, "/users/{u}/moments", .key(.users)) { visit in try await moments(visit) },
         ]
@@ -35,32 +45,26 @@ enum UserPages {
     }
 
     private static func users(_ visit: Visit) async throws -> [String: Any] {
-        let prefix = visit.query["prefix"] ?? ""
+        let part = visit.query["prefix"] ?? ""
         let isSorted = visit.query["sort"] == "unread"
         let most = isSorted ? mostSorted : pageUsers
-        var found: [(name: String, store: Store)] = []
-        for store in visit.stores {
-            let names = try await store.users(after: visit.query["after"], prefix: prefix, limit: most + 1).users
-            found += names.map { ($0, store) }
-        }
-        if visit.stores.count > 1 { found.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) } }
-        let isCut = found.count > most
-        let names = found.prefix(most).map(\.name)
+        let found = try await UserSearch(part: part, after: visit.query["after"], limit: most).run(in: visit.stores)
+        let isCut = found.next != nil
         var trays: [Tray] = []
-        trays.reserveCapacity(names.count)
-        for (name, store) in found.prefix(most) { trays.append(try await store.tray(of: name)) }
+        trays.reserveCapacity(found.users.count)
+        for (name, store) in found.users { trays.append(try await store.tray(of: name)) }
         if isSorted {
             trays.sort { ($0.unread, $0.unseen, $1.user) > ($1.unread, $1.unseen, $0.user) }
             trays = Array(trays.prefix(pageUsers))
         }
-        let next = isCut && !isSorted ? names.last : nil
+        let next = isSorted ? nil : found.next
         return search(visit).merging([
             "isCut": isCut && isSorted, "mostSorted": Figures.count(mostSorted),
             "users": trays.map { tray in
                 context(tray).merging(["path": PercentEncoding.encode(tray.user)]) { old, _ in old }
             },
             "isEmpty": trays.isEmpty, "shown": "\(trays.count)",
-            "next": next.map { [["after": PercentEncoding.encode($0), "prefix": PercentEncoding.encode(prefix)]] }
+            "next": next.map { [["after": PercentEncoding.encode($0), "prefix": PercentEncoding.encode(part)]] }
                 ?? [],
         ]) { $1 }
     }
@@ -175,7 +179,7 @@ enum UserPages {
             "thread": item.content.thread ?? "", "category": item.content.category ?? "",
             "isUnread": !item.isRead, "isSeen": item.isSeen, "isMuted": item.isMuted, "topic": item.topic ?? "",
             "isUrgent": item.content.level == .timeSensitive || item.content.level == .critical,
-            "level": item.content.level.rawValue, "recordedAt": Moments.context(item.recordedAt),
+            "level": item.content.level.rawValue, "when": Moments.context(item.occurredAt ?? item.recordedAt),
             "snoozedUntil": item.snoozedUntil.map { [Moments.context($0)] } ?? [],
             "isSilent": item.content.isSilent,
         ]
@@ -183,7 +187,8 @@ enum UserPages {
 
     private static func thread(_ group: ThreadGroup) -> [String: Any] {
         [
-            "thread": group.thread ?? "", "isNamed": group.thread != nil, "count": Figures.count(group.count),
+            "thread": group.thread ?? "", "isNamed": group.thread != nil,
+            "count": group.count == 1 ? "1 item" : "\(Figures.count(group.count)) items",
             "unread": Figures.count(group.unread), "hasUnread": group.unread > 0,
             "newest": group.newest.content.title ?? "", "summary": group.summary ?? "",
             "hasSummary": group.summary != nil,

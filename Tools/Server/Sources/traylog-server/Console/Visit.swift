@@ -1,6 +1,7 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
-import Traylog
+@_spi(Operations) import Traylog
 
 /// One request to the console, and whose session it belongs to.
 struct Visit: Sendable {
@@ -17,6 +18,8 @@ struct Visit: Sendable {
     let credential: Credential?
     /// What the browser would like to get.
     let accept: String
+    /// The tree head that the page's paper names; nil where it could not be read.
+    private(set) var treeHead: TreeHead?
     private(set) var path: [String: String] = [:]
     private(set) var query: [String: String] = [:]
 
@@ -27,7 +30,10 @@ struct Visit: Sendable {
         self.context = context
         self.console = console
         accept = try request.headers.text(.accept) ?? ""
-        token = try Self.token(request, console)
+        token = try Self.cookie(Self.cookieName(console), of: request)
+        zone = try Self.cookie("traylog-zone", of: request).flatMap {
+            PercentEncoding.decode($0[...], plusIsSpace: false)
+        }
         let found = token.flatMap { token in console.sessions.use(token).map { (token, $0) } }
         credential = found.map { .session(console.sessions, token: $0, id: $1.keyID, $1.key) }
         // It ends with its key.
@@ -39,6 +45,19 @@ struct Visit: Sendable {
         var visit = self
         // An empty field of a form is one that was left out.
         (visit.path, visit.query) = (path, query.filter { !$0.value.isEmpty })
+        return visit
+    }
+
+    /// The same page without some fields of its address.
+    func without(_ fields: [String]) -> Visit {
+        var visit = self
+        for field in fields { visit.query[field] = nil }
+        return visit
+    }
+
+    func with(_ treeHead: TreeHead?) -> Visit {
+        var visit = self
+        visit.treeHead = treeHead
         return visit
     }
 
@@ -59,15 +78,52 @@ struct Visit: Sendable {
 
     func moment(_ name: String) throws(Problem) -> Moment? {
         guard let text = query[name] else { return nil }
-        guard let moment = Moment(text) else {
-            throw .invalid(name, "must be the number of an event, or a time such as 2026-11-22T09:00:00Z")
-        }
+        guard let moment = typed.moment(text) else { throw .invalid(name, "must be \(TypedTime.forms)") }
         return moment
+    }
+
+    func time(_ name: String) throws(Problem) -> Timestamp? {
+        guard let text = query[name] else { return nil }
+        guard let time = typed.time(text) ?? typed.timeAgo(text) else {
+            throw .invalid(
+                name, "must be a time such as 2026-11-22 09:00, 2026-11-22T09:00:00Z, 2h, today or yesterday")
+        }
+        return time
+    }
+
+    /// Reads times in the zone in which the browser shows them, which a script of the page has told; UTC without one.
+    var typed: TypedTime {
+        guard let zone = zone.flatMap(TimeZone.init(identifier:)) else { return .utc }
+        func date(_ time: Timestamp) -> Date { Date(timeIntervalSince1970: Double(time.milliseconds) / 1_000) }
+        return TypedTime(
+            zoneName: { zone.abbreviation(for: date($0)) },
+            secondsFromUTC: { Int64(zone.secondsFromGMT(for: date($0))) })
+    }
+
+    /// What a page shows beside its fields: what was typed, and what is wrong with it.
+    ///
+    /// - Returns: nil for a problem that is about none of these fields.
+    ///
+    /// - Parameter typed: the fields of a form that was sent; nil for those of the address.
+    func errors(
+        _ error: any Error, typed: [String: String]? = nil, fields: [String]
+    ) -> (status: HTTPResponse.Status, context: [String: String])? {
+        let problem = problem(error)
+        guard problem.status.code < 500,
+            let name = problem.members.first(where: { $0.name == "field" })?.value.string ?? fields.first,
+            fields.contains(name), problem.status != .unauthorized, problem.status != .forbidden
+        else { return nil }
+        let reason =
+            problem.detail.hasPrefix("\(name): ") ? String(problem.detail.dropFirst(name.count + 2)) : problem.detail
+        var context: [String: String] = [:]
+        for field in fields { context["typed-" + field] = (typed ?? query)[field] ?? "" }
+        context["error-" + name] = reason.prefix(1).uppercased() + reason.dropFirst()
+        return (problem.status, context)
     }
 
     func number(_ name: String) throws(Problem) -> UInt64? {
         guard let text = query[name] else { return nil }
-        guard let value = UInt64(text) else { throw .invalid(name, "must be a number") }
+        guard let value = TypedTime.number(text) else { throw .invalid(name, "must be a number") }
         return value
     }
 
@@ -76,8 +132,7 @@ struct Visit: Sendable {
     /// Browsers keep a name with this prefix to TLS, this host and the path /.
     private static func cookieName(_ console: Console) -> String { console.isSecure ? "__Host-traylog" : "traylog" }
 
-    private static func token(_ request: Request, _ console: Console) throws(Problem) -> String? {
-        let name = cookieName(console)
+    private static func cookie(_ name: String, of request: Request) throws(Problem) -> String? {
         let pairs = try request.headers.texts(.cookie).flatMap { $0.split(separator: ";") }
         for pair in pairs {
             let parts = pair.split(separator: "=", maxSplits: 1).map(\.trimmingSpaces)
@@ -88,6 +143,8 @@ struct Visit: Sendable {
 
     /// The session's, as the cookie has it.
     let token: String?
+    /// The name of the browser's zone, as a script of the pages has set it.
+    private let zone: String?
 
     /// The cookie that carries a session's token; nil takes it away.
     func cookie(_ token: String?) -> String {

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-@_spi(JSON) import Traylog
+@_spi(Operations) @_spi(JSON) import Traylog
 
 /// The routes of operators.
 enum AdminRoutes {
@@ -70,7 +70,10 @@ enum AdminRoutes {
                     "needs a store that nobody else writes: stop the server, and run 'traylog replay --rebuild'")
             }
             return { service, job in
-                let report = try await service.store.replay(progress: job.progress)
+                let report = try await service.check(
+                    .replay, head: { Seq($0.events) },
+                    findings: { $0.identical ? [] : [$0.difference ?? "a stored state differs from the log"] }
+                ) { try await service.store.replay(progress: job.progress) }
                 return JSONValue(writing: { $0.write(report) })
             }
         }
@@ -81,9 +84,14 @@ enum AdminRoutes {
             members, _ in
             let (archive, kept) = (try text("archive", members), try treeHead(members))
             return { service, job in
-                let report = try await service.store.verify(archives: archive, progress: job.progress)
-                var findings = report.findings
-                if let kept { findings += try await finding(of: kept, service) }
+                let report = try await service.check(
+                    .verification, head: { Seq($0.events) }, findings: \.findings
+                ) {
+                    var report = try await service.store.verify(archives: archive, progress: job.progress)
+                    if let kept { report.findings += try await finding(of: kept, service) }
+                    return report
+                }
+                let findings = report.findings
                 return .present([
                     ("ok", .bool(findings.isEmpty)), ("events", .int(report.events)),
                     ("users", .int(report.users)), ("archivedEvents", report.archivedEvents.map { .int($0) }),
@@ -136,6 +144,7 @@ enum AdminRoutes {
             }
             return { service, job in
                 let report = try await service.store.backup(to: destination, progress: job.progress)
+                service.noteBackup(head: report.head)
                 return JSONValue(writing: { $0.write(report) })
             }
         }

@@ -18,13 +18,17 @@ enum HealthRoutes {
                 refusals: []
             ) { call in
                 guard !call.service.isDraining else { throw Problem.unavailable("the server is closing") }
-                if let cluster = call.service.cluster { return readiness(await cluster.status()) }
+                if let cluster = call.service.cluster { return readiness(await cluster.status(), call.service) }
                 // A tick of long ago changes nothing, and the writer answers it.
                 let report = await Deadline.abandoning(after: .seconds(5)) {
                     try await call.store.tick(now: Timestamp(milliseconds: 0))
                 }
                 guard let report else { throw Problem.unavailable("the store does not answer") }
-                return .json(["status": "ok", "head": JSONValue(report.head)])
+                return .json(
+                    .present([
+                        ("status", "ok"), ("head", JSONValue(report.head)),
+                        ("failedChecks", call.service.failedChecks),
+                    ]))
             },
             Route(
                 .get, "/metrics", as: "getMetrics", "Figures for Prometheus", .key(.metrics), origins: .own,
@@ -45,9 +49,10 @@ enum HealthRoutes {
     }
 
     /// A node that lacks events, or stopped, is not ready; it says how far it is all the same.
-    private static func readiness(_ status: NodeStatus) -> Response {
-        if status.isReady { return .json(.object([("status", "ok")] + members(of: status))) }
-        return unready(status, members(of: status))
+    private static func readiness(_ status: NodeStatus, _ service: Service) -> Response {
+        let members = members(of: status, service)
+        if status.isReady { return .json(.object([("status", "ok")] + members)) }
+        return unready(status, members)
     }
 
     private static func unready(_ status: NodeStatus, _ members: [(name: String, value: JSONValue)]) -> Response {
@@ -57,13 +62,14 @@ enum HealthRoutes {
         return problem.response
     }
 
-    private static func members(of status: NodeStatus) -> [(name: String, value: JSONValue)] {
+    private static func members(of status: NodeStatus, _ service: Service) -> [(name: String, value: JSONValue)] {
         var members: [(name: String, value: JSONValue)] = [
             ("head", JSONValue(status.head)), ("role", .string(status.role.rawValue)),
             ("position", .int(status.position.rawValue)),
             ("lag", ["events": .int(status.lagEvents), "seconds": .number(status.lag.secondsText)]),
         ]
         if let owner = status.owner { members.append(("owner", .string(owner.url))) }
+        if let checks = service.failedChecks { members.append(("failedChecks", checks)) }
         if let divergence = status.divergence { members.append(("seq", JSONValue(divergence.seq))) }
         return members
     }
@@ -72,8 +78,8 @@ enum HealthRoutes {
     static func readiness(_ services: [Service]) async throws -> Response {
         var all: [NodeStatus] = []
         for service in services { if let cluster = service.cluster { all.append(await cluster.status()) } }
-        let parts = all.enumerated().map { index, status in
-            JSONValue.object([("partition", .int(index))] + members(of: status))
+        let parts = zip(services, all).enumerated().map { index, node in
+            JSONValue.object([("partition", .int(index))] + members(of: node.1, node.0))
         }
         func sum(_ value: (NodeStatus) -> UInt64) -> JSONValue { .int(all.reduce(0) { $0 + value($1) }) }
         let unready = all.first { !$0.isReady }
@@ -120,7 +126,7 @@ enum HealthRoutes {
             ("traylog_file_bytes", "The size of the store's file.", "\(statistics.bytes)"),
             ("traylog_free_bytes", "Free pages of it.", "\(statistics.freeBytes)"),
             ("traylog_reader_lag_commits", "The greatest lag of a reader.", "\(lag)"),
-        ].map { Gauge($0, $1, $2, labels) }
+        ].map { Gauge($0, $1, $2, labels) } + service.upkeepGauges(labels)
     }
 
     private static func figures(of cluster: Cluster, _ labels: [String]) async -> [Gauge] {

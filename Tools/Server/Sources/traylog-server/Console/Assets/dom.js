@@ -38,9 +38,20 @@ export function visible(text) {
   });
 }
 
-/** Says something to who listens to the page. */
+/** Says something to those who listen to the page. */
 export function announce(text) {
   find("#announce").textContent = text;
+}
+
+const alarms = new Map();
+
+/** Shows what went wrong on top of the page, until the same cause says that it is over with an empty text. */
+export function alarm(cause, text) {
+  if (text) alarms.set(cause, text);
+  else alarms.delete(cause);
+  const bar = find("#alarm");
+  bar.textContent = [...alarms.values()].join(" ");
+  bar.hidden = !alarms.size;
 }
 
 /** A page of the console as a document, which runs nothing. */
@@ -84,25 +95,30 @@ export function live(address, names, heard, state = () => {}) {
     source = new EventSource(address());
     source.onopen = () => {
       wait = 1000;
+      alarm("live", "");
       state(true);
     };
     for (const name of names) source.addEventListener(name, heard);
     source.onerror = () => {
       source.close();
       state(false);
+      alarm("live", `Connection lost: this page no longer updates. Trying again in ${Math.round(wait / 1000)} s.`);
       if (!document.hidden) setTimeout(open, wait);
       else document.addEventListener("visibilitychange", open, { once: true });
       wait = Math.min(wait * 2, 30000);
     };
   };
   open();
-  addEventListener("pagehide", () => source.close());
+  addEventListener("pagehide", () => {
+    source.onerror = null;
+    source.close();
+  });
 }
 
 const groups = new Intl.NumberFormat("en", { useGrouping: true });
-export const count = (number) => groups.format(number).replaceAll(",", "\u202f");
+export const count = (number) => groups.format(number);
 
-const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+export const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const pad = (number) => String(number).padStart(2, "0");
 
 export function localTime(moment) {

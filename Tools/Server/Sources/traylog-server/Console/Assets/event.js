@@ -24,7 +24,7 @@ function offer(chosen) {
           (head.size < seq ? " (older than this event)" : ""),
       ),
     ),
-    element("option", { value: "server" }, "the server's word (proves less)"),
+    element("option", { value: "server" }, "the server's current tree head (weaker: not independent)"),
   );
   const usable = heads.findIndex((head) => head.size >= seq);
   choice.value = chosen ?? (usable < 0 ? "server" : String(usable));
@@ -46,7 +46,7 @@ const sentences = {
 /** What the page shows must be what leaf and payload say. */
 function compare(disclosure, leaf) {
   const payload = readPayload(fromBase64(disclosure.payload));
-  const cells = new Map(all(".fields > div").map((row) => [find("dt", row).textContent, find("dd", row)]));
+  const cells = new Map(all(".fields > div").map((row) => [row.dataset.field, find("dd", row)]));
   cells.set("data", find("pre.data"));
   for (const [name, value] of Object.entries(payload)) {
     const cell = cells.get(name);
@@ -58,7 +58,7 @@ function compare(disclosure, leaf) {
   if (!isRecorded || cells.get("kind").textContent !== kinds[leaf.kind]) {
     throw new Error(`the leaf says ${kinds[leaf.kind]} at ${recorded}, and this page something else`);
   }
-  line("good", `This page shows what leaf and payload say: ${["kind", "recordedAt", ...Object.keys(payload)].join(", ")}`);
+  line("good", `The fields on this page match the proved content: ${["kind", "recordedAt", ...Object.keys(payload)].join(", ")}`);
 }
 
 async function verify() {
@@ -75,7 +75,7 @@ async function verify() {
       line("good", "The tree head is signed by the key that you trust");
     }
     const last = await json(`${site}/data/proofs/${head.size}?asOf=${head.size}`);
-    if (await checkSize(head, last)) line("good", `The tree head is of ${count(head.size)} events: the last one is in its place`);
+    if (await checkSize(head, last)) line("good", `The tree head covers all ${count(head.size)} events`);
     const proof = await json(`${site}/data/proofs/${seq}?asOf=${head.size}`);
     const disclosure = proof.leaf === undefined ? null : await json(`${site}/events/${seq}/disclosure`).catch((failure) => {
       if (failure.status === 410) return null;
@@ -103,8 +103,9 @@ function conclude(isWord, head, leaf, disclosure) {
     line("note verdict", `${what} ${seq} is in the tree that the server shows now. To know that the server shows everybody the `
       + "same tree, and has not changed it, verify against a tree head that you kept.");
   } else {
-    line("good verdict", `Proved: ${disclosure ? "this is event" : "an event stood at"} ${seq} of the log whose tree head of `
-      + `${count(head.size)} events you have.`);
+    line("good verdict", disclosure
+      ? `Proved: event ${seq} is part of the log you recorded at ${count(head.size)} events, unchanged.`
+      : `Proved: an event stood at ${seq} in the log you recorded at ${count(head.size)} events.`);
     noteVerified({ store, ...head });
   }
   announce(list.lastChild.textContent);

@@ -1,9 +1,28 @@
 // Loads what a page needs.
 
-import { announce, find, localize, sayZone } from "./dom.js";
+import { announce, find, localize, sayZone, zone } from "./dom.js";
 
 sayZone();
+// Times are typed as they are shown: in the browser's zone, which the server learns by this.
+document.cookie = `traylog-zone=${encodeURIComponent(zone)}; Path=/console; SameSite=Strict; Max-Age=31536000`;
 localize();
+
+// The search box is one key away, but for keys that are typed into a field.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, textarea, select")) return;
+  event.preventDefault();
+  find("#find")?.focus();
+});
+
+// Paper says when it was printed, which may be long after the page was opened.
+addEventListener("beforeprint", () => {
+  const time = find("[data-printed]");
+  if (!time) return;
+  time.dateTime = new Date().toISOString();
+  time.title = "";
+  localize(time.parentElement);
+});
 
 const scripts = {
   overview: () => import("./overview.js"),

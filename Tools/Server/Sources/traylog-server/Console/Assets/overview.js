@@ -17,10 +17,12 @@ async function pulse() {
     show([`The server does not answer: ${failure.message}.`]);
     return;
   }
+  // The banner of a failed check comes and goes with the page.
+  if (now.failedChecks !== Number(find("[data-health]").dataset.failures)) return location.reload();
   samples.push({ at: performance.now(), head: now.head });
   while (samples.length > 61) samples.shift();
-  cell("head").textContent = count(now.head);
-  cell("floor").textContent = count(now.floor);
+  cell("head").textContent = now.head;
+  cell("floor").textContent = now.floor;
   cell("unflushed").textContent = count(now.unflushed);
   cell("readers").textContent = count(now.readers);
   show(now.problems);
@@ -56,14 +58,14 @@ function show(problems) {
   const texts = all("li", list).map((line) => line.textContent);
   if (texts.join("\n") === problems.join("\n")) return;
   list.replaceChildren(...problems.map((problem) => element("li", { class: "note bad" }, icon("warning"), problem)));
-  const state = problems.length ? "Needs somebody" : "Healthy";
-  find("[data-health]").replaceChildren(element("span", { class: `dot ${problems.length ? "bad" : "good"}` }), state);
+  const bad = problems.length > 0 || Number(find("[data-health]").dataset.failures) > 0;
+  const state = bad ? "Needs attention" : "Healthy";
+  find("[data-health]").replaceChildren(element("span", { class: `dot ${bad ? "bad" : "good"}` }), state);
 }
 
 const verified = kept().filter((head) => head.verifiedAt).sort((a, b) => b.size - a.size)[0];
 if (verified) {
-  find("[data-verified]").textContent = count(verified.size);
-  find("[data-verified-when]").textContent = `by this browser, ${localTime(new Date(verified.verifiedAt))}`;
+  find("[data-verified-when]").textContent = `this browser proved ${count(verified.size)} events, ${localTime(new Date(verified.verifiedAt))}`;
 }
 
 pulse();

@@ -1,6 +1,6 @@
 // Long tables: older rows come as one scrolls, rows far away leave the page, new ones come by themselves.
 
-import { all, announce, element, find, live, localize, page, site } from "./dom.js";
+import { alarm, all, element, find, live, localize, page, site } from "./dom.js";
 
 const farAway = 2500;
 
@@ -54,6 +54,7 @@ class Scroller {
     let failed = false;
     try {
       const next = await page(this.more.href);
+      alarm("older", "");
       const rows = rowsOf(next);
       if (rows.length) {
         const body = element("tbody", {}, ...rows);
@@ -66,7 +67,7 @@ class Scroller {
       else this.more.parentElement.remove();
     } catch (failure) {
       failed = true;
-      announce(`Older events could not be loaded: ${failure.message}`);
+      alarm("older", `Older events could not be loaded: ${failure.message}.`);
       this.more.textContent = `Older events (again: ${failure.message})`;
     }
     this.loading = false;
@@ -101,7 +102,7 @@ class Scroller {
     } catch (failure) {
       // It may have come back while the request was being ended.
       if (failure.name === "AbortError") requestAnimationFrame(() => chunk.isNear && this.fill(body, chunk));
-      else announce(`Events could not be loaded: ${failure.message}`);
+      else alarm("older", `Events could not be loaded: ${failure.message}.`);
     }
     chunk.leave = undefined;
   }

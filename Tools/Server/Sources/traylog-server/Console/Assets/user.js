@@ -1,6 +1,6 @@
 // One tray at any moment: a slider over the user's events.
 
-import { announce, colour, count, drawing, find, live, localize, page, site } from "./dom.js";
+import { alarm, announce, colour, count, drawing, find, live, localize, page, site } from "./dom.js";
 
 const panel = find("[data-moment]");
 const user = panel.dataset.user;
@@ -11,9 +11,14 @@ const root = `${site}/users/${user}`;
 /** The events of the user: position 0 is before the first one. */
 const moments = { seqs: [0], unread: [0] };
 let position = 0;
-let isPresent = !find("[data-present]");
+let isPresent = find("[data-present]").hidden;
 const fetched = new Map();
 let shown;
+/** Whether the moments of this user are here: without them there is nothing to draw. */
+let isLoaded = false;
+let isConnected = false;
+/** Position and presence of what the page shows, while another moment is on its way. */
+let settled;
 
 function decode(bytes) {
   let at = 0;
@@ -47,7 +52,17 @@ function positionOf(seq) {
   return low;
 }
 
+/** Past or live: never both, and the way back to now is there as soon as the past is shown. */
+function standing() {
+  panel.classList.toggle("is-past", !isPresent);
+  find("[data-past]", panel).hidden = isPresent;
+  find("[data-present]", panel).hidden = isPresent;
+  find("[data-live]", panel).hidden = !isPresent || !isConnected;
+}
+
 function chart() {
+  canvas.hidden = !isLoaded || moments.seqs.length < 2;
+  if (canvas.hidden) return;
   const { context, width, height } = drawing(canvas);
   const { unread } = moments;
   const last = Math.max(1, unread.length - 1);
@@ -123,47 +138,73 @@ function swap(next) {
 
 /** Shows the moment of a position, the newest asked for if several are. */
 async function show(index) {
+  const before = [position, isPresent];
   position = Math.min(Math.max(index, 0), moments.seqs.length - 1);
-  isPresent = false;
+  // The last event is the present, which goes on by itself.
+  isPresent = position === moments.seqs.length - 1;
+  settled ??= before;
+  standing();
   const at = moments.seqs[position];
   const asked = (shown = Symbol(at));
   slide.value = String(position);
   slide.setAttribute("aria-valuetext", `event ${at}, ${moments.unread[position]} unread`);
   chart();
   try {
-    const next = await tray(at);
+    const next = await (isPresent ? page(address(null)) : tray(at));
     if (asked !== shown) return;
     swap(next);
-    history.replaceState(null, "", address(at));
+    alarm("moment", "");
+    history.replaceState(null, "", address(isPresent ? null : at));
     document.documentElement.dataset.shown = String(at);
+    settled = undefined;
     for (const near of [position + 1, position - 1]) {
       if (near >= 0 && near < moments.seqs.length) tray(moments.seqs[near]).catch(() => {});
     }
   } catch (failure) {
-    if (asked === shown) announce(`This moment could not be shown: ${failure.message}`);
+    if (asked !== shown) return;
+    // The thumb goes back to what the page shows.
+    [position, isPresent] = settled ?? before;
+    settled = undefined;
+    slide.value = String(position);
+    standing();
+    chart();
+    alarm("moment", `That moment could not be shown: ${failure.message}.`);
   }
 }
 
 function follow() {
-  const mark = find("[data-live]", panel);
   let known;
   const heard = async (event) => {
     const now = JSON.parse(event.data);
-    const standing = [now.unread, now.unseen, now.total, now.newest, now.seenUpTo].join();
-    const isNew = known === undefined ? now.unread !== moments.unread.at(-1) : standing !== known;
-    known = standing;
+    const figures = [now.unread, now.unseen, now.total, now.newest, now.seenUpTo].join();
+    const isNew = known === undefined ? now.unread !== moments.unread.at(-1) : figures !== known;
+    known = figures;
     if (!isNew || now.asOf <= moments.seqs.at(-1)) return;
-    moments.seqs.push(now.asOf);
-    moments.unread.push(now.unread);
-    slide.max = String(moments.seqs.length - 1);
+    if (isLoaded) {
+      moments.seqs.push(now.asOf);
+      moments.unread.push(now.unread);
+      slide.max = String(moments.seqs.length - 1);
+    }
     if (!isPresent) return chart();
     position = moments.seqs.length - 1;
     slide.value = slide.max;
     chart();
-    swap(await page(address(null)));
+    // An answer that a later one has overtaken is not shown.
+    const asked = (shown = Symbol(now.asOf));
+    try {
+      const next = await page(address(null));
+      if (asked !== shown) return;
+      swap(next);
+      alarm("tray", "");
+    } catch (failure) {
+      if (asked === shown) alarm("tray", `New events could not be shown: ${failure.message}.`);
+    }
     announce(`${now.unread} unread, ${now.unseen} unseen`);
   };
-  live(() => `${site}/data/users/${user}/live`, ["tray"], heard, (isLive) => (mark.hidden = !isLive || !isPresent));
+  live(() => `${site}/data/users/${user}/live`, ["tray"], heard, (isLive) => {
+    isConnected = isLive;
+    standing();
+  });
 }
 
 slide.addEventListener("input", () => show(Number(slide.value)));
@@ -174,16 +215,9 @@ for (const [selector, step] of [["[data-earlier]", -1], ["[data-later]", 1]]) {
     show(position + step);
   });
 }
-const when = find("[data-when]");
-when.hidden = false;
-when.addEventListener("change", () => {
-  const moment = new Date(when.value);
-  if (Number.isNaN(moment.getTime())) return;
-  find("#asOf").value = moment.toISOString();
-});
-
-const answer = await fetch(`${root}/moments`);
+const answer = await fetch(`${root}/moments`).catch(() => ({ ok: false }));
 if (answer.ok) {
+  isLoaded = true;
   Object.assign(moments, decode(new Uint8Array(await answer.arrayBuffer())));
   slide.max = String(moments.seqs.length - 1);
   const at = Number(find("[data-now] b").textContent);
@@ -197,6 +231,6 @@ if (answer.ok) {
   if (position > 0) tray(moments.seqs[position - 1]).catch(() => {});
   document.documentElement.dataset.moments = String(moments.seqs.length - 1);
 } else {
-  announce("The moments of this user could not be loaded: use the field for an event or a time.");
+  alarm("moments", "The history of this tray could not be loaded, so there is no slider. Use the field for an event or a time.");
 }
 follow();

@@ -2,13 +2,15 @@
 ///
 /// It follows the Unicode East Asian Width property: wide and fullwidth characters and emoji take two cells, marks
 /// that combine with the character before take none. A cluster of several never takes more than two.
-enum DisplayWidth {
-    static func of(_ text: String) -> Int {
+public enum DisplayWidth {
+    /// The cells of a whole text.
+    public static func of(_ text: String) -> Int {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
         return text.reduce(0) { $0 + of($1) }
     }
 
-    static func of(_ character: Character) -> Int {
+    /// The cells of one character, with its marks: at most two.
+    public static func of(_ character: Character) -> Int {
         var width = 0
         var showsEmoji = false
         for scalar in character.unicodeScalars {
@@ -50,7 +52,7 @@ enum DisplayWidth {
 
 extension String {
     /// The text when it fits in `columns` cells, else its beginning and an ellipsis.
-    func truncated(to columns: Int) -> String {
+    public func truncated(to columns: Int) -> String {
         if utf8.count <= columns { return self }
         var width = 0
         var kept = startIndex
@@ -62,11 +64,5 @@ extension String {
             if width < columns { kept = self.index(after: index) }
         }
         return self
-    }
-
-    /// The text and as many spaces as it takes to fill `columns` cells.
-    func padded(to columns: Int, _ alignment: Column.Alignment) -> String {
-        let spaces = String(repeating: " ", count: max(0, columns - DisplayWidth.of(self)))
-        return alignment == .left ? self + spaces : spaces + self
     }
 }

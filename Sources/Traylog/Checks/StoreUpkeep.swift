@@ -1,0 +1,187 @@
+import TraylogDomain
+import TraylogPlatform
+import TraylogWriter
+
+/// When a store was last backed up and checked, and what the last checks found.
+///
+/// The record is a few small files beside the store's data. The command line and the server both write it, so that `traylog health`
+/// knows about a check that the server ran, and the other way round. A check that found something stays in the record until the
+/// same check finds nothing; a clean verification, which includes a replay, clears both.
+///
+/// ```swift
+/// let upkeep = StoreUpkeep.read("/var/lib/trays")
+/// for failure in upkeep.failures { print(failure.check, failure.count, failure.findings) }
+/// ```
+@_spi(Operations) public struct StoreUpkeep: Hashable, Sendable, Codable {
+    /// A check of the whole store.
+    public enum Check: String, CaseIterable, Sendable, Codable {
+        /// `traylog verify`.
+        case verification = "verify"
+        /// `traylog replay`.
+        case replay
+    }
+
+    /// A time, and the newest event then.
+    public struct Run: Hashable, Sendable, Codable {
+        public let time: Timestamp
+        public let head: Seq
+    }
+
+    /// A check that found something, with nothing clean since.
+    public struct Failure: Hashable, Sendable, Codable {
+        public let check: Check
+        /// When the check ended; nil where the record itself cannot be read.
+        public let time: Timestamp?
+        /// How many findings there were.
+        public let count: Int
+        /// The first 100 of them; fewer after an erasure, because findings may name people.
+        public let findings: [String]
+    }
+
+    /// The last backup, and the last verification that found nothing.
+    public private(set) var lastBackup: Run?
+    public private(set) var lastVerification: Run?
+    public private(set) var failures: [Failure] = []
+
+    private static let backupFile = "last-backup"
+    private static let verificationFile = "last-verified"
+    private static let keptFindings = 100
+    /// More is no record of ours.
+    private static let longestFile: Int64 = 1 << 20
+
+    private static func failureFile(_ check: Check) -> String { "failed-\(check.rawValue)" }
+
+    /// Reads the record of the store in a directory.
+    ///
+    /// A missing file means that nothing was recorded. A failure whose file cannot be read still counts as a failure.
+    public static func read(_ directory: String) -> StoreUpkeep {
+        var upkeep = StoreUpkeep()
+        upkeep.lastBackup = run(text(directory, backupFile))
+        upkeep.lastVerification = run(text(directory, verificationFile))
+        upkeep.failures = Check.allCases.compactMap { check in
+            guard Files.exists("\(directory)/\(failureFile(check))") else { return nil }
+            let text = text(directory, failureFile(check)) ?? ""
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+            let numbers = lines.first?.split(separator: " ") ?? []
+            guard numbers.count == 2, let time = Int64(numbers[0]), let count = Int(numbers[1]), count > 0 else {
+                return Failure(check: check, time: nil, count: 1, findings: [])
+            }
+            return Failure(
+                check: check, time: Timestamp(milliseconds: time), count: count, findings: Array(lines.dropFirst()))
+        }
+        return upkeep
+    }
+
+    /// Records a backup that ended now.
+    ///
+    /// - Parameter head: the newest event of the copy.
+    /// - Throws: ``TraylogError`` where the directory cannot be written.
+    public static func noteBackup(head: Seq, in directory: String) throws(TraylogError) {
+        try recording(directory) { () throws(SystemError) in try write(run: head, directory, backupFile) }
+    }
+
+    /// Records a check that ended now.
+    ///
+    /// - Parameters:
+    ///   - findings: what it found, one text for each thing; none for a clean check.
+    ///   - head: the newest event that it looked at.
+    /// - Throws: ``TraylogError`` where the directory cannot be written.
+    public static func note(
+        _ check: Check, findings: [String], head: Seq, in directory: String
+    ) throws(TraylogError) {
+        try recording(directory) { () throws(SystemError) in
+            if findings.isEmpty {
+                // The mark of a clean verification comes last: a crash in between leaves too little, never too much.
+                for cleared in check == .verification ? Check.allCases : [check] {
+                    try remove(directory, failureFile(cleared))
+                }
+                if check == .verification { try write(run: head, directory, verificationFile) }
+            } else {
+                let named = findings.prefix(keptFindings).map {
+                    $0.split(whereSeparator: \.isNewline).joined(separator: " ")
+                }
+                let lines = ["\(now.milliseconds) \(findings.count)"] + named
+                try replace(directory, failureFile(check), lines.map { $0 + "\n" }.joined())
+            }
+        }
+    }
+
+    /// Takes the texts out of recorded failures, and leaves their time and number: findings may name the person who is erased.
+    package static func forgetFindings(in directory: String) throws(SystemError) {
+        for failure in read(directory).failures where !failure.findings.isEmpty {
+            guard let time = failure.time else { continue }
+            try replace(directory, failureFile(failure.check), "\(time.milliseconds) \(failure.count)\n")
+        }
+    }
+
+    // MARK: Files
+
+    private static var now: Timestamp { .now }
+
+    private static func recording(
+        _ directory: String, _ body: () throws(SystemError) -> Void
+    ) throws(TraylogError) {
+        do {
+            try body()
+        } catch {
+            throw TraylogError(error, in: directory)
+        }
+    }
+
+    private static func run(_ text: String?) -> Run? {
+        let numbers = (text ?? "").split { $0 == " " || $0 == "\n" }
+        guard numbers.count == 2, let time = Int64(numbers[0]), let head = UInt64(numbers[1]) else { return nil }
+        return Run(time: Timestamp(milliseconds: time), head: Seq(head))
+    }
+
+    private static func write(run head: Seq, _ directory: String, _ name: String) throws(SystemError) {
+        try replace(directory, name, "\(now.milliseconds) \(head)\n")
+    }
+
+    private static func text(_ directory: String, _ name: String) -> String? {
+        guard let file = try? FileDescriptor(opening: "\(directory)/\(name)", [.reading, .notWaiting]) else {
+            return nil
+        }
+        defer { file.close() }
+        guard let size = file.size, size <= longestFile, let bytes = try? file.read(Int(size), at: 0) else {
+            return nil
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func remove(_ directory: String, _ name: String) throws(SystemError) {
+        if Files.exists("\(directory)/\(name)") { try Files.remove("\(directory)/\(name)") }
+    }
+
+    /// Replaces a file in one step, under the owner of the store's directory.
+    private static func replace(_ directory: String, _ name: String, _ text: String) throws(SystemError) {
+        let (path, partial) = ("\(directory)/\(name)", "\(directory)/.\(name).partial")
+        let owner = try? FileStatus(path: directory, followingLinks: true)
+        if Files.exists(partial) { try Files.remove(partial) }
+        let file = try FileDescriptor(openingOrCreating: partial, owner: owner)
+        do throws(SystemError) {
+            let bytes = Array(text.utf8)
+            try file.append(RawSpan(_elements: bytes.span))
+            try file.sync()
+        } catch {
+            file.close()
+            try? Files.remove(partial)
+            throw error
+        }
+        file.close()
+        try Files.rename(partial, to: path)
+    }
+}
+
+@_spi(Operations) extension Store {
+    /// When this store was last backed up and checked; see ``StoreUpkeep``. Reads up to four small files.
+    public var upkeep: StoreUpkeep { StoreUpkeep.read(directory) }
+
+    /// Records a backup that ended now.
+    public func noteBackup(head: Seq) throws(TraylogError) { try StoreUpkeep.noteBackup(head: head, in: directory) }
+
+    /// Records a check that ended now, with what it found.
+    public func note(_ check: StoreUpkeep.Check, findings: [String], head: Seq) throws(TraylogError) {
+        try StoreUpkeep.note(check, findings: findings, head: head, in: directory)
+    }
+}

@@ -1,0 +1,132 @@
+import TraylogDomain
+
+/// What happened, in words for people: a sentence's beginning, and what it was about.
+///
+/// ```swift
+/// let summary = EventSummary(event)
+/// print(summary.title, summary.detail)  // Marked all read · thread build
+/// ```
+@_spi(Operations) public struct EventSummary: Hashable, Sendable, Codable {
+    /// `Marked all read`; never empty.
+    public let title: String
+    /// `thread build, up to 20`; for a notification its title or text. Empty where there is nothing more to say.
+    public let detail: String
+
+    /// - Parameters:
+    ///   - mostItems: how many numbers of items are named; the rest is counted.
+    ///   - time: writes a time as the reader's other times are written.
+    public init(
+        _ event: Event, mostItems: Int = 5, time: (Timestamp) -> String = { $0.rfc3339 }
+    ) {
+        switch event.body {
+        case .marked(let mark, let items):
+            title = "Marked \(mark.rawValue)"
+            detail = Self.list(items, most: mostItems)
+        case .allMarked(let mark, let selection):
+            title = "Marked all \(mark.rawValue)"
+            detail = Self.words(selection)
+        case .redacted(let kind):
+            title = kind.title
+            detail = "content erased"
+        default:
+            title = event.kind.title
+            detail = Self.detail(event.body, time)
+        }
+    }
+
+    private static func detail(_ body: Event.Body, _ time: (Timestamp) -> String) -> String {
+        switch body {
+        case .notified(let content): words(content)
+        case .broadcast(let topic, let content): "to topic \(topic): \(words(content))"
+        case .traySeen(let upTo): "everything up to \(upTo)"
+        case .muted(.thread(let name)), .unmuted(.thread(let name)): "thread \(name)"
+        case .muted(.category(let name)), .unmuted(.category(let name)): "category \(name)"
+        case .snoozed(let item, let until): "item \(item) until \(time(until))"
+        case .woken(let item), .retracted(let item), .expired(let item): "item \(item)"
+        case .edited(let item, let edit): "item \(item): \(words(edit))"
+        case .subscribed(let topic), .unsubscribed(let topic): "topic \(topic)"
+        case .undone(let seq): "event \(seq) no longer counts"
+        case .held: "none of this person's data may be removed"
+        case .compacted(let through, let dropped, let archive):
+            "\(dropped) events up to \(through) removed" + (archive.map { ", kept in archive \($0)" } ?? "")
+        case .lost: "it could not be read when this log was exported"
+        default: ""
+        }
+    }
+
+    private static func words(_ content: Content) -> String {
+        content.title ?? content.body ?? (content.isSilent ? "silent, no title" : "no title")
+    }
+
+    private static func list(_ items: [Seq], most: Int) -> String {
+        let named = items.prefix(most).map(\.description).joined(separator: ", ")
+        let rest = items.count > most ? " and \(items.count - most) more" : ""
+        return (items.count == 1 ? "item " : "items ") + named + rest
+    }
+
+    private static func words(_ selection: Selection) -> String {
+        var parts: [String] = []
+        switch selection.thread {
+        case .named(let name): parts.append("thread \(name)")
+        case .unthreaded: parts.append("items without a thread")
+        case .any: break
+        }
+        if let category = selection.category { parts.append("category \(category)") }
+        if let upTo = selection.upTo { parts.append("up to \(upTo)") }
+        return parts.joined(separator: ", ")
+    }
+
+    private static func words(_ edit: ContentEdit) -> String {
+        var names: [String] = []
+        if edit.title != .keep { names.append("title") }
+        if edit.body != .keep { names.append("text") }
+        if edit.summaryArgument != .keep || edit.summaryCount != .keep { names.append("summary") }
+        if edit.level != .keep { names.append("level") }
+        if edit.expiresAt != .keep { names.append("expiry") }
+        if edit.data != .keep { names.append("data") }
+        return names.joined(separator: ", ")
+    }
+}
+
+@_spi(Operations) extension EventKind {
+    /// The kind in words: `Saw the tray` for `traySeen`.
+    public var title: String {
+        switch self {
+        case .notified: "Notified"
+        case .traySeen: "Saw the tray"
+        case .marked: "Marked items"
+        case .allMarked: "Marked all"
+        case .muted: "Muted"
+        case .unmuted: "Unmuted"
+        case .snoozed: "Snoozed"
+        case .woken: "Woke up"
+        case .edited: "Edited"
+        case .retracted: "Retracted"
+        case .subscribed: "Subscribed"
+        case .unsubscribed: "Unsubscribed"
+        case .broadcast: "Broadcast"
+        case .undone: "Undid an event"
+        case .expired: "Expired"
+        case .erased: "Erased a person"
+        case .compacted: "Compacted the log"
+        case .held: "Put on legal hold"
+        case .released: "Released from legal hold"
+        case .lost: "Lost event"
+        }
+    }
+}
+
+@_spi(Operations) extension Event {
+    /// Who acted, as far as the log knows: the named actor, or the user for what only users do.
+    ///
+    /// Nil for a notification without an actor: its user received it, and nothing says who sent it. Nil where an erasure took the
+    /// name.
+    public var shownActor: String? {
+        if let actor { return actor }
+        switch body {
+        case .traySeen, .marked, .allMarked, .muted, .unmuted, .snoozed, .subscribed, .unsubscribed, .undone:
+            return user
+        default: return nil
+        }
+    }
+}

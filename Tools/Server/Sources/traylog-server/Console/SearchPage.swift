@@ -1,0 +1,54 @@
+import HTTPTypes
+import Hummingbird
+@_spi(Operations) import Traylog
+
+/// What the search box finds: an event by its number, users by any part of their names, events by key or words.
+enum SearchPage {
+    private static let shownUsers = 20
+    private static let shownEvents = 20
+
+    static var all: [ConsolePage] {
+        [
+            ConsolePage(.get, "/search", .anybody, query: ["q"]) { visit in
+                let text = (visit.query["q"] ?? "").trimmingSpaces
+                if let address = try await event(text, visit) { return .seeOther(address) }
+                return visit.page("search", "Search", text.isEmpty ? [:] : ["typed": text]) {
+                    try await found(text, visit)
+                }
+            }
+        ]
+    }
+
+    /// The page of an event whose number was typed, where there is no user of that name.
+    private static func event(_ text: String, _ visit: Visit) async throws -> String? {
+        guard visit.may(.audit), let number = TypedTime.number(text), number > 0 else { return nil }
+        guard try await number <= visit.store.head().rawValue else { return nil }
+        let named = try await visit.store.users(prefix: text, limit: 1).users.first
+        return named.map { $0.utf8.elementsEqual(text.utf8) } == true ? nil : "\(visit.site)/events/\(number)"
+    }
+
+    private static func found(_ text: String, _ visit: Visit) async throws -> [String: Any] {
+        var context: [String: Any] = ["typed": text, "path": PercentEncoding.encode(text), "isAsked": !text.isEmpty]
+        guard !text.isEmpty else { return context }
+        if visit.may(.users) {
+            let found = try await UserSearch(part: text, after: nil, limit: shownUsers).run(in: visit.stores)
+            context["mayUsers"] = true
+            context["users"] = found.users.map { ["user": $0.name, "path": PercentEncoding.encode($0.name)] }
+            context["hasUsers"] = !found.users.isEmpty
+            context["hasMoreUsers"] = found.next != nil
+        }
+        if visit.may(.audit) {
+            var (byKey, byText) = (EventFilter(), EventFilter())
+            (byKey.key, byText.text) = (text, text)
+            let keyed = try await visit.store.search(byKey, newestFirst: true, limit: shownEvents)
+            let worded = try await visit.store.search(byText, newestFirst: true, limit: shownEvents)
+            let known = Set(keyed.events.map(\.seq))
+            let events = keyed.events + worded.events.filter { !known.contains($0.seq) }
+            context["mayAudit"] = true
+            context["rows"] = events.map { EventRow(event: $0).context }
+            context["hasRows"] = !events.isEmpty
+            context["hasMoreEvents"] = keyed.next != nil || worded.next != nil
+        }
+        return context
+    }
+}

@@ -1,0 +1,60 @@
+import Traylog
+
+/// Users by any part of their names; upper and lower case count as the same.
+struct UserSearch {
+    /// Names that are looked at for one page: a page of 100,000 users takes two.
+    private static let mostScanned = 50_000
+    private static let chunk = 1_000
+
+    /// Nothing for all users.
+    let part: String
+    /// Names after this one.
+    let after: String?
+    let limit: Int
+
+    struct Found {
+        /// In byte order of the names.
+        var users: [(name: String, store: Store)] = []
+        /// Where to go on; nil when all names were looked at.
+        var next: String?
+    }
+
+    /// Searches the stores of all partitions as if they were one.
+    func run(in stores: [Store]) async throws -> Found {
+        var found = Found()
+        for store in stores {
+            let (names, next) = try await search(store)
+            found.users += names.map { ($0, store) }
+            if let next { found.next = found.next.map { Self.isBefore($0, next) ? $0 : next } ?? next }
+        }
+        found.users.sort { Self.isBefore($0.name, $1.name) }
+        // What is after the place where a partition stopped comes with the next page.
+        if let next = found.next { found.users.removeAll { Self.isBefore(next, $0.name) } }
+        if found.users.count > limit {
+            found.users.removeLast(found.users.count - limit)
+            found.next = found.users.last?.name
+        }
+        return found
+    }
+
+    private func search(_ store: Store) async throws -> (names: [String], next: String?) {
+        let wanted = part.lowercased()
+        var (names, last, scanned) = ([String](), after, 0)
+        let chunk = wanted.isEmpty ? limit + 1 : Self.chunk
+        while scanned < Self.mostScanned {
+            let page = try await store.users(after: last, limit: chunk).users
+            scanned += page.count
+            for name in page where wanted.isEmpty || name.lowercased().contains(wanted) {
+                names.append(name)
+                if names.count > limit { return (names, name) }
+            }
+            guard page.count == chunk else { return (names, nil) }
+            last = page.last
+        }
+        return (names, last)
+    }
+
+    private static func isBefore(_ left: String, _ right: String) -> Bool {
+        left.utf8.lexicographicallyPrecedes(right.utf8)
+    }
+}
