@@ -17,7 +17,7 @@ extension Store {
     package func submit(
         _ commands: [Command], stopAtRefusal: Bool
     ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
-        try blocking.performEach(commands, stopAtRefusal: stopAtRefusal)
+        try blocking.perform(commands, mode: stopAtRefusal ? .untilRefusal : .each)
     }
 
     @discardableResult

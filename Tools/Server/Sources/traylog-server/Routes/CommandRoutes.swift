@@ -49,7 +49,7 @@ enum CommandRoutes {
     private static func atomic(_ call: Call) async throws -> Response {
         let commands = try await commands(call)
         for case (let line, .failure(let refusal)) in zip(1..., commands) { throw problem(refusal, line) }
-        let results = try await call.store.performTogether(commands.map { try $0.get() })
+        let results = try await call.store.perform(commands.map { try $0.get() }, mode: .atomic)
         if case .failure(let refusal)? = results.last { throw problem(refusal, results.count) }
         return try await answer(results, call)
     }
@@ -64,7 +64,7 @@ enum CommandRoutes {
     fileprivate static func perform(
         _ commands: [Result<Command, Refusal>], _ store: Store
     ) async throws -> [Result<Receipt, Refusal>] {
-        var done = try await store.performEach(commands.compactMap { try? $0.get() })[...]
+        var done = try await store.perform(commands.compactMap { try? $0.get() }, mode: .each)[...]
         return commands.map { command in
             switch command {
             case .success: done.removeFirst()
