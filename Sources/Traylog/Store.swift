@@ -14,6 +14,12 @@ import TraylogStates
 public final class Store: TrayQueries {
     /// What answers the queries.
     public let queries: Queries
+    /// The absolute path of the store's directory, as it was resolved at opening.
+    public var path: String { directory }
+
+    /// Whether the store was closed, or is being closed: commands and queries fail with `closed`.
+    public var isClosed: Bool { shutdown.isBegun }
+
     let directory: String
     let shutdown: Shutdown
     let writer: Writer
@@ -79,6 +85,9 @@ public final class Store: TrayQueries {
     /// After a crash it recovers by itself: a look at each event that the stored states did not hold yet, at most about
     /// twice ``StoreOptions/tailEvents``.
     ///
+    /// It blocks the calling thread for a few milliseconds, after a crash for up to some seconds. It has no `await`, because it
+    /// is the first call of most programs; a task of a server that runs already calls ``opened(_:options:)``.
+    ///
     /// ```swift
     /// let store = try Store.open("/var/lib/shop/trays")
     /// ```
@@ -94,6 +103,24 @@ public final class Store: TrayQueries {
         _ directory: String, options: StoreOptions = StoreOptions()
     ) throws(TraylogError) -> Store {
         try open(directory, options: options, logOfRecord: nil)
+    }
+
+    /// Opens the store in `directory` as ``open(_:options:)`` does, on a thread of its own while the task waits.
+    ///
+    /// ```swift
+    /// let store = try await Store.opened("/var/lib/shop/trays")
+    /// ```
+    ///
+    /// Cancelling the task does not end the opening.
+    ///
+    /// - Parameters:
+    ///   - directory: the store's.
+    ///   - options: how it is opened.
+    /// - Throws: as ``open(_:options:)``.
+    public static func opened(
+        _ directory: String, options: StoreOptions = StoreOptions()
+    ) async throws(TraylogError) -> Store {
+        try await onThread(in: directory) { () throws(TraylogError) in try open(directory, options: options) }
     }
 
     /// Opens the store in `directory` as ``open(_:options:)`` does; another log has its events first.

@@ -50,6 +50,19 @@ extension Store {
     }
 
     package func close() { blocking.close() }
+
+    package func project<Value: Projection>(_ type: Value.Type) throws(TraylogError) -> Projector<Value> {
+        try blocking.project(type)
+    }
+
+    @discardableResult
+    package func forgetProjection(named name: String) throws(TraylogError) -> Bool {
+        try blocking.forgetProjection(named: name)
+    }
+}
+
+extension StoreReader {
+    package func close() { blocking.close() }
 }
 
 extension Projector {
