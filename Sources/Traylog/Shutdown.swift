@@ -34,6 +34,9 @@ final class Shutdown: Sendable {
         self.stop = stop
     }
 
+    /// Somebody closes the store, or has closed it.
+    var isBegun: Bool { state.withLock(\.isBegun) }
+
     /// Closes the store, and returns when it is closed.
     ///
     /// From within the store's observer, for which the store waits, it returns at once; another thread closes the store then.

@@ -14,6 +14,12 @@ import TraylogStates
 public final class Store: TrayQueries {
     /// What answers the queries.
     public let queries: Queries
+    /// The absolute path of the store's directory, as it was resolved at opening.
+    public var path: String { directory }
+
+    /// Whether the store was closed, or is being closed: commands and queries fail with `closed`.
+    public var isClosed: Bool { shutdown.isBegun }
+
     let directory: String
     let shutdown: Shutdown
     let writer: Writer
@@ -79,6 +85,9 @@ public final class Store: TrayQueries {
     /// After a crash it recovers by itself: a look at each event that the stored states did not hold yet, at most about
     /// twice ``StoreOptions/tailEvents``.
     ///
+    /// It blocks the calling thread for a few milliseconds, after a crash for up to some seconds. It has no `await`, because it
+    /// is the first call of most programs; a task of a server that runs already calls ``opened(_:options:)``.
+    ///
     /// ```swift
     /// let store = try Store.open("/var/lib/shop/trays")
     /// ```
@@ -94,6 +103,24 @@ public final class Store: TrayQueries {
         _ directory: String, options: StoreOptions = StoreOptions()
     ) throws(TraylogError) -> Store {
         try open(directory, options: options, logOfRecord: nil)
+    }
+
+    /// Opens the store in `directory` as ``open(_:options:)`` does, on a thread of its own while the task waits.
+    ///
+    /// ```swift
+    /// let store = try await Store.opened("/var/lib/shop/trays")
+    /// ```
+    ///
+    /// Cancelling the task does not end the opening.
+    ///
+    /// - Parameters:
+    ///   - directory: the store's.
+    ///   - options: how it is opened.
+    /// - Throws: as ``open(_:options:)``.
+    public static func opened(
+        _ directory: String, options: StoreOptions = StoreOptions()
+    ) async throws(TraylogError) -> Store {
+        try await onThread(in: directory) { () throws(TraylogError) in try open(directory, options: options) }
     }
 
     /// Opens the store in `directory` as ``open(_:options:)`` does; another log has its events first.
@@ -317,55 +344,42 @@ extension Store {
     /// Performs all commands as one transaction: all are stored, or (when one is refused) none.
     ///
     /// ```swift
-    /// try await store.perform([.subscribe("ann", to: "releases"), .mute(.thread("ci"), for: "ann")])
+    /// try await store.perform([.subscribe("ann", to: "releases"), .mute(.thread("ci"), of: "ann")])
     /// ```
     ///
     /// - Returns: a receipt for each command, in order.
+    /// - Throws: ``TraylogError/refused(_:)`` for the first command that is refused, as ``perform(_:)-(Command)`` does.
     @discardableResult
     public func perform(_ commands: [Command]) async throws(TraylogError) -> [Receipt] {
         guard !commands.isEmpty else { return [] }
         return try await outcome(of: commands, .atomic).receipts()
     }
 
-    /// Performs all commands as one transaction, and says which of them was refused.
+    /// Performs commands in order and with one sync for all, and answers for each of them.
     ///
     /// ```swift
-    /// let results = try await store.performTogether(commands)
-    /// if case .failure(let refusal)? = results.last { print("command \(results.count): \(refusal.message)") }
-    /// ```
-    ///
-    /// - Returns: a result for each command or, when one is refused, up to that one: it is the last, and nothing is stored.
-    /// - Throws: ``TraylogError/failed(_:)``, after which none was stored as far as the store knows.
-    public func performTogether(_ commands: [Command]) async throws(TraylogError) -> [Result<Receipt, Refusal>] {
-        guard !commands.isEmpty else { return [] }
-        return try await outcome(of: commands, .atomic).get()
-    }
-
-    /// Performs commands that do not depend on each other's success, in order and with one sync for all: what comes in from
-    /// many clients at once.
-    ///
-    /// ```swift
-    /// for result in try await store.performEach(commands) {
+    /// for result in try await store.perform(commands, mode: .each) {
     ///     if case .failure(let refusal) = result { print(refusal.message) }
     /// }
     /// ```
     ///
     /// - Parameters:
     ///   - commands: performed in this order.
-    ///   - stopAtRefusal: ends with the first refusal. What came before it stays.
-    /// - Returns: a result for each command that was looked at, in order: a receipt, or why it was refused.
+    ///   - mode: what a refusal means for the other commands.
+    /// - Returns: a result for each command that was looked at, in order: a receipt, or why it was refused. With `.atomic` a
+    ///   refusal comes last, and nothing is stored.
     /// - Throws: ``TraylogError/failed(_:)``, after which none was stored as far as the store knows. With a log of record, whose
-    ///   groups are bounded, the first ones may be stored.
-    public func performEach(
-        _ commands: [Command], stopAtRefusal: Bool = false
-    ) async throws(TraylogError) -> [Result<Receipt, Refusal>] {
-        let mode = stopAtRefusal ? AppendRequest.Mode.untilRefusal : .skippingRefusals
+    ///   groups are bounded, the first ones may be stored, except with `.atomic`.
+    public func perform(_ commands: [Command], mode: BatchMode) async throws(TraylogError) -> [Result<Receipt, Refusal>]
+    {
         guard !commands.isEmpty else { return [] }
-        guard let largestGroupBytes else { return try await outcome(of: commands, mode).get() }
+        guard mode != .atomic, let largestGroupBytes else {
+            return try await outcome(of: commands, mode.request).get()
+        }
         var results: [Result<Receipt, Refusal>] = []
         for commands in commands.inGroups(of: largestGroupBytes) {
-            results += try await outcome(of: commands, mode).get()
-            if stopAtRefusal, case .failure? = results.last { break }
+            results += try await outcome(of: commands, mode.request).get()
+            if mode == .untilRefusal, case .failure? = results.last { break }
         }
         return results
     }
@@ -388,6 +402,24 @@ extension Store {
     /// Stops the process when the memory of the store contradicts itself; for tests.
     package func checkInvariants() throws(TraylogError) {
         try writer.perform { $0.memory.withLock { $0.store.checkInvariants() } }
+    }
+}
+
+/// What the refusal of a command means for the others of its batch.
+public enum BatchMode: String, Hashable, Sendable, Codable {
+    /// All are stored, or none.
+    case atomic
+    /// Each is performed, whatever becomes of the others: what comes in from many clients at once.
+    case each
+    /// Ends with the first refusal; what came before it stays.
+    case untilRefusal
+
+    var request: AppendRequest.Mode {
+        switch self {
+        case .atomic: .atomic
+        case .each: .skippingRefusals
+        case .untilRefusal: .untilRefusal
+        }
     }
 }
 

@@ -1,9 +1,11 @@
+import Synchronization
 import TraylogDomain
 import TraylogLMDB
 import TraylogObservation
 import TraylogPlatform
 import TraylogQueries
 import TraylogStates
+import TraylogWriter
 
 /// A store open for reading only.
 ///
@@ -23,9 +25,20 @@ import TraylogStates
 public final class StoreReader: TrayQueries {
     /// What answers the queries.
     public let queries: Queries
-    private let environment: Environment
+    /// The absolute path of the store's directory, as it was resolved at opening.
+    public var path: String { directory }
 
-    private init(environment: Environment, source: FileSource, observer: (any StoreObserver)?) {
+    /// Whether the reader was closed: its queries fail with `closed`.
+    public var isClosed: Bool { closed.load(ordering: .relaxed) }
+
+    private let directory: String
+    private let environment: Environment
+    private let closed = Atomic(false)
+
+    private init(
+        directory: String, environment: Environment, source: FileSource, observer: (any StoreObserver)?
+    ) {
+        self.directory = directory
         self.environment = environment
         // In this process identities only distinguish observers.
         // The opening made sure of it.
@@ -38,15 +51,17 @@ public final class StoreReader: TrayQueries {
     }
 
     deinit {
-        close()
+        closeNow()
     }
 
     /// Opens the store in `directory`; creates nothing.
     ///
+    /// It blocks the calling thread for a few milliseconds; in a task there is ``opened(_:options:)``.
+    ///
     /// ```swift
     /// let reader = try StoreReader.open("/var/lib/shop/trays")
     /// print(try await reader.tray(of: "ann").unseen)
-    /// reader.close()
+    /// await reader.close()
     /// ```
     ///
     /// - Throws: ``TraylogError/refused(_:)``, `invalid`, for an option out of its range; ``TraylogError/failed(_:)``: `notFound` (also
@@ -64,19 +79,60 @@ public final class StoreReader: TrayQueries {
                 configuration: Environment.Configuration(options))
             let source = FileSource(
                 directory: directory, environment: environment, tables: Tables(environment))
-            return StoreReader(environment: environment, source: source, observer: options.observer)
+            return StoreReader(
+                directory: directory, environment: environment, source: source, observer: options.observer)
         } catch {
             throw TraylogError(error, in: directory)
         }
     }
 
-    /// Closes the file and ends observations.
+    /// Opens the store in `directory` as ``open(_:options:)`` does, on a thread of its own while the task waits.
     ///
-    /// Later calls fail with `closed`.
-    public func close() {
+    /// ```swift
+    /// let reader = try await StoreReader.opened("/var/lib/shop/trays")
+    /// ```
+    ///
+    /// - Throws: as ``open(_:options:)``.
+    public static func opened(
+        _ directory: String, options: StoreOptions = StoreOptions()
+    ) async throws(TraylogError) -> StoreReader {
+        try await onThread(in: directory) { () throws(TraylogError) in try open(directory, options: options) }
+    }
+
+    /// Closes the file and ends observations, after the queries that run, while the task waits.
+    ///
+    /// Later calls fail with `closed`. A second call waits for the first one. Cancelling the task does not keep the reader open.
+    ///
+    /// ```swift
+    /// await reader.close()
+    /// ```
+    public func close() async {
+        // Where the system refuses a thread, the calling thread closes.
+        do {
+            try await onThread(in: directory) { self.closeNow() }
+        } catch {
+            closeNow()
+        }
+    }
+
+    func closeNow() {
+        closed.store(true, ordering: .relaxed)
         guard !environment.isInherited else { return }
         queries.hub.end()
         environment.close()
         queries.closePools()
+    }
+}
+
+/// Runs what blocks on a thread of its own while the task waits, for calls that have no store's threads to run on.
+func onThread<Answer: Sendable>(
+    in directory: String, _ body: @escaping @Sendable () throws(TraylogError) -> Answer
+) async throws(TraylogError) -> Answer {
+    try await Waiting.suspended { answer in
+        do throws(ThreadRefused) {
+            _ = try OSThread.start(name: "traylog-open") { answer(Result(catching: body)) }
+        } catch {
+            answer(.failure(TraylogError(error, in: directory)))
+        }
     }
 }

@@ -29,6 +29,15 @@ extension Store {
     ) throws(TraylogError) -> Store {
         try open(directory.storePath(), options: options)
     }
+
+    /// Opens the store in a directory while the task waits, as the form that takes a path does.
+    ///
+    /// - Throws: ``TraylogError/failed(_:)``, with `unusableTarget` for a URL that names no file.
+    public static func opened(
+        _ directory: URL, options: StoreOptions = StoreOptions()
+    ) async throws(TraylogError) -> Store {
+        try await opened(directory.storePath(), options: options)
+    }
 }
 
 extension StoreReader {
@@ -39,6 +48,15 @@ extension StoreReader {
         _ directory: URL, options: StoreOptions = StoreOptions()
     ) throws(TraylogError) -> StoreReader {
         try open(directory.storePath(), options: options)
+    }
+
+    /// Opens the store in a directory for reading while the task waits.
+    ///
+    /// - Throws: ``TraylogError/failed(_:)``, with `unusableTarget` for a URL that names no file.
+    public static func opened(
+        _ directory: URL, options: StoreOptions = StoreOptions()
+    ) async throws(TraylogError) -> StoreReader {
+        try await opened(directory.storePath(), options: options)
     }
 }
 

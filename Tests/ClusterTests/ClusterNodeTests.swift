@@ -49,7 +49,7 @@ import TraylogCluster
             let owner = await cluster.owner()
             for part in 0..<14 {
                 let commands = (0..<1_000).map { Command.notify("u\($0 % 50)", title: "\(part) \($0)") }
-                for result in try await owner.store.performEach(commands) { _ = try result.get() }
+                for result in try await owner.store.perform(commands, mode: .each) { _ = try result.get() }
                 if part == 6 { _ = try await owner.store.erase("u7") }
                 if part == 10 { _ = try await owner.store.compact(before: .seq(500)) }
             }
@@ -134,7 +134,7 @@ import TraylogCluster
             let large = (0..<40).map {
                 Command.notify("u\($0)", title: "Large", body: String(repeating: "b", count: 16_000))
             }
-            #expect(try await owner.store.performEach(large).count == 40)
+            #expect(try await owner.store.perform(large, mode: .each).count == 40)
             let refused = await failure { try await owner.store.perform(large) }
             guard case .refused(.invalid(let field, _)) = refused else {
                 throw Violation(description: "a transaction that is too large: \(String(describing: refused))")

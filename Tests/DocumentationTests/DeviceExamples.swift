@@ -50,7 +50,7 @@ import TraylogClientHTTP
         // example: a list
         let list = try client.fetcher(query: InboxQuery(thread: "ci"))
         try await list.fetchNew()
-        for item in list.items where !item.isRead { try await list.markAsRead(item) }
+        for item in list.items where !item.isRead { try await list.mark(.read, item) }
         // end
         #expect(list.items.isEmpty)
         await client.close()

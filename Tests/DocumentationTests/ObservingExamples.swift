@@ -130,7 +130,7 @@ import TraylogDomain
     @Test func aFetcherLoadsPagesWhileScrolling() async throws {
         try await withStore { store in
             // example: fetcher
-            let fetcher = try InboxFetcher(store, user: "ann", pageSize: 20)
+            let fetcher = try InboxFetcher(store, of: "ann", pageSize: 20)
             try await fetcher.fetchNew()
             screen.show(fetcher.items)
             // end
@@ -150,9 +150,9 @@ import TraylogDomain
 
             let item = fetcher.items[0]
             // example: marks
-            try await fetcher.markAsRead(item)
+            try await fetcher.mark(.read, item)
             try await fetcher.markAllAsRead()
-            try await fetcher.markAsDeleted(item)
+            try await fetcher.mark(.deleted, item)
             // end
             #expect(screen.items.count == 1)
             #expect(fetcher.items.isEmpty)
@@ -161,7 +161,7 @@ import TraylogDomain
 
     @Test func aLiveList() async throws {
         try await withStore { store in
-            let fetcher = try InboxFetcher(store, user: "ann")
+            let fetcher = try InboxFetcher(store, of: "ann")
             closeSoon(store)
             // example: live list
             for try await _ in store.trayUpdates(of: "ann") {

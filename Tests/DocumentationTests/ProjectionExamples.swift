@@ -42,14 +42,14 @@ struct ProjectionExamples {
         defer { try? FileManager.default.removeItem(at: directory) }
         let path = directory.path
         try await expectRunning(path)
-        try expectReading(path)
+        try await expectReading(path)
         try await expectManaging(path)
     }
 
     private func expectRunning(_ path: String) async throws {
         // example: running a projection
         let store = try Store.open(path)
-        let hourly = try store.project(HourlyCounts.self)
+        let hourly = try await store.project(HourlyCounts.self)
         let build = Command(user: "ann", .notify(Content(category: "build", title: "Build 17 failed")))
         let receipt = try await store.perform(build)
         let now = try await hourly.value()  // holds everything appended so far
@@ -62,13 +62,13 @@ struct ProjectionExamples {
         #expect(now.total(of: "build") == 1 && now.total(of: "") == 0)
     }
 
-    private func expectReading(_ path: String) throws {
+    private func expectReading(_ path: String) async throws {
         // example: reading a projection
         let reader = try StoreReader.open(path)
-        var hourly = try reader.blocking.projected(HourlyCounts.self)
+        var hourly = try await reader.projected(HourlyCounts.self)
         print("\(hourly.value.total(of: "build")) builds as of event \(hourly.position)")  // 1 builds as of event 1
-        try reader.blocking.advance(&hourly)  // some time later: folds only what is new
-        reader.close()
+        try await reader.advance(&hourly)  // some time later: folds only what is new
+        await reader.close()
         // end
 
         #expect(hourly.position == 1)
@@ -79,20 +79,20 @@ struct ProjectionExamples {
     private func expectManaging(_ path: String) async throws {
         let store = try Store.open(path)
         // example: managing projections
-        let hourly = try store.project(HourlyCounts.self)
+        let hourly = try await store.project(HourlyCounts.self)
         print(hourly.progress.origin)  // resumed(1)
         try await hourly.rebuild()
         print(hourly.progress.origin)  // rebuilt
         await hourly.stop()
-        for stored in try store.blocking.storedProjections() {
+        for stored in try await store.storedProjections() {
             print("\(stored.name): version \(stored.version), up to event \(stored.position), \(stored.bytes) bytes")
         }
-        try store.forgetProjection(named: HourlyCounts.name)
+        try await store.forgetProjection(named: HourlyCounts.name)
         // end
 
         #expect(hourly.progress.origin == .rebuilt)
         #expect(hourly.progress.failure == nil)
-        #expect(try store.blocking.storedProjections().isEmpty)
+        #expect(try await store.storedProjections().isEmpty)
         await store.close()
     }
 }

@@ -83,7 +83,7 @@ import TraylogFoundation
         let store = try Store.temporary()
         try await store.notify("ann", title: "1", thread: "ci", key: "build-1")
         let item = try await store.item("build-1", of: "ann")
-        try await store.markRead(item.seq, of: "ann")
+        try await store.mark(.read, item.seq, of: "ann")
         try await store.seeTray(of: "ann")
         let tray = try await store.tray(of: "ann")
         #expect(tray.isSeen && tray.seenAt != nil)
@@ -91,7 +91,7 @@ import TraylogFoundation
         let group = try await store.threads(of: "ann").threads[0]
         #expect((group.more, group.names) == (0, []))
         var fetcher: InboxFetcher<Store>?
-        fetcher = try InboxFetcher(store, user: "ann")
+        fetcher = try InboxFetcher(store, of: "ann")
         #expect(try await fetcher?.fetchNew().new.count == 1)
         #expect(try await store.life(of: "build-1", of: "ann").events.map(\.kind).contains(.marked))
         #expect(try await store.search(EventFilter(), newestFirst: true, limit: 1).events.count == 1)

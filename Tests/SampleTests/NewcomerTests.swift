@@ -20,7 +20,7 @@ import Testing
 
     @Test func aDotOfThisDeviceIsNotLitByMutedItems() async throws {
         try await withStore { store in
-            try await store.perform(.mute(.thread("noise"), for: "ann"))
+            try await store.perform(.mute(.thread("noise"), of: "ann"))
             try await store.notify("ann", title: "m", thread: "noise")
             let muted = try await store.tray(of: "ann")
             #expect(muted.isSeen && muted.newest == 2 && !hasDot(muted, shownHere: 0))
@@ -48,7 +48,7 @@ import Testing
         try await withStore { store in
             try await store.notify("ann", title: "n")
             let all = try await store.markAll(.read, of: "ann")
-            #expect(try await store.markRead(1, of: "ann") == .unchanged)
+            #expect(try await store.mark(.read, 1, of: "ann") == .unchanged)
             try await store.undo(try #require(all.seq), of: "ann")
             #expect(try await store.tray(of: "ann").unread == 1)
         }
@@ -66,10 +66,10 @@ import Testing
         try await withStore { store in
             try await store.notify("ann", title: "1")
             try await store.notify("ann", title: "2")
-            let fetcher = try InboxFetcher(store, user: "ann")
+            let fetcher = try InboxFetcher(store, of: "ann")
             try await fetcher.fetchNew()
             try await store.perform(.retract(1, of: "ann"))
-            #expect(try await fetcher.markAsRead(fetcher.items[1]) == .unchanged)
+            #expect(try await fetcher.mark(.read, fetcher.items[1]) == .unchanged)
             try await fetcher.update()
             #expect(fetcher.items.map(\.seq) == [2])
         }
@@ -88,13 +88,14 @@ import Testing
 
     @Test func aListIsTestedWithoutAStore() async throws {
         let item = Item(seq: 1, position: 1, content: Content(title: "Made up"), recordedAt: .now)
-        let fetcher = try InboxFetcher(Scripted(items: [item]), user: "ann")
+        let fetcher = try InboxFetcher(Scripted(items: [item]), of: "ann")
         #expect(try await fetcher.fetchNew().new == [item])
     }
 
     @Test func longAnswersComeInPagesAndAsSequences() async throws {
         try await withStore { store in
-            _ = try await store.performEach((1...250).map { .notify($0 % 2 == 0 ? "ann" : "bob", title: "\($0)") })
+            _ = try await store.perform(
+                (1...250).map { .notify($0 % 2 == 0 ? "ann" : "bob", title: "\($0)") }, mode: .each)
             var page = try await store.events()
             var seqs = page.events.map(\.seq)
             #expect(seqs.count == 100)
@@ -123,7 +124,7 @@ import Testing
 
     @Test func aSequenceOfAllEventsEndsBesideABusyWriter() async throws {
         try await withStore { store in
-            _ = try await store.performEach((1...600).map { .notify("ann", title: "\($0)") })
+            _ = try await store.perform((1...600).map { .notify("ann", title: "\($0)") }, mode: .each)
             var count = 0
             for try await _ in store.allEvents() {
                 count += 1

@@ -17,7 +17,7 @@ extension Store {
     package func submit(
         _ commands: [Command], stopAtRefusal: Bool
     ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
-        try blocking.performEach(commands, stopAtRefusal: stopAtRefusal)
+        try blocking.perform(commands, mode: stopAtRefusal ? .untilRefusal : .each)
     }
 
     @discardableResult
@@ -49,6 +49,19 @@ extension Store {
         try blocking.apply(records, expecting: seq, root: root, source: source)
     }
 
+    package func close() { blocking.close() }
+
+    package func project<Value: Projection>(_ type: Value.Type) throws(TraylogError) -> Projector<Value> {
+        try blocking.project(type)
+    }
+
+    @discardableResult
+    package func forgetProjection(named name: String) throws(TraylogError) -> Bool {
+        try blocking.forgetProjection(named: name)
+    }
+}
+
+extension StoreReader {
     package func close() { blocking.close() }
 }
 

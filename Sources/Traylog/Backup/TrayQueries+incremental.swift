@@ -24,7 +24,7 @@ extension BlockingQueries {
     ) throws(TraylogError) -> BackupReport {
         let (head, place) = try headAndPlace()
         // Nothing is made where nothing is.
-        try StoreReader.open(directory).close()
+        try StoreReader.open(directory).blocking.close()
         var options = StoreOptions()
         options.ticking = .manual
         let copy = try Store.openToFollow(directory, options: options).blocking

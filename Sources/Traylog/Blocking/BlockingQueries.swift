@@ -26,6 +26,16 @@ public struct BlockingReader: BlockingQueries {
 
     /// What answers the queries.
     public var queries: Queries { owner.queries }
+
+    /// Closes the store or the reader, as its own `close()` does.
+    ///
+    /// ```swift
+    /// reader.blocking.close()
+    /// ```
+    @available(*, noasync, message: "use `await reader.close`; this call blocks a thread that tasks share")
+    public func close() {
+        if let store = owner as? Store { store.blocking.close() } else { (owner as? StoreReader)?.closeNow() }
+    }
 }
 
 /// The blocking queries of a store, for closures that outlive the store itself.

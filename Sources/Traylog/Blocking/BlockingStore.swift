@@ -49,23 +49,21 @@ public struct BlockingStore: BlockingQueries {
         return try outcome(of: commands, .atomic).receipts()
     }
 
-    /// Performs commands that do not depend on each other's success, in order and with one sync for all.
+    /// Performs commands in order and with one sync for all, and answers for each of them.
     ///
     /// ```swift
-    /// print(try store.blocking.performEach(commands).count)
+    /// print(try store.blocking.perform(commands, mode: .untilRefusal).count)
     /// ```
     ///
     /// - Parameters:
     ///   - commands: performed in this order.
-    ///   - stopAtRefusal: ends with the first refusal. What came before it stays.
-    /// - Returns: a result for each command that was looked at, in order: a receipt, or why it was refused.
+    ///   - mode: what a refusal means for the other commands.
+    /// - Returns: a result for each command that was looked at, in order, as ``Store/perform(_:mode:)`` does.
     /// - Throws: ``TraylogError/failed(_:)``, after which none was stored as far as the store knows.
-    @available(*, noasync, message: "use `await store.performEach`; this call blocks a thread that tasks share")
-    public func performEach(
-        _ commands: [Command], stopAtRefusal: Bool = false
-    ) throws(TraylogError) -> [Result<Receipt, Refusal>] {
+    @available(*, noasync, message: "use `await store.perform`; this call blocks a thread that tasks share")
+    public func perform(_ commands: [Command], mode: BatchMode) throws(TraylogError) -> [Result<Receipt, Refusal>] {
         guard !commands.isEmpty else { return [] }
-        return try outcome(of: commands, stopAtRefusal ? .untilRefusal : .skippingRefusals).get()
+        return try outcome(of: commands, mode.request).get()
     }
 
     private func outcome(of commands: [Command], _ mode: AppendRequest.Mode) -> AppendRequest.Outcome {

@@ -33,7 +33,7 @@ extension Store: MarkableInbox {
     /// Performs what a user did in an ``InboxFetcher``.
     ///
     /// - Throws: as ``perform(_:)-(Command)``.
-    public func perform(_ action: Command.Action, by user: String) async throws(TraylogError) -> Receipt {
+    public func perform(_ action: Command.Action, of user: String) async throws(TraylogError) -> Receipt {
         try await perform(Command(user: user, action))
     }
 }

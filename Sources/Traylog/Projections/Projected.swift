@@ -44,6 +44,50 @@ public struct ProjectionProgress: Hashable, Sendable, Codable {
     public var failure: TraylogError?
 }
 
+extension TrayQueries {
+    /// The value of a projection at the head: the stored value with the later events folded in.
+    ///
+    /// It is never behind and writes nothing, whether or not the projection runs in any process. It never uses a stored
+    /// value that is damaged or of another version; ``Projected/origin`` tells.
+    ///
+    /// ```swift
+    /// let counts = try await store.projected(HourlyCounts.self)
+    /// print(counts.position, counts.value)
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid` for a bad name; failed.
+    /// - Complexity: O(value + events after the stored position). While the projection runs, these are about the events of
+    ///   the last second. ``advance(_:)`` continues from an earlier answer.
+    public func projected<Value: Projection>(_ type: Value.Type) async throws(TraylogError) -> Projected<Value> {
+        try await asking(atLength: true) { store throws(TraylogError) in try store.projected(type) }
+    }
+
+    /// Folds the events since an earlier answer into it.
+    ///
+    /// ```swift
+    /// var counts = try await store.projected(HourlyCounts.self)
+    /// try await store.advance(&counts)
+    /// ```
+    ///
+    /// - Throws: ``TraylogError/failed(_:)``; the value then stays as it was.
+    /// - Complexity: O(value + events after ``Projected/position``).
+    public func advance<Value: Projection>(_ projected: inout Projected<Value>) async throws(TraylogError) {
+        let earlier = projected
+        projected = try await asking(atLength: true) { store throws(TraylogError) in
+            var later = earlier
+            try store.advance(&later)
+            return later
+        }
+    }
+
+    /// The stored projections, in byte order of their names.
+    ///
+    /// - Throws: ``TraylogError/failed(_:)``.
+    public func storedProjections() async throws(TraylogError) -> [StoredProjection] {
+        try await asking { store throws(TraylogError) in try store.storedProjections() }
+    }
+}
+
 extension BlockingQueries {
     /// The value of a projection at the head: the stored value with the later events folded in.
     ///

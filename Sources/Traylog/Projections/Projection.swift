@@ -7,7 +7,7 @@ import TraylogDomain
 /// The value is ``init()`` with ``apply(_:)`` called for every event once, in the order of the log. Equal logs give equal
 /// values, so a stored value can be thrown away and folded again.
 ///
-/// ``Store/project(_:)`` starts one; ``BlockingQueries/projected(_:)`` answers from any process.
+/// ``Store/project(_:)`` starts one; ``TrayQueries/projected(_:)`` answers from any process.
 public protocol Projection: Sendable {
     /// The name of the stored value, unique in a store: 1 to 128 bytes of UTF-8 without control characters.
     static var name: String { get }

@@ -12,7 +12,7 @@ import TraylogWriter
 /// It runs until ``stop()`` or until the store is closed, even if this value is released.
 ///
 /// ```swift
-/// let hourly = try store.project(HourlyCounts.self)
+/// let hourly = try await store.project(HourlyCounts.self)
 /// let receipt = try await store.perform(command)
 /// let counts = try await hourly.value()  // holds the command just performed
 /// ```
@@ -125,11 +125,28 @@ extension Store {
     ///
     /// Returns before the projection has caught up. Several can run at once, each on its own thread.
     ///
+    /// ```swift
+    /// let hourly = try await store.project(HourlyCounts.self)
+    /// ```
+    ///
     /// - Throws: ``TraylogError``: refused `invalid` with the field `name` for a bad name, and for one that runs in this
     ///   process already; failed `closed`, `newerFormat`, `inputOutput`, `outOfThreads`.
     @discardableResult
-    public func project<Value: Projection>(_ type: Value.Type) throws(TraylogError) -> Projector<Value> {
-        try project(type, storedEveryMilliseconds: 1_000)
+    public func project<Value: Projection>(_ type: Value.Type) async throws(TraylogError) -> Projector<Value> {
+        try await queries.jobs.work { (_) throws(TraylogError) in try self.blocking.project(type) }
+    }
+
+    /// Deletes the stored value of a projection, which must not run in this process.
+    ///
+    /// ```swift
+    /// try await store.forgetProjection(named: "hourly")
+    /// ```
+    ///
+    /// - Returns: whether anything was stored.
+    /// - Throws: ``TraylogError``: refused `invalid` with the field `name` when it runs; failed.
+    @discardableResult
+    public func forgetProjection(named text: String) async throws(TraylogError) -> Bool {
+        try await queries.jobs.work { (_) throws(TraylogError) in try self.blocking.forgetProjection(named: text) }
     }
 
     /// - Parameter storedEveryMilliseconds: the shortest time between two storings.
@@ -169,25 +186,41 @@ extension Store {
         run.headMoved(to: try view.head().rawValue)
         return Projector(board: projections, run: run, thread: entry.thread)
     }
+}
+
+extension BlockingStore {
+    /// Starts a projection, as ``Store/project(_:)`` does.
+    ///
+    /// ```swift
+    /// let hourly = try store.blocking.project(HourlyCounts.self)
+    /// ```
+    ///
+    /// - Throws: as ``Store/project(_:)``.
+    @available(*, noasync, message: "use `await store.project`; this call blocks a thread that tasks share")
+    @discardableResult
+    public func project<Value: Projection>(_ type: Value.Type) throws(TraylogError) -> Projector<Value> {
+        try store.project(type, storedEveryMilliseconds: 1_000)
+    }
 
     /// Deletes the stored value of a projection, which must not run in this process.
     ///
     /// ```swift
-    /// try store.forgetProjection(named: "hourly")
+    /// try store.blocking.forgetProjection(named: "hourly")
     /// ```
     ///
     /// - Returns: whether anything was stored.
-    /// - Throws: ``TraylogError``: refused `invalid` with the field `name` when it runs; failed.
+    /// - Throws: as ``Store/forgetProjection(named:)``.
+    @available(*, noasync, message: "use `await store.forgetProjection`; this call blocks a thread that tasks share")
     @discardableResult
     public func forgetProjection(named text: String) throws(TraylogError) -> Bool {
         do {
             let name = try ProjectionName(text)
-            try projections.reserve(name)
-            defer { projections.release(name) }
+            try store.projections.reserve(name)
+            defer { store.projections.release(name) }
             let source = queries.source
-            return try source.tables.projections.forget(name, in: source.environment, through: writer)
+            return try source.tables.projections.forget(name, in: source.environment, through: store.writer)
         } catch {
-            throw TraylogError(error, in: directory)
+            throw TraylogError(error, in: store.directory)
         }
     }
 }

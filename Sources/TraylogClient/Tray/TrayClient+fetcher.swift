@@ -22,7 +22,7 @@ extension TrayClient: MarkableInbox {
         query: InboxQuery = InboxQuery()
     ) throws(TraylogError) -> InboxFetcher<TrayClient> {
         try InboxFetcher(
-            self, user: user, pageSize: pageSize, limit: limit, query: query)
+            self, of: user, pageSize: pageSize, limit: limit, query: query)
     }
 
     /// One page of the inbox as it is shown, for a fetcher.
@@ -42,7 +42,7 @@ extension TrayClient: MarkableInbox {
     }
 
     /// Queues what the user did in a fetcher.
-    public func perform(_ action: Command.Action, by user: String) throws(TraylogError) -> OutboxEntry {
+    public func perform(_ action: Command.Action, of user: String) throws(TraylogError) -> OutboxEntry {
         do throws(TrayClientRefusal) {
             if case .markAll(let mark, let selection) = action { return try markAll(mark, selection) }
             return try perform(action)

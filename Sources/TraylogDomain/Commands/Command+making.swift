@@ -42,7 +42,7 @@ extension Command {
         Command(user: user, .seeTray(upTo: upTo))
     }
 
-    /// Marks 1 to 1,000 items.
+    /// Marks 1 to 1,000 items by their keys or seqs.
     ///
     /// ```swift
     /// let command: Command = .mark(.archived, ["build-17", .seq(12)], of: "ann")
@@ -51,13 +51,23 @@ extension Command {
         Command(user: user, .mark(mark, items))
     }
 
-    /// Marks items by their seqs.
+    /// Marks items by their seqs, as arguments.
     ///
     /// ```swift
     /// let command: Command = .mark(.read, 12, 13, of: "ann")
     /// ```
     public static func mark(_ mark: Mark, _ items: Seq..., of user: String) -> Command {
-        self.mark(mark, items.map { .seq($0) }, of: user)
+        self.mark(mark, items, of: user)
+    }
+
+    /// Marks 1 to 1,000 items by their seqs.
+    ///
+    /// ```swift
+    /// let command: Command = .mark(.read, page.items.map(\.seq), of: "ann")
+    /// ```
+    @_disfavoredOverload
+    public static func mark(_ mark: Mark, _ items: some Sequence<Seq>, of user: String) -> Command {
+        Command(user: user, .mark(mark, items.map { .seq($0) }))
     }
 
     /// Marks all items that match, up to a position; up to the head when nil.
@@ -74,18 +84,18 @@ extension Command {
     /// Items that come from now on in the thread or category are listed and never counted.
     ///
     /// ```swift
-    /// let command: Command = .mute(.category("marketing"), for: "ann")
+    /// let command: Command = .mute(.category("marketing"), of: "ann")
     /// ```
-    public static func mute(_ scope: MuteScope, for user: String) -> Command { Command(user: user, .mute(scope)) }
+    public static func mute(_ scope: MuteScope, of user: String) -> Command { Command(user: user, .mute(scope)) }
 
     /// Items that come from now on count again.
     ///
     /// Those that came while it was muted stay muted.
     ///
     /// ```swift
-    /// let command: Command = .unmute(.category("marketing"), for: "ann")
+    /// let command: Command = .unmute(.category("marketing"), of: "ann")
     /// ```
-    public static func unmute(_ scope: MuteScope, for user: String) -> Command { Command(user: user, .unmute(scope)) }
+    public static func unmute(_ scope: MuteScope, of user: String) -> Command { Command(user: user, .unmute(scope)) }
 
     /// Hides an item until it wakes.
     ///

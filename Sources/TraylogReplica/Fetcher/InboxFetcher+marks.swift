@@ -5,6 +5,8 @@ import TraylogDomain
 extension InboxFetcher where Source: MarkableInbox {
     /// Marks one item: as read, unread, seen, archived, deleted, or takes one of the last two back.
     ///
+    /// A read item is also seen. An archived or deleted one leaves ``items`` of the inbox.
+    ///
     /// ```swift
     /// try await fetcher.mark(.archived, item)
     /// ```
@@ -13,48 +15,6 @@ extension InboxFetcher where Source: MarkableInbox {
     @discardableResult
     public func mark(_ mark: Mark, _ item: Item) async throws(TraylogError) -> Source.Marked {
         try await perform(.one(mark, item.seq))
-    }
-
-    /// Marks one item as read and seen.
-    ///
-    /// ```swift
-    /// try await fetcher.markAsRead(item)
-    /// ```
-    ///
-    /// - Throws: as ``mark(_:_:)``.
-    @discardableResult
-    public func markAsRead(_ item: Item) async throws(TraylogError) -> Source.Marked { try await mark(.read, item) }
-
-    /// Marks one item as not read; it stays seen.
-    ///
-    /// ```swift
-    /// try await fetcher.markAsUnread(item)
-    /// ```
-    ///
-    /// - Throws: as ``mark(_:_:)``.
-    @discardableResult
-    public func markAsUnread(_ item: Item) async throws(TraylogError) -> Source.Marked { try await mark(.unread, item) }
-
-    /// Archives one item, which removes it from ``items`` of the inbox.
-    ///
-    /// ```swift
-    /// try await fetcher.archive(item)
-    /// ```
-    ///
-    /// - Throws: as ``mark(_:_:)``.
-    @discardableResult
-    public func archive(_ item: Item) async throws(TraylogError) -> Source.Marked { try await mark(.archived, item) }
-
-    /// Marks one item as deleted, which removes it from ``items``.
-    ///
-    /// ```swift
-    /// try await fetcher.markAsDeleted(item)
-    /// ```
-    ///
-    /// - Throws: as ``mark(_:_:)``.
-    @discardableResult
-    public func markAsDeleted(_ item: Item) async throws(TraylogError) -> Source.Marked {
-        try await mark(.deleted, item)
     }
 
     /// Marks everything as read that was in the inbox at the last ``fetchNew()``, loaded or not; with a thread or a category in
@@ -85,7 +45,7 @@ extension InboxFetcher where Source: MarkableInbox {
         await turn.take()
         defer { turn.give() }
         do throws(TraylogError) {
-            let marked = try await source.perform(mark.action, by: user)
+            let marked = try await source.perform(mark.action, of: user)
             settle(id, isStored: true)
             return marked
         } catch {

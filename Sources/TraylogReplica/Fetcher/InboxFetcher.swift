@@ -5,7 +5,7 @@ import TraylogJSON
 /// One user's inbox for an app: loaded page by page, refreshed from the top, marked in place.
 ///
 /// ```swift
-/// let fetcher = try InboxFetcher(store, user: "ann")
+/// let fetcher = try InboxFetcher(store, of: "ann")
 /// try await fetcher.fetchNew()
 /// while !fetcher.endReached { try await fetcher.fetchNextPage() }
 /// ```
@@ -50,7 +50,7 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
     ///   - query: its view and filters; silent items are left out unless it asks for them. Its page is not used.
     /// - Throws: ``TraylogError/refused(_:)`` when the page size or the limit is out of range.
     public init(
-        _ source: Source, user: String, pageSize: Int = Limits.defaultPageItems, limit: Int = 200,
+        _ source: Source, of user: String, pageSize: Int = Limits.defaultPageItems, limit: Int = 200,
         query: InboxQuery = InboxQuery()
     ) throws(TraylogError) {
         guard (1...Limits.pageItems).contains(pageSize) else {

@@ -14,7 +14,7 @@ public protocol MarkableInbox: InboxSource {
     /// How a mark is acknowledged.
     associatedtype Marked: Sendable
     /// Performs what the user did. When it returns, the mark is durable.
-    func perform(_ action: Command.Action, by user: String) async throws(TraylogError) -> Marked
+    func perform(_ action: Command.Action, of user: String) async throws(TraylogError) -> Marked
 }
 
 extension Item {

@@ -94,7 +94,7 @@ final class SimulatedGate: LogOfRecord {
         Task {
             let outcome: Result<Answers, TraylogError>
             do throws(TraylogError) {
-                outcome = .success(try await store.performEach(commands))
+                outcome = .success(try await store.perform(commands, mode: .each))
             } catch {
                 outcome = .failure(error)
             }

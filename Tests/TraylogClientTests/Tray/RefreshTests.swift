@@ -88,7 +88,7 @@ struct RefreshTests {
     @Test func aDotSaysWhatThisDeviceDidNotShowAndMutedItemsDoNotLightIt() async throws {
         try await withClient { tested in
             let store = tested.service.store
-            _ = try await store.perform(.mute(.thread("noise"), for: "ann"))
+            _ = try await store.perform(.mute(.thread("noise"), of: "ann"))
             _ = try await store.perform(.notify("ann", title: "muted", thread: "noise"))
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             #expect(await !tested.client.dot)

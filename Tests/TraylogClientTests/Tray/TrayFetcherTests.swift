@@ -27,9 +27,9 @@ struct TrayFetcherTests {
             let fetcher = try tested.client.fetcher()
             try await fetcher.fetchNew()
             let items = fetcher.items
-            try await fetcher.markAsRead(items[0])
-            try await fetcher.markAsDeleted(items[1])
-            try await fetcher.archive(items[2])
+            try await fetcher.mark(.read, items[0])
+            try await fetcher.mark(.deleted, items[1])
+            try await fetcher.mark(.archived, items[2])
             #expect(fetcher.items.map(\.seq) == [5, 2, 1])
             #expect(fetcher.items[0].isRead)
             // What came after the last fetch is not covered.
@@ -39,7 +39,7 @@ struct TrayFetcherTests {
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             #expect(try await tested.service.store.tray(of: "ann").unread == 1)
             tested.service.weather = .offline
-            let entry = try await fetcher.markAsDeleted(items[4])
+            let entry = try await fetcher.mark(.deleted, items[4])
             #expect(fetcher.items.map(\.seq) == [5, 2])
             try await tested.client.undo(entry.id)
             try await fetcher.fetchNew()

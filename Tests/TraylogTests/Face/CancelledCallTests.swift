@@ -98,7 +98,7 @@ import TraylogPlatform
             let calls: [(String, @Sendable (Store) async throws -> Void)] = [
                 ("inbox", { _ = try await $0.inbox(of: "user1") }),
                 ("perform", { try await $0.notify("x", title: "1") }),
-                ("performEach", { _ = try await $0.performEach([.notify("x", title: "1")]) }),
+                ("perform(mode:)", { _ = try await $0.perform([.notify("x", title: "1")], mode: .each) }),
                 ("tick", { try await $0.tick() }), ("hold", { try await $0.hold("user1") }),
                 ("verify", { _ = try await $0.verify() }), ("replay", { _ = try await $0.replay() }),
                 ("backup", { try await $0.backup(to: path + "-copy") }),

@@ -12,7 +12,7 @@ import TraylogFoundation
         try await store.perform(.subscribe("ann", to: "news"))
         try await store.broadcast(to: "news", Content(title: "Out"))
         #expect(try await store.tray(of: "ann").unseen == 3)
-        try await store.markRead(1, 2, of: "ann")
+        try await store.mark(.read, 1, 2, of: "ann")
         try await store.seeTray(of: "ann")
         #expect(try await store.tray(of: "ann").isSeen)
         let marked = try await store.markAll(.deleted, of: "ann", thread: "ci")
@@ -33,14 +33,14 @@ import TraylogFoundation
             .notify("ann", title: "1"), .wake(9, of: "ann"), .seeTray(of: "ann"), .notify("", title: "2"),
             .seeTray(of: "ann"),
         ]
-        let results = try await store.performEach(commands)
+        let results = try await store.perform(commands, mode: .each)
         #expect(
             results == [
                 .success(.appended(1)), .failure(.unknownItem(9)), .success(.appended(2)),
                 .failure(.invalid(field: "user", reason: "must not be empty")), .success(.unchanged),
             ])
-        #expect(try await store.performEach(commands, stopAtRefusal: true).count == 2)
-        #expect(try await store.performEach([]).isEmpty)
+        #expect(try await store.perform(commands, mode: .untilRefusal).count == 2)
+        #expect(try await store.perform([], mode: .each).isEmpty)
     }
 
     @Test func anObservationKeepsItsStore() async throws {

@@ -67,7 +67,7 @@ import TraylogPlatform
     /// The calls that need the writer.
     private static let writing: [(name: String, call: @Sendable (Store) throws -> Void)] = [
         ("perform", { try $0.blocking.perform(.notify("bob", title: "2")) }),
-        ("performEach", { _ = try $0.blocking.performEach([.notify("bob", title: "2")]) }),
+        ("perform(mode:)", { _ = try $0.blocking.perform([.notify("bob", title: "2")], mode: .each) }),
         ("tick", { try $0.blocking.tick() }),
         ("hold", { try $0.blocking.hold("bob") }),
         ("compact", { try $0.blocking.compact(before: .seq(1)) }),

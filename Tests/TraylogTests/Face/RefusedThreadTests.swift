@@ -99,7 +99,7 @@ import TraylogDomain
                 #expect(tray.total == 0)
                 break
             }
-            reader.close()
+            await reader.close()
         }
     }
 

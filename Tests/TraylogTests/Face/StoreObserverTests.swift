@@ -85,7 +85,7 @@ import Traylog
 
     @Test func aProjectionThatCannotBeStoredIsReported() async throws {
         let (store, notes) = try observed()
-        try store.project(Unstorable.self)
+        try await store.project(Unstorable.self)
         try await store.notify("ann", title: "1")
         let (work, _) = try await notes.first { activity -> (BackgroundWork, TraylogError)? in
             if case .failed(let work, let error) = activity { (work, error) } else { nil }

@@ -55,7 +55,7 @@ struct FetcherModelTests {
                 let showsSilent = random.chance(20)
                 let (pageSize, limit) = (random.between(1, 8), random.pick([0, 1, 5, 20]))
                 let fetcher = try InboxFetcher(
-                    store, user: "ann", pageSize: pageSize, limit: limit, query: InboxQuery(includeSilent: showsSilent))
+                    store, of: "ann", pageSize: pageSize, limit: limit, query: InboxQuery(includeSilent: showsSilent))
                 var naive = NaiveFetcher(pageSize: pageSize, limit: limit == 0 ? .max : limit)
                 for step in 0..<80 {
                     let inbox = try wholeInbox(store, includeSilent: showsSilent)
@@ -103,10 +103,10 @@ struct FetcherModelTests {
         let index = random.below(naive.items.count)
         switch random.below(3) {
         case 0:
-            try await fetcher.markAsDeleted(naive.items[index])
+            try await fetcher.mark(.deleted, naive.items[index])
             naive.items.remove(at: index)
         case 1:
-            try await fetcher.markAsRead(naive.items[index])
+            try await fetcher.mark(.read, naive.items[index])
             (naive.items[index].isRead, naive.items[index].isSeen) = (true, true)
         default:
             try await fetcher.markAllAsRead()

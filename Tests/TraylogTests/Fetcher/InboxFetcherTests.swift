@@ -24,7 +24,7 @@ import TraylogLMDB
 
     @Test func pagesFollowEachOtherToTheEnd() async throws {
         try await withStore(items: 45) { store in
-            let fetcher = try InboxFetcher(store, user: "ann")
+            let fetcher = try InboxFetcher(store, of: "ann")
             #expect(fetcher.items.isEmpty && !fetcher.endReached)
             let first = try await fetcher.fetchNextPage()
             #expect(first.new.map(\.seq) == seqs(26...45) && !first.hasGap && !first.endReached)
@@ -38,13 +38,13 @@ import TraylogLMDB
 
     @Test func aFetcherStopsAtItsLimit() async throws {
         try await withStore(items: 45) { store in
-            let fetcher = try InboxFetcher(store, user: "ann", limit: 30)
+            let fetcher = try InboxFetcher(store, of: "ann", limit: 30)
             try await fetcher.fetchNew()
             let last = try await fetcher.fetchNextPage()
             #expect(last.new.count == 10 && last.endReached && fetcher.endReached)
             await #expect(throws: TraylogError.refused(.endReached)) { try await fetcher.fetchNextPage() }
             // Without a limit everything comes.
-            let all = try InboxFetcher(store, user: "ann", pageSize: 100, limit: 0)
+            let all = try InboxFetcher(store, of: "ann", pageSize: 100, limit: 0)
             try await all.fetchNew()
             #expect(all.items.count == 45)
         }
@@ -52,7 +52,7 @@ import TraylogLMDB
 
     @Test func aRefreshKeepsWhatIsLoadedAndPutsTheNewOnTop() async throws {
         try await withStore(items: 30) { store in
-            let fetcher = try InboxFetcher(store, user: "ann", pageSize: 10)
+            let fetcher = try InboxFetcher(store, of: "ann", pageSize: 10)
             try await fetcher.fetchNew()
             try await fetcher.fetchNextPage()
             // A page and no more.
@@ -67,7 +67,7 @@ import TraylogLMDB
 
     @Test func moreThanANewPageIsAGap() async throws {
         try await withStore(items: 30) { store in
-            let fetcher = try InboxFetcher(store, user: "ann", pageSize: 10)
+            let fetcher = try InboxFetcher(store, of: "ann", pageSize: 10)
             try await fetcher.fetchNew()
             try await fetcher.fetchNextPage()
             try await add(11, store)
@@ -81,7 +81,7 @@ import TraylogLMDB
 
     @Test func aRefreshShowsWhatOthersDidInItsRange() async throws {
         try await withStore(items: 5) { store in
-            let fetcher = try InboxFetcher(store, user: "ann")
+            let fetcher = try InboxFetcher(store, of: "ann")
             try await fetcher.fetchNew()
             var edit = ContentEdit()
             edit.title = .set("New")
@@ -101,8 +101,8 @@ import TraylogLMDB
         try await withStore(items: 1) { store in
             _ = try await store.perform(Command(user: "ann", .notify(Content(isSilent: true))))
             let (without, with) = (
-                try InboxFetcher(store, user: "ann"),
-                try InboxFetcher(store, user: "ann", query: InboxQuery(includeSilent: true))
+                try InboxFetcher(store, of: "ann"),
+                try InboxFetcher(store, of: "ann", query: InboxQuery(includeSilent: true))
             )
             try await without.fetchNew()
             try await with.fetchNew()
@@ -113,7 +113,7 @@ import TraylogLMDB
 
     @Test func markingAllLeavesWhatArrivedSince() async throws {
         try await withStore(items: 3) { store in
-            let fetcher = try InboxFetcher(store, user: "ann", pageSize: 2)
+            let fetcher = try InboxFetcher(store, of: "ann", pageSize: 2)
             let nothing = try await fetcher.markAllAsRead()
             #expect(nothing == nil)
             try await fetcher.fetchNew()
@@ -130,14 +130,14 @@ import TraylogLMDB
 
     @Test func marksShowAtOnceAndAreStored() async throws {
         try await withStore(items: 3) { store in
-            let fetcher = try InboxFetcher(store, user: "ann")
+            let fetcher = try InboxFetcher(store, of: "ann")
             try await fetcher.fetchNew()
             let items = fetcher.items
             // Whoever has the turn keeps the marks from the store.
             await fetcher.turn.take()
             let marks = Task {
-                try await fetcher.markAsRead(items[0])
-                try await fetcher.markAsDeleted(items[1])
+                try await fetcher.mark(.read, items[0])
+                try await fetcher.mark(.deleted, items[1])
             }
             while fetcher.items[0].isRead == false { await Task.yield() }
             let before = try await store.tray(of: "ann")
@@ -152,15 +152,15 @@ import TraylogLMDB
 
     @Test func marksThatFailAreTakenBack() async throws {
         try await withStore(items: 3) { store in
-            let fetcher = try InboxFetcher(store, user: "ann")
+            let fetcher = try InboxFetcher(store, of: "ann")
             try await fetcher.fetchNew()
             let items = fetcher.items
             var stranger = items[0]
             stranger.seq = 99
-            await #expect(throws: TraylogError.self) { try await fetcher.markAsRead(stranger) }
+            await #expect(throws: TraylogError.self) { try await fetcher.mark(.read, stranger) }
             await store.close()
-            await #expect(throws: TraylogError.self) { try await fetcher.markAsRead(items[0]) }
-            await #expect(throws: TraylogError.self) { try await fetcher.markAsDeleted(items[1]) }
+            await #expect(throws: TraylogError.self) { try await fetcher.mark(.read, items[0]) }
+            await #expect(throws: TraylogError.self) { try await fetcher.mark(.deleted, items[1]) }
             await #expect(throws: TraylogError.self) { try await fetcher.markAllAsRead() }
             await #expect(throws: TraylogError.self) { try await fetcher.fetchNew() }
             #expect(fetcher.items == items)
@@ -169,7 +169,7 @@ import TraylogLMDB
 
     @Test func callsAtOnceComeOneAfterTheOther() async throws {
         try await withStore(items: 100) { store in
-            let fetcher = try InboxFetcher(store, user: "ann", pageSize: 7)
+            let fetcher = try InboxFetcher(store, of: "ann", pageSize: 7)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<10 { group.addTask { try await fetcher.fetchNextPage() } }
                 for _ in 0..<5 { group.addTask { try await fetcher.fetchNew() } }
@@ -188,7 +188,7 @@ import TraylogLMDB
             await store.close()
             let reader = try StoreReader.open(path)
             defer { reader.close() }
-            let fetcher = try InboxFetcher(reader, user: "ann")
+            let fetcher = try InboxFetcher(reader, of: "ann")
             try await fetcher.fetchNew()
             #expect(fetcher.items.count == 5)
         }
@@ -196,13 +196,13 @@ import TraylogLMDB
 
     @Test func everyMarkShowsAsTheStoreHasIt() async throws {
         try await withStore(items: 4) { store in
-            let fetcher = try InboxFetcher(store, user: "ann")
+            let fetcher = try InboxFetcher(store, of: "ann")
             try await fetcher.fetchNew()
             let items = fetcher.items
             try await fetcher.mark(.seen, items[0])
-            try await fetcher.markAsRead(items[1])
-            try await fetcher.markAsUnread(items[1])
-            try await fetcher.archive(items[2])
+            try await fetcher.mark(.read, items[1])
+            try await fetcher.mark(.unread, items[1])
+            try await fetcher.mark(.archived, items[2])
             #expect(fetcher.items == (try await store.inbox(of: "ann").items))
             #expect(fetcher.items.map(\.seq) == [4, 3, 1])
         }
@@ -219,11 +219,11 @@ import TraylogLMDB
                 (InboxQuery(onlyUnread: true), [4, 3]), (InboxQuery(view: .archived), [2]),
             ]
             for (query, expected) in queries {
-                let fetcher = try InboxFetcher(store, user: "ann", query: query)
+                let fetcher = try InboxFetcher(store, of: "ann", query: query)
                 try await fetcher.fetchNew()
                 #expect(fetcher.items.map(\.seq) == expected)
             }
-            let build = try InboxFetcher(store, user: "ann", query: InboxQuery(categories: ["build"]))
+            let build = try InboxFetcher(store, of: "ann", query: InboxQuery(categories: ["build"]))
             try await build.fetchNew()
             try await build.markAllAsRead()
             #expect(try await store.inbox(of: "ann").items.map(\.isRead) == [false, true, true])
@@ -232,7 +232,7 @@ import TraylogLMDB
 
     @Test func anUpdateReachesWhatLiesBelowTheNewestPage() async throws {
         try await withStore(items: 30) { store in
-            let fetcher = try InboxFetcher(store, user: "ann", pageSize: 10)
+            let fetcher = try InboxFetcher(store, of: "ann", pageSize: 10)
             for _ in 0..<3 { try await fetcher.fetchNextPage() }
             try await store.perform(.mark(.read, [.seq(2)], of: "ann"))
             try await store.perform(.mark(.deleted, [.seq(3)], of: "ann"))
@@ -245,13 +245,13 @@ import TraylogLMDB
 
     @Test func aFetcherReportsEachChange() async throws {
         try await withStore(items: 3) { store in
-            var fetcher: InboxFetcher<Store>? = try InboxFetcher(store, user: "ann")
+            var fetcher: InboxFetcher<Store>? = try InboxFetcher(store, of: "ann")
             var updates = try #require(fetcher?.updates).makeAsyncIterator()
             #expect(await updates.next() == [])
             try await fetcher?.fetchNew()
             let items = try #require(await updates.next())
             #expect(items.map(\.seq) == [3, 2, 1])
-            try await fetcher?.markAsRead(items[0])
+            try await fetcher?.mark(.read, items[0])
             #expect(await updates.next()?.map(\.isRead) == [true, false, false])
             fetcher = nil
             #expect(await updates.next() == nil)
@@ -262,9 +262,9 @@ import TraylogLMDB
     func sizesThatCannotBeAreRefused(pageSize: Int, limit: Int) async throws {
         try await withStore(items: 0) { store in
             #expect(throws: TraylogError.self) {
-                _ = try InboxFetcher(store, user: "ann", pageSize: pageSize, limit: limit)
+                _ = try InboxFetcher(store, of: "ann", pageSize: pageSize, limit: limit)
             }
-            let nobody = try InboxFetcher(store, user: "")
+            let nobody = try InboxFetcher(store, of: "")
             await #expect(throws: TraylogError.self) { try await nobody.fetchNextPage() }
         }
     }

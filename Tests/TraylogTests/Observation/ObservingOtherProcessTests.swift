@@ -138,7 +138,7 @@ import TestSupport
             while reader.queries.hub.count < 2 { try await Task.sleep(for: .milliseconds(1)) }
             tasks[0].cancel()
             #expect(try await tasks[0].value <= 1)
-            reader.close()
+            await reader.close()
             #expect(try await tasks[1].value <= 1)
             #expect(reader.queries.hub.count == 0)
         }

@@ -12,7 +12,7 @@ import TraylogPlatform
         try await withStorePath { path in
             let store = try Store.open(path)
             defer { store.close() }
-            let projector = try store.project(MainDigest.self)
+            let projector = try await store.project(MainDigest.self)
             for count in 1...50 {
                 let receipt = try await store.perform(notify("ann", "\(count)"))
                 #expect(try await projector.value().events >= UInt64(count))

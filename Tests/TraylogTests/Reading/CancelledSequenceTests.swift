@@ -7,7 +7,7 @@ import Testing
     @Test(arguments: [1, 150, 256, 257, 999])
     func aSequenceOfACancelledTaskThrowsInsteadOfEndingEarly(after count: Int) async throws {
         let store = try Store.temporary()
-        _ = try await store.performEach((0..<1_000).map { .notify("u\($0)", title: "x") })
+        _ = try await store.perform((0..<1_000).map { .notify("u\($0)", title: "x") }, mode: .each)
         await expectCancelled(after: count) { store.allEvents() }
         await expectCancelled(after: count) { store.allEvents(newestFirst: true) }
         await expectCancelled(after: count) { store.allUsers() }
@@ -16,7 +16,7 @@ import Testing
 
     @Test func aSequenceThatGaveEverythingEndsEvenWhenItsTaskIsCancelled() async throws {
         let store = try Store.temporary()
-        _ = try await store.performEach((0..<300).map { .notify("u\($0)", title: "x") })
+        _ = try await store.perform((0..<300).map { .notify("u\($0)", title: "x") }, mode: .each)
         let task = Task {
             var events = 0
             for try await _ in store.allEvents() {

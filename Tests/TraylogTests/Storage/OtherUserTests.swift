@@ -33,7 +33,7 @@ import TraylogChecks
                     #expect(failure.code == .permissionDenied)
                     #expect(failure.message.contains("traylog export"))
                 }
-                reader.close()
+                await reader.close()
                 #expect(try failure { try Store.open(path) }?.code == .permissionDenied)
             }
             if isLive { await store.close() }
@@ -64,7 +64,7 @@ import TraylogChecks
                     if totals.count == 100 { break }
                 }
                 #expect(totals == totals.sorted())
-                reader.close()
+                await reader.close()
             }
             isOver.store(true, ordering: .relaxed)
             try await writing

@@ -155,7 +155,7 @@ import TraylogFoundation
             guard case .failed(let failure) = failure else { return #expect(Bool(false)) }
             #expect(failure.code == .notFound)
             await #expect(throws: TraylogError.self) { try await updates.value }
-            reader.close()
+            await reader.close()
         }
     }
 

@@ -37,7 +37,7 @@ import TraylogPlatform
                 let head = 10 + 10 * round
                 #expect(try await reader.tray(of: "ann").total == head)
                 #expect(try await reader.tray(of: "ann", asOf: .seq(Seq(head - 7))).total == head - 7)
-                #expect(try reader.projected(LogDigest<Label>.self).value.events == head)
+                await #expect(try reader.projected(LogDigest<Label>.self).value.events == head)
                 #expect(try await reader.statistics().head == Seq(head))
                 while try await trays.next().map({ $0.total == head }) != true {}
                 while seq < head {
@@ -48,7 +48,7 @@ import TraylogPlatform
             }
             asking.isOver.store(true, ordering: .relaxed)
             thread.join()
-            reader.close()
+            await reader.close()
             #expect(try findings(path).isEmpty)
             #expect(try replay(path).difference == nil)
         }

@@ -222,7 +222,7 @@ import TraylogPlatform
             }
             let reader = try StoreReader.open(path)
             let head = try await reader.head()
-            reader.close()
+            await reader.close()
             #expect(receipts.withLock { $0.count } == Int(head.rawValue) && receipts.withLock { $0.max() } == head)
             #expect(try replay(path).identical)
         }

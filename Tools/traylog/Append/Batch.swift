@@ -36,7 +36,7 @@ struct Batch: Sendable {
         let entries = stopAtRefusal ? upToFirstRefusal : entries[...]
         let commands = entries.compactMap { try? $0.command.get() }
         var results =
-            commands.isEmpty ? [][...] : try store.performEach(commands, stopAtRefusal: stopAtRefusal)[...]
+            commands.isEmpty ? [][...] : try store.perform(commands, mode: stopAtRefusal ? .untilRefusal : .each)[...]
         var outcomes: [Outcome] = []
         outcomes.reserveCapacity(entries.count)
         for entry in entries {

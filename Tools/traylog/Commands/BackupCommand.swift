@@ -57,7 +57,7 @@ struct BackupCommand: StoreCommand {
 
     private func holdsBackup() throws -> Bool {
         do throws(TraylogError) {
-            try StoreReader.open(destination).close()
+            try StoreReader.open(destination).blocking.close()
             return true
         } catch .failed(let failure) where failure.code == .notFound {
             return false

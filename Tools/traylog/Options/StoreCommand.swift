@@ -37,7 +37,7 @@ extension StoreCommand {
     /// The same for what goes on until it is interrupted.
     func withStoreReader<Answer>(_ body: (StoreReader) throws -> Answer) throws -> Answer {
         let reader = try StoreReader.open(directory)
-        defer { reader.close() }
+        defer { reader.blocking.close() }
         return try body(reader)
     }
 

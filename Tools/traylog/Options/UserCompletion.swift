@@ -21,7 +21,7 @@ struct UserCompletion {
         guard let directory = Self.directory(words) ?? Environment.value(of: "TRAYLOG_STORE"),
             let reader = try? StoreReader.open(directory)
         else { return [] }
-        defer { reader.close() }
+        defer { reader.blocking.close() }
         return (try? reader.blocking.users(prefix: prefix, limit: Self.most).users) ?? []
     }
 

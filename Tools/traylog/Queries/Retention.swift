@@ -63,7 +63,7 @@ struct RetentionRun {
     /// A broadcast may be gone already: that is a refusal, and counts nothing.
     private func retracted(_ commands: [Command]) throws(TraylogError) -> UInt64 {
         guard !commands.isEmpty else { return 0 }
-        return try store.performEach(commands).reduce(0) { count, result in
+        return try store.perform(commands, mode: .each).reduce(0) { count, result in
             if case .success(.appended) = result { count + 1 } else { count }
         }
     }

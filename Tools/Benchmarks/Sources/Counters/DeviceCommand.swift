@@ -26,12 +26,12 @@ struct DeviceCommand: AsyncParsableCommand {
         options.durability = .relaxed
         let store = try Store.open(try directory.fresh(), options: options)
         for start in stride(from: 0, to: items, by: 1_000) {
-            _ = try await store.performEach(
+            _ = try await store.perform(
                 (start..<min(start + 1_000, items)).map {
                     .notify(
                         "ann", title: "Item \($0)", body: "What it says", thread: "t\($0 % 500)",
                         category: "c\($0 % 20)")
-                })
+                }, mode: .each)
         }
         let server = LocalServer(store)
         let place = directory.kept("device")

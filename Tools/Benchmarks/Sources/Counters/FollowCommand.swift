@@ -29,7 +29,9 @@ struct FollowCommand: AsyncParsableCommand {
 
         let alone = try directory.fresh()
         let store = try Store.open(alone, options: options)
-        let aloneSeconds = try await seconds { for commands in commands { _ = try await store.performEach(commands) } }
+        let aloneSeconds = try await seconds {
+            for commands in commands { _ = try await store.perform(commands, mode: .each) }
+        }
         await store.close()
 
         let log = MemoryLog()
@@ -38,7 +40,7 @@ struct FollowCommand: AsyncParsableCommand {
         await owner.start()
         while await owner.status().role != .owner { try await Task.sleep(for: .milliseconds(1)) }
         let ownerSeconds = try await seconds {
-            for commands in commands { _ = try await owner.store.performEach(commands) }
+            for commands in commands { _ = try await owner.store.perform(commands, mode: .each) }
         }
         let head = try await owner.store.head()
 

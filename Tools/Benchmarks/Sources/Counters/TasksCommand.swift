@@ -24,7 +24,7 @@ struct TasksCommand: AsyncParsableCommand {
         defer { directory.remove() }
         let store = try Store.open(try directory.fresh())
         var workload = Workload(users: 10_000, .uniform)
-        for batch in workload.batches(events, size: 1_000) { _ = try await store.performEach(batch) }
+        for batch in workload.batches(events, size: 1_000) { _ = try await store.perform(batch, mode: .each) }
         for title in ["first, to warm up", "alone"] { report(title, try await pairs(store)) }
         let readers = (0..<2).map { _ in Task { try await read(store) } }
         report("beside two readers of \(events) events", try await pairs(store))

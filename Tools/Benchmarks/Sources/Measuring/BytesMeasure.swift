@@ -10,8 +10,8 @@ struct BytesMeasure {
     func run() async throws -> Figures {
         _ = try await BulkMeasure(setup).run()
         let store = try StoreReader.open(setup.directory)
-        defer { store.close() }
         let statistics = try await store.statistics()
+        await store.close()
         // A store of its own, of which nothing was compacted.
         let data = setup.directory + "/data-1/data.mdb"
         let attributes = try FileManager.default.attributesOfItem(atPath: data)

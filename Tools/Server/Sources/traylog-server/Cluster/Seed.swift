@@ -77,9 +77,9 @@ struct Seed {
     }()
 
     private func check(_ head: String) async throws {
-        let reader = try await Task { [incoming] in try StoreReader.open(incoming) }.value
+        let reader = try await StoreReader.opened(incoming)
         let (own, report) = (try await reader.treeHead(), try await reader.verify())
-        reader.close()
+        await reader.close()
         guard "\(own.size):\(own.root)" == head, report.findings.isEmpty else {
             throw SeedProblem(
                 "the copy of \(peer) has the tree head \(own.size):\(own.root) instead of \(head)"

@@ -24,7 +24,7 @@ struct TrimCommand: AsyncParsableCommand {
     func run() async throws {
         let name = try options.name()
         let connection = try BrokerConnection(options.brokers(), isPatient: false)
-        let reader = try await Task { [backup] in try StoreReader.open(backup) }.value
+        let reader = try await StoreReader.opened(backup)
         guard let held = try await reader.sourcePosition(),
             held.source == name || Self.isPartition(held.source, of: name)
         else { throw ConfigurationError("\(backup) is no backup of a node of the stream \(name)") }

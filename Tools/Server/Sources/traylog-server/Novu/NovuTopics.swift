@@ -176,7 +176,7 @@ enum NovuTopics {
     private static func perform(
         _ users: [String], _ action: Command.Action, _ call: Call
     ) async throws -> [Result<Receipt, Refusal>] {
-        try await call.store.performEach(users.map { call.attributed(Command(user: $0, action)) })
+        try await call.store.perform(users.map { call.attributed(Command(user: $0, action)) }, mode: .each)
     }
 
     private static func answer(

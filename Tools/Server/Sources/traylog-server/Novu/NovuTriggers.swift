@@ -45,7 +45,7 @@ enum NovuTriggers {
                     guard let newLast = names.last else { break }
                     last = newLast
                     let commands = names.filter { !trigger.isActor($0) }.map { call.attributed(trigger.notify($0)) }
-                    for case .failure(let refusal) in try await call.store.performEach(commands) {
+                    for case .failure(let refusal) in try await call.store.perform(commands, mode: .each) {
                         throw trigger.problem(refusal)
                     }
                 }
@@ -94,8 +94,8 @@ enum NovuTriggers {
         }
         let isSmall = bytes <= mostBytesTogether
         let results =
-            if isSmall { try await call.store.performTogether(commands) } else {
-                try await call.store.performEach(commands, stopAtRefusal: true)
+            if isSmall { try await call.store.perform(commands, mode: .atomic) } else {
+                try await call.store.perform(commands, mode: .untilRefusal)
             }
         for (result, trigger) in zip(results, owners) {
             if case .failure(let refusal) = result { throw trigger.problem(refusal) }

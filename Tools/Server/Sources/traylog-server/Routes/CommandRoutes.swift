@@ -54,7 +54,7 @@ enum CommandRoutes {
         let commands = try await commands(call)
         let checked = await checked(commands, call)
         for case (let line, .failure(let reason)) in zip(1..., checked) { throw problem(reason, line) }
-        let results = try await call.store.performTogether(checked.map { try $0.get() })
+        let results = try await call.store.perform(checked.map { try $0.get() }, mode: .atomic)
             .map { $0.mapError { Problem($0) } }
         if case .failure(let reason)? = results.last { throw problem(reason, results.count) }
         return try await answer(results, call)
@@ -71,7 +71,7 @@ enum CommandRoutes {
         _ commands: [Result<Command, Refusal>], _ call: Call
     ) async throws -> [Result<Receipt, Problem>] {
         let checked = await checked(commands, call)
-        var done = try await call.store.performEach(checked.compactMap { try? $0.get() })[...]
+        var done = try await call.store.perform(checked.compactMap { try? $0.get() }, mode: .each)[...]
         return checked.map { command in
             switch command {
             case .success: done.removeFirst().mapError { Problem($0) }

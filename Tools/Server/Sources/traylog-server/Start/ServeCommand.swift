@@ -55,7 +55,7 @@ struct ServeCommand: AsyncParsableCommand {
                 }
                 let store =
                     if let cluster { cluster.node.store } else {
-                        try await Task { [storeOptions] in try Store.open(directory, options: storeOptions) }.value
+                        try await Store.opened(directory, options: storeOptions)
                     }
                 do {
                     let shared = if let common { common } else { try await Self.common(settings, givenKey, log) }

@@ -1,0 +1,263 @@
+import TraylogDomain
+
+// Every command as a method. Several at once, or one with an actor or a time of its own, are a ``Command`` each:
+// `perform(.snooze("m1", of: "ann", until: …).with(actor: "bob"))`.
+
+extension Store {
+    /// Adds an item to a user's tray.
+    ///
+    /// ```swift
+    /// try await store.notify("ann", Content(title: "Standup", level: .timeSensitive))
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`, `keyConflict`; failed.
+    @discardableResult
+    public func notify(
+        _ user: String, _ content: Content, key: String? = nil
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.notify(user, content, key: key))
+    }
+
+    /// Adds an item to a user's tray, from the fields that most items have.
+    ///
+    /// - Parameters:
+    ///   - user: who is notified.
+    ///   - title: at most ``Limits/titleBytes``.
+    ///   - body: at most ``Limits/bodyBytes``.
+    ///   - thread: groups items, for example those of one conversation.
+    ///   - category: has counts of its own.
+    ///   - level: how much it may interrupt.
+    ///   - data: JSON for the app.
+    ///   - key: the same command with the same key is stored once, however often it is sent.
+    ///
+    /// ```swift
+    /// try await store.notify("ann", title: "Build 17 failed", thread: "ci", key: "build-17")
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`, `keyConflict`; failed.
+    @discardableResult
+    public func notify(
+        _ user: String, title: String, body: String? = nil, thread: String? = nil, category: String? = nil,
+        level: InterruptionLevel = .active, data: String? = nil, key: String? = nil
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(
+            .notify(
+                user, title: title, body: body, thread: thread, category: category, level: level, data: data, key: key))
+    }
+
+    /// Adds an item to the tray of everybody who is subscribed to a topic.
+    ///
+    /// ```swift
+    /// try await store.broadcast(to: "releases", Content(title: "1.4 is out"))
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`, `keyConflict`; failed.
+    @discardableResult
+    public func broadcast(
+        to topic: String, _ content: Content, key: String? = nil
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.broadcast(to: topic, content, key: key))
+    }
+
+    /// The publisher changes an item in place: one notified to the user or, with nil, a broadcast for everyone.
+    ///
+    /// ```swift
+    /// try await store.edit("build-17", of: "ann", edit)
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `itemGone`, `compacted`; failed.
+    @discardableResult
+    public func edit(
+        _ item: ItemReference, of user: String?, _ edit: ContentEdit
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.edit(item, of: user, edit))
+    }
+
+    /// The publisher takes an item back: one notified to the user or, with nil, a broadcast from everyone.
+    ///
+    /// ```swift
+    /// try await store.retract("build-17", of: "ann")
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `itemGone`, `compacted`; failed.
+    @discardableResult
+    public func retract(
+        _ item: ItemReference, of user: String?
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.retract(item, of: user))
+    }
+
+    /// The user looked at the tray: the dot goes out.
+    ///
+    /// Pass the `asOf` of the page that was on the screen, so that nothing counts as seen that came later.
+    ///
+    /// ```swift
+    /// try await store.seeTray(of: "ann", upTo: page.asOf)
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
+    @discardableResult
+    public func seeTray(
+        of user: String, upTo: Seq? = nil
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.seeTray(of: user, upTo: upTo))
+    }
+
+    /// Marks items by their seqs, as arguments.
+    ///
+    /// ```swift
+    /// try await store.mark(.archived, 12, 13, of: "ann")
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `compacted`; failed.
+    @discardableResult
+    public func mark(
+        _ mark: Mark, _ items: Seq..., of user: String
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.mark(mark, items, of: user))
+    }
+
+    /// Marks 1 to 1,000 items by their seqs.
+    ///
+    /// ```swift
+    /// try await store.mark(.read, page.items.map(\.seq), of: "ann")
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `compacted`; failed.
+    @_disfavoredOverload
+    @discardableResult
+    public func mark(
+        _ mark: Mark, _ items: some Sequence<Seq>, of user: String
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.mark(mark, items, of: user))
+    }
+
+    /// Marks 1 to 1,000 items by their keys or seqs.
+    ///
+    /// ```swift
+    /// try await store.mark(.read, ["build-17", .seq(12)], of: "ann")
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `compacted`; failed.
+    @discardableResult
+    public func mark(
+        _ mark: Mark, _ items: [ItemReference], of user: String
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.mark(mark, items, of: user))
+    }
+
+    /// Marks all items that match, up to a position; up to the head when nil.
+    ///
+    /// ```swift
+    /// try await store.markAll(.read, of: "ann", thread: "ci", upTo: page.asOf)
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
+    @discardableResult
+    public func markAll(
+        _ mark: BulkMark, of user: String, thread: Selection.Thread = .any, category: String? = nil, upTo: Seq? = nil
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.markAll(mark, of: user, thread: thread, category: category, upTo: upTo))
+    }
+
+    /// Hides an item until it wakes: then it comes to the top, unseen and unread.
+    ///
+    /// ```swift
+    /// try await store.snooze("build-17", of: "ann", until: .now + .seconds(3_600))
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `itemGone`, `compacted`; failed.
+    @discardableResult
+    public func snooze(
+        _ item: ItemReference, of user: String, until: Timestamp
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.snooze(item, of: user, until: until))
+    }
+
+    /// Ends a snooze: the item comes to the top, unseen and unread.
+    ///
+    /// ```swift
+    /// try await store.wake("build-17", of: "ann")
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `notSnoozed`, `itemGone`, `compacted`; failed.
+    @discardableResult
+    public func wake(
+        _ item: ItemReference, of user: String
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.wake(item, of: user))
+    }
+
+    /// Items that come from now on in the thread or category are listed and never counted.
+    ///
+    /// ```swift
+    /// try await store.mute(.category("marketing"), of: "ann")
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`; failed.
+    @discardableResult
+    public func mute(
+        _ scope: MuteScope, of user: String
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.mute(scope, of: user))
+    }
+
+    /// Items that come from now on count again; those that came while it was muted stay muted.
+    ///
+    /// ```swift
+    /// try await store.unmute(.category("marketing"), of: "ann")
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`; failed.
+    @discardableResult
+    public func unmute(
+        _ scope: MuteScope, of user: String
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.unmute(scope, of: user))
+    }
+
+    /// Broadcasts of the topic from now on come into the user's tray.
+    ///
+    /// ```swift
+    /// try await store.subscribe("ann", to: "releases")
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`; failed.
+    @discardableResult
+    public func subscribe(
+        _ user: String, to topic: String
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.subscribe(user, to: topic))
+    }
+
+    /// No further broadcasts of the topic come into the user's tray; those that came stay.
+    ///
+    /// ```swift
+    /// try await store.unsubscribe("ann", from: "releases")
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`; failed.
+    @discardableResult
+    public func unsubscribe(
+        _ user: String, from topic: String
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.unsubscribe(user, from: topic))
+    }
+
+    /// Voids one earlier `traySeen`, `marked` or `allMarked` of the user: the state is as if it had never been stored.
+    ///
+    /// The store kept no event for an action that changed nothing at its time, so undo cannot bring it back: an item that the
+    /// user opened after the `allMarked` is unread again when that is undone.
+    ///
+    /// ```swift
+    /// try await store.undo(17, of: "ann")
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `unknownEvent`, `notUndoable`, `compacted`; failed.
+    @discardableResult
+    public func undo(
+        _ event: Seq, of user: String
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.undo(event, of: user))
+    }
+}
