@@ -9,7 +9,7 @@ import Traylog
     /// closed after nobody needs it any more.
     ///
     /// ```swift
-    /// let store = try Store.open("trays")
+    /// let store = try await Store.opened("trays")
     /// let group = ServiceGroup(
     ///     services: [StoreService(store), worker], gracefulShutdownSignals: [.sigterm], logger: logger)
     /// try await group.run()

@@ -25,7 +25,7 @@ import Traylog
     /// ```swift
     /// var options = StoreOptions()
     /// options.observer = StoreTelemetry(logger: Logger(label: "traylog"))
-    /// let store = try Store.open("trays", options: options)
+    /// let store = try await Store.opened("trays", options: options)
     /// ```
     public struct StoreTelemetry: StoreObserver {
         private let logger: Logger

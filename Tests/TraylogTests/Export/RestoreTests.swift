@@ -49,7 +49,7 @@ import TraylogLog
             let lines = try exported(path)
             var random = SeededRandom(seed: seed)
             let original = try StoreReader.open(path)
-            defer { original.close() }
+            defer { original.blocking.close() }
             for number in 0..<4 {
                 let seq = Seq(UInt64.random(in: 0...UInt64(lines.count), using: &random))
                 let restored = path + "-\(number)"

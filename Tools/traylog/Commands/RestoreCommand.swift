@@ -64,7 +64,7 @@ struct RestoreCommand: StoreCommand {
 
     private func restoreStore() throws -> RestoreReport {
         let reader = try StoreReader.open(file)
-        defer { reader.close() }
+        defer { reader.blocking.close() }
         var export = try LogExport(of: reader.blocking, including: try archive.open(for: reader.blocking))
         let restore = try LogRestore(directory: directory, through: through)
         defer { restore.close() }

@@ -81,7 +81,7 @@ enum OperationPages {
             id = try await visit.start(
                 "erasures", [("user", text("user")), ("confirm", text("confirm")), ("archive", text("archive"))])
         case "replays": id = try await visit.start("replays", [])
-        case "verifications" where canVerify: id = try await visit.start("verifications", [])
+        case "verifications": id = try await visit.start("verifications", [])
         case "backups":
             guard let directory = fields["directory"]?.trimmingSpaces, directory.hasPrefix("/") else {
                 throw Problem.invalid("directory", "must be an absolute path, such as /srv/backups/2026-11-22")
