@@ -284,6 +284,11 @@ class ReadingTests(ServiceCase):
         self.assertEqual(seen, [str(number) for number in reversed(range(25)) if number != 3])
         self.assertEqual(len(server.get(f"{path}/inbox?thread=a&limit=100&includeSilent=true").json["items"]), 12)
         self.assertEqual(len(server.get(f"{path}/inbox?view=archived").json["items"]), 0)
+        for flag in ("archived", "snoozed"):
+            named, flagged = (server.get(f"{path}/inbox?{query}").json for query in (f"view={flag}", f"{flag}=true"))
+            self.assertEqual(flagged, named)
+            for query in (f"{flag}=true&view={flag}", "archived=true&snoozed=true", f"{flag}=yes"):
+                self.assertEqual(server.get(f"{path}/inbox?{query}").status, 400, query)
         screen = server.get(f"{path}/inbox?with=tray,threads").json
         self.assertEqual(screen["tray"], server.get(f"{path}/tray").json)
         self.assertEqual(screen["threads"], server.get(f"{path}/threads").json)

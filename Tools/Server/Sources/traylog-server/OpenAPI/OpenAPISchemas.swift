@@ -106,7 +106,10 @@ enum OpenAPISchemas {
             fields[name] = identifier
         }
         for name in ["occurredAt", "expiresAt", "until", "now"] { fields[name] = time }
-        for name in ["silent", "atomic", "unread", "unseen", "unthreaded", "includeSilent", "dryRun", "rebuild"] {
+        for name in [
+            "silent", "atomic", "unread", "unseen", "unthreaded", "includeSilent", "archived", "snoozed", "dryRun",
+            "rebuild",
+        ] {
             fields[name] = flag
         }
         return fields

@@ -23,6 +23,7 @@ enum ReadingRoutes {
             .get, "/v1/users/{u}/inbox", as: "getInbox", "A page of a user's inbox", .reading, origins: .allowed,
             query: [
                 "asOf", "limit", "cursor", "unread", "unseen", "thread", "unthreaded", "category", "view",
+                "archived", "snoozed",
                 "includeSilent",
                 "with",
             ], manner: .conditional, answers: .json(.inboxPage)
@@ -130,12 +131,7 @@ extension Call {
 
     fileprivate func inboxQuery() throws -> InboxQuery {
         var query = InboxQuery(limit: try limit(), cursor: try cursor())
-        switch self.query["view"] {
-        case nil, "inbox": query.view = .inbox
-        case "archived": query.view = .archived
-        case "snoozed": query.view = .snoozed
-        default: throw Problem.invalid("view", "must be inbox, archived or snoozed")
-        }
+        query.view = try view()
         query.includeSilent = try flag("includeSilent")
         query.onlyUnread = try flag("unread")
         query.onlyUnseen = try flag("unseen")
@@ -146,6 +142,22 @@ extension Call {
             query.thread = .unthreaded
         }
         return query
+    }
+
+    /// The view, by its name or, as on the command line, by a flag.
+    private func view() throws -> InboxQuery.View {
+        let (isArchived, isSnoozed) = (try flag("archived"), try flag("snoozed"))
+        if isArchived || isSnoozed {
+            guard query["view"] == nil else { throw Problem.invalid("view", "excludes archived and snoozed") }
+            guard isArchived != isSnoozed else { throw Problem.invalid("snoozed", "excludes archived") }
+            return isArchived ? .archived : .snoozed
+        }
+        switch query["view"] {
+        case nil, "inbox": return .inbox
+        case "archived": return .archived
+        case "snoozed": return .snoozed
+        default: throw Problem.invalid("view", "must be inbox, archived or snoozed")
+        }
     }
 
     /// What `with` adds to an inbox.
