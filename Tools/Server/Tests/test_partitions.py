@@ -266,7 +266,7 @@ class PartitionTests(ClusterCase):
         started = visitor.send("/partitions/1/operations/verifications", {"form": token})
         self.assertRegex(started.headers["Location"], r"^/console/partitions/1/operations/[0-9a-f]+$")
         run = started.headers["Location"].removeprefix("/console")
-        cluster.wait("it has run", lambda: "okyes" in text_of(visitor.get(run)))
+        cluster.wait("it has run", lambda: "no problems found" in text_of(visitor.get(run)))
         # What only the owner may do is said where it is not.
         other = next(node for node in cluster.nodes if node is not owner)
         elsewhere = Visitor(NodeServer(other, cluster.key), "all")
