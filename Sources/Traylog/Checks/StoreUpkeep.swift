@@ -23,12 +23,15 @@ import TraylogWriter
 
     /// A time, and the newest event then.
     public struct Run: Hashable, Sendable, Codable {
+        /// When it ended.
         public let time: Timestamp
+        /// The newest event that it covers.
         public let head: Seq
     }
 
     /// A check that found something, with nothing clean since.
     public struct Failure: Hashable, Sendable, Codable {
+        /// Which check it was.
         public let check: Check
         /// When the check ended; nil where the record itself cannot be read.
         public let time: Timestamp?
@@ -38,9 +41,11 @@ import TraylogWriter
         public let findings: [String]
     }
 
-    /// The last backup, and the last verification that found nothing.
+    /// The last backup; nil for none.
     public private(set) var lastBackup: Run?
+    /// The last verification that found nothing; nil for none.
     public private(set) var lastVerification: Run?
+    /// Checks that found something, with nothing clean since.
     public private(set) var failures: [Failure] = []
 
     private static let backupFile = "last-backup"
@@ -174,7 +179,9 @@ import TraylogWriter
 }
 
 @_spi(Operations) extension Store {
-    /// When this store was last backed up and checked; see ``StoreUpkeep``. Reads up to four small files.
+    /// When this store was last backed up and checked; see ``StoreUpkeep``.
+    ///
+    /// Reads up to four small files.
     public var upkeep: StoreUpkeep { StoreUpkeep.read(directory) }
 
     /// Records a backup that ended now.

@@ -9,7 +9,9 @@ import TraylogDomain
 @_spi(Operations) public struct EventSummary: Hashable, Sendable, Codable {
     /// `Marked all read`; never empty.
     public let title: String
-    /// `thread build, up to 20`; for a notification its title or text. Empty where there is nothing more to say.
+    /// `thread build, up to 20`; for a notification its title or text.
+    ///
+    /// Empty where there is nothing more to say.
     public let detail: String
 
     /// - Parameters:

@@ -53,8 +53,9 @@ import TraylogDomain
     }
 
     /// A time in RFC 3339, or a date with or without a time of day in the reader's zone: `2026-02-28 14:03:22`,
-    /// `2026-02-28T14:03`, `2026-02-28`, also with the zone's name or `UTC` behind it. Nil for other texts, and for a time that
-    /// the zone's clocks skip.
+    /// `2026-02-28T14:03`, `2026-02-28`, also with the zone's name or `UTC` behind it.
+    ///
+    /// Nil for other texts, and for a time that the zone's clocks skip.
     public func time(_ text: String) -> Timestamp? {
         if let time = Timestamp(rfc3339: text) { return time }
         if let space = text.lastIndex(of: " ") {

@@ -85,7 +85,9 @@ enum FileText {
         return unsafe stat(path, &status) == 0 ? UInt64(status.st_size) : nil
     }
 
-    /// The first bytes of a regular file; nil where it cannot be read. They are damaged text where a character was cut.
+    /// The first bytes of a regular file; nil where it cannot be read.
+    ///
+    /// They are damaged text where a character was cut.
     static func beginning(_ path: String, bytes count: Int) -> String? {
         guard exists(path), !isDevice(path), let file = try? Descriptor.reading(path) else { return nil }
         defer { close(file.number) }

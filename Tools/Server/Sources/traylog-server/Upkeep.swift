@@ -34,7 +34,9 @@ extension Service {
         log.write([("unrecorded", .string(what)), ("error", .string("\(error)"))])
     }
 
-    /// What readiness says about checks that found something; nil where none did. It does not take the store out of service.
+    /// What readiness says about checks that found something; nil where none did.
+    ///
+    /// It does not take the store out of service.
     var failedChecks: JSONValue? {
         let failures = store.upkeep.failures
         guard !failures.isEmpty else { return nil }
