@@ -460,6 +460,18 @@ class AccessibleTest(BellCase):
             self.open_panel()
             self.browser.wait(f"/sign in/i.test({ROOT}.querySelector('[role=dialog]').innerText)")
             self.check("refused")
+            self.app.refuses = False
+            self.show()
+            self.browser.wait("document.querySelector('traylog-bell').client.tray")
+            self.server.owns = False
+            self.server.stop()
+            self.open_panel()
+            self.browser.wait(f"/failed/i.test({ROOT}.querySelector('[role=dialog]').innerText)")
+            self.check("error")
+            self.server = self.app.server = Server(
+                "--allow-origin", self.app.url, "--listen", f"127.0.0.1:{self.server.port}", "--rate-user", "0",
+                directory=self.server.directory)
+            self.server.owns = True
 
 
 class CountsTest(BellCase):
