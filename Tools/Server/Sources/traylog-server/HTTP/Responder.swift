@@ -114,7 +114,9 @@ struct Responder: HTTPResponder {
         guard self.origins(note, request) != .own, origins.allows(request) else { throw .originNotAllowed }
         let found = routes.routes(at: path)
         note.route = found.first
-        return AllowedOrigins.preflight(found, request)
+        var response = AllowedOrigins.preflight(found, request)
+        if self.origins(note, request) == .any { response.headers[.accessControlAllowOrigin] = "*" }
+        return response
     }
 
     /// Finds the route, and checks who may.

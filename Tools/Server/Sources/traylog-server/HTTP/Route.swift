@@ -291,9 +291,11 @@ extension Route {
                     "unknown query field; "
                         + (query.isEmpty ? "this path takes none" : "this path takes \(query.joined(separator: ", "))"))
             }
+            // Names have no control characters, so that the lines are unambiguous.
+            if Self.lists.contains(name), value.contains("\n") {
+                throw .invalid(name, "must have no control characters")
+            }
             if Self.lists.contains(name), let before = fields[name] {
-                // Names have no control characters, so that the lines are unambiguous.
-                guard !value.contains("\n") else { throw .invalid(name, "must have no control characters") }
                 fields[name] = "\(before)\n\(value)"
                 continue
             }
