@@ -86,7 +86,7 @@ public final class Store: TrayQueries {
     /// twice ``StoreOptions/tailEvents``.
     ///
     /// It blocks the calling thread for a few milliseconds, after a crash for up to some seconds. It has no `await`, because it
-    /// is the first call of most programs; a task of a server that runs already calls ``opened(_:options:)``.
+    /// is the first call of most programs; a task of a server that runs already calls `opened`.
     ///
     /// ```swift
     /// let store = try Store.open("/var/lib/shop/trays")
@@ -105,7 +105,7 @@ public final class Store: TrayQueries {
         try open(directory, options: options, logOfRecord: nil)
     }
 
-    /// Opens the store in `directory` as ``open(_:options:)`` does, on a thread of its own while the task waits.
+    /// Opens the store in `directory` as `open` does, on a thread of its own while the task waits.
     ///
     /// ```swift
     /// let store = try await Store.opened("/var/lib/shop/trays")
@@ -116,14 +116,14 @@ public final class Store: TrayQueries {
     /// - Parameters:
     ///   - directory: the store's.
     ///   - options: how it is opened.
-    /// - Throws: as ``open(_:options:)``.
+    /// - Throws: as `open`.
     public static func opened(
         _ directory: String, options: StoreOptions = StoreOptions()
     ) async throws(TraylogError) -> Store {
         try await onThread(in: directory) { () throws(TraylogError) in try open(directory, options: options) }
     }
 
-    /// Opens the store in `directory` as ``open(_:options:)`` does; another log has its events first.
+    /// Opens the store in `directory` as `open` does; another log has its events first.
     ///
     /// - Parameters:
     ///   - directory: the store's.
@@ -131,7 +131,7 @@ public final class Store: TrayQueries {
     ///   - logOfRecord: takes every group of events before the store does; nil for a store that is its own log of record.
     ///     Such a store is opened with ``StoreOptions/Ticking/manual`` and without ``StoreOptions/compaction``: whoever
     ///     implements the log says when to decide.
-    /// - Throws: as ``open(_:options:)`` does.
+    /// - Throws: as `open` does.
     @_spi(Replication)
     public static func open(
         _ directory: String, options: StoreOptions = StoreOptions(), logOfRecord: (any LogOfRecord)?

@@ -56,7 +56,7 @@ public final class StoreReader: TrayQueries {
 
     /// Opens the store in `directory`; creates nothing.
     ///
-    /// It blocks the calling thread for a few milliseconds; in a task there is ``opened(_:options:)``.
+    /// It blocks the calling thread for a few milliseconds; in a task there is `opened`.
     ///
     /// ```swift
     /// let reader = try StoreReader.open("/var/lib/shop/trays")
@@ -86,13 +86,13 @@ public final class StoreReader: TrayQueries {
         }
     }
 
-    /// Opens the store in `directory` as ``open(_:options:)`` does, on a thread of its own while the task waits.
+    /// Opens the store in `directory` as `open` does, on a thread of its own while the task waits.
     ///
     /// ```swift
     /// let reader = try await StoreReader.opened("/var/lib/shop/trays")
     /// ```
     ///
-    /// - Throws: as ``open(_:options:)``.
+    /// - Throws: as `open`.
     public static func opened(
         _ directory: String, options: StoreOptions = StoreOptions()
     ) async throws(TraylogError) -> StoreReader {

@@ -6,9 +6,9 @@ import TraylogDomain
 ///
 /// ```swift
 /// let typed = TypedTime(secondsFromUTC: { _ in 3_600 })
-/// typed.moment("226,462")              // event 226462
-/// typed.moment("2026-02-28 14:03")     // in the reader's zone, here 13:03 UTC
-/// typed.moment("2h")                   // two hours ago
+/// let event = typed.moment("226,462")             // event 226462
+/// let moment = typed.moment("2026-02-28 14:03")   // in the reader's zone, here 13:03 UTC
+/// let past = typed.moment("2h")                   // two hours ago
 /// ```
 @_spi(Operations) public struct TypedTime {
     /// What a field takes, for its message.
