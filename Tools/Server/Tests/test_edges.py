@@ -45,6 +45,7 @@ class EdgeTests(unittest.TestCase):
             for path in ("tray", "inbox", "threads", "items/1", "changes", "changes?live=sse", "snapshot", "live", "history",
                          "audit", "difference?from=0", "subscriptions", "devices"):
                 self.refused(server.get(f"/v1/users/{name}/{path}"), 400, error="invalid", field="user")
+            self.refused(server.get("/v1/users/ann/inbox?" + "&".join(["category=a"] * 9)), 400, error="invalid", field="category")
             for field in ("thread", "category"):
                 self.refused(server.get(f"/v1/users/ann/inbox?{field}={name}"), 400, error="invalid", field=field)
             for field in ("user", "actor", "device", "kind"):

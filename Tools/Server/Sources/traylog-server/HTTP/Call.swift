@@ -95,6 +95,9 @@ final class Call: Sendable {
         for line in query[field]?.split(separator: "\n", omittingEmptySubsequences: false) ?? [] {
             names.append(try Self.name(String(line), field))
         }
+        guard names.count <= Route.mostValues else {
+            throw .invalid(field, "must be given at most \(Route.mostValues) times")
+        }
         return names
     }
 

@@ -271,6 +271,8 @@ struct RouteTable: Sendable {
 extension Route {
     /// Fields that may be given several times.
     static let lists: Set<String> = ["category"]
+    /// How often, at most.
+    static let mostValues = 8
 
     /// The fields of a query; of one that was given several times, a value a line.
     ///

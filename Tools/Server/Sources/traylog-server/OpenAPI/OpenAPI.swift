@@ -94,7 +94,10 @@ enum OpenAPI {
         [
             "name": .string(name), "in": .string(place), "required": .bool(isRequired),
             "schema": place == "query" && Route.lists.contains(name)
-                ? ["type": "array", "items": OpenAPISchemas.schema(of: name, in: route)]
+                ? [
+                    "type": "array", "maxItems": .int(Route.mostValues),
+                    "items": OpenAPISchemas.schema(of: name, in: route),
+                ]
                 : OpenAPISchemas.schema(of: name, in: route),
         ]
     }

@@ -55,6 +55,11 @@ enum OpenAPISchemas {
         ["type": "string", "maxLength": .int(bytes), "description": .string("At most \(bytes) bytes of UTF-8.")]
     }
 
+    /// What the server gave out: a longer one, or one in other letters, would not fit into the head of a request.
+    private static func ascii(_ bytes: Int) -> JSONValue {
+        ["type": "string", "maxLength": .int(bytes), "pattern": "^[!-~]*$"]
+    }
+
     private static func choice(_ names: [String]) -> JSONValue {
         ["type": "string", "enum": .array(names.map { .string($0) })]
     }
@@ -83,7 +88,7 @@ enum OpenAPISchemas {
             ],
             "Idempotency-Key": ["type": "string", "pattern": "^[!#-~]{1,256}$"],
             "Traylog-Device": ["type": "string", "pattern": "^[!-~]{1,256}$"],
-            "If-None-Match": text(1 << 10), "Prefer": text(256), "cursor": text(2 << 10), "offset": text(512),
+            "If-None-Match": text(1 << 10), "Prefer": text(256), "cursor": ascii(2 << 10), "offset": ascii(512),
             "id": ["type": "string", "pattern": "^[0-9A-Za-z-]+$", "maxLength": 64],
             "token": [
                 "type": "string", "minLength": 1, "maxLength": .int(Device.longestToken),
