@@ -126,14 +126,14 @@ enum OpenAPISchemas {
     ]
 
     private static let novuPage: [String: JSONValue] = [
-        "limit": ["type": "integer", "minimum": 1, "maximum": 100], "after": text(1 << 10), "before": text(1 << 10),
+        "limit": ["type": "integer", "minimum": 1, "maximum": 100], "after": ascii(1 << 10), "before": ascii(1 << 10),
         "includeCursor": flag, "orderDirection": text(32), "orderBy": text(64),
     ]
     /// Fields of queries, and parts of paths, as Novu names them.
     private static let novuFields = novuPage.merging([
-        "offset": seq, "read": flag, "archived": flag, "snoozed": flag, "seen": flag, "data": text(1 << 10),
-        "severity": choice(["high", "medium", "low", "none"]), "tags": text(1 << 10), "createdGte": seq,
-        "createdLte": seq, "contextKeys": text(1 << 10), "filters": text(2 << 10), "failIfExists": flag,
+        "offset": seq, "read": flag, "archived": flag, "snoozed": flag, "seen": flag, "data": text(512),
+        "severity": choice(["high", "medium", "low", "none"]), "tags": text(256), "createdGte": seq,
+        "createdLte": seq, "contextKeys": text(256), "filters": text(1 << 10), "failIfExists": flag,
         "subscriberId": identifier, "identifier": text(1 << 10), "key": text(1 << 10),
     ]) { $1 }
     /// Members of bodies, as Novu names them.
