@@ -122,6 +122,7 @@ want_console_browser() {
 want_firefox() {
     if has firefox-esr || has firefox || ! has apt-get || { [[ $(id -u) -ne 0 ]] && ! has sudo; }; then return; fi
     step "Installing Firefox"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update || true
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends firefox-esr >/dev/null ||
         printf 'warning: Firefox could not be installed; its tests are skipped\n' >&2
 }

@@ -105,7 +105,9 @@ public final class Store: TrayQueries {
         try open(directory, options: options, logOfRecord: nil)
     }
 
-    /// Opens the store in `directory` as `open` does, on a thread of its own while the task waits.
+    /// Opens the store in `directory` as `open` does.
+    ///
+    /// A separate thread does the work, and the task waits.
     ///
     /// ```swift
     /// let store = try await Store.opened("/var/lib/shop/trays")
@@ -405,7 +407,7 @@ extension Store {
     }
 }
 
-/// What the refusal of a command means for the others of its batch.
+/// Decides what happens to the other commands of a batch when one is refused.
 public enum BatchMode: String, Hashable, Sendable, Codable {
     /// All are stored, or none.
     case atomic

@@ -86,7 +86,9 @@ public final class StoreReader: TrayQueries {
         }
     }
 
-    /// Opens the store in `directory` as `open` does, on a thread of its own while the task waits.
+    /// Opens the store in `directory` as `open` does.
+    ///
+    /// A separate thread does the work, and the task waits.
     ///
     /// ```swift
     /// let reader = try await StoreReader.opened("/var/lib/shop/trays")
@@ -124,7 +126,9 @@ public final class StoreReader: TrayQueries {
     }
 }
 
-/// Runs what blocks on a thread of its own while the task waits, for calls that have no store's threads to run on.
+/// Runs a blocking call on a new thread while the task waits.
+///
+/// It serves calls made before a store has threads.
 func onThread<Answer: Sendable>(
     in directory: String, _ body: @escaping @Sendable () throws(TraylogError) -> Answer
 ) async throws(TraylogError) -> Answer {

@@ -3,7 +3,7 @@ import Testing
 import Traylog
 import TraylogFoundation
 
-/// What a task does with a store without holding up a thread that others wait for.
+/// A task can open, ask and close a store without blocking a thread of the pool.
 @Suite struct OpeningTests {
     private struct Count: Projection {
         static let name = "count"

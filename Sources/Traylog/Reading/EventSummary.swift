@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// What happened, in words for people: a sentence's beginning, and what it was about.
+/// Describes an event to a person: the title says what happened, the detail says to what.
 ///
 /// ```swift
 /// let summary = EventSummary(event)
@@ -119,7 +119,7 @@ import TraylogDomain
 }
 
 @_spi(Operations) extension Event {
-    /// Who acted, as far as the log knows: the named actor, or the user for what only users do.
+    /// The person who acted: the named actor, or the user where only the user can do it; nil if the log does not say.
     ///
     /// Nil for a notification without an actor: its user received it, and nothing says who sent it. Nil where an erasure took the
     /// name.

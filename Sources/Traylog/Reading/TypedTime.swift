@@ -11,7 +11,7 @@ import TraylogDomain
 /// let past = typed.moment("2h")                   // two hours ago
 /// ```
 @_spi(Operations) public struct TypedTime {
-    /// What a field takes, for its message.
+    /// The forms that a field accepts, as a message names them.
     public static let forms =
         "an event number, or a time such as 2026-11-22 09:00, 2026-11-22T09:00:00Z, 2h, today or yesterday"
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 @_spi(Operations) import Traylog
 
-/// What the program says must be so: checks that failed, files that it writes, who did what.
+/// The program reports the truth about failed checks, the files it writes, and who did what.
 struct TruthTests {
     private func fill(_ store: TestStore) throws {
         try store.append(

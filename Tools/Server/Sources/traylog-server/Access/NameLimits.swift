@@ -5,9 +5,9 @@ import Traylog
 /// A key that is limited to users alone reaches no topic, because a broadcast reaches whoever is subscribed; one that is limited to
 /// topics alone reaches no user. The empty prefix stands for all names.
 struct NameLimits: Equatable, Sendable {
-    /// What the names of users begin with; nil for none.
+    /// The prefix that every user name must have; nil allows no user.
     let users: String?
-    /// What the names of topics begin with; nil for none.
+    /// The prefix that every topic name must have; nil allows no topic.
     let topics: String?
 
     func admits(user: String) -> Bool { users.map { user.utf8.starts(with: $0.utf8) } ?? false }

@@ -8,7 +8,7 @@ struct ServerKeys: Sendable {
     struct Key: Equatable, Sendable {
         let hash: [UInt8]
         let scopes: Set<KeyScope>
-        /// Who the key is, in events and runs.
+        /// The name that events and runs show for the key.
         var name: String?
         /// Nil for a key that may use all names.
         var limits: NameLimits?

@@ -252,6 +252,7 @@ export class TrayClient extends EventTarget {
 	stop() {
 		clearTimeout(this.#sleep);
 		clearTimeout(this.#doubt);
+		clearTimeout(this.#check);
 		this.#turn?.abort();
 		this.#life?.abort();
 		this.#channel?.close();

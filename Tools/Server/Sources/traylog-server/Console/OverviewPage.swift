@@ -65,7 +65,9 @@ enum OverviewPage {
         statistics.readers.filter { $0.pid != ProcessInfo.processInfo.processIdentifier }
     }
 
-    /// What is wrong, in words that say what to do; failed checks have a banner on every page.
+    /// Lists the problems and what to do about each.
+    ///
+    /// Failed checks are not here: every page has a banner for them.
     private static func problems(_ visit: Visit, _ statistics: StoreStatistics) -> [String] {
         var problems: [String] = []
         if visit.service.isDraining { problems.append("The server is stopping: it takes no new work.") }
