@@ -378,6 +378,26 @@ class Plan:
         return {"TRAYLOG_SERVER": self.server / "traylog-server", "TRAYLOG_TRAY": release / "traylog-tray",
                 "TRAYLOG": release / "traylog"}
 
+    def server_libraries(self):
+        """The Swift tests of the server's libraries, and that the program can be built without the experimental ones."""
+        options = ["--package-path", "Tools/Server", "--scratch-path", ".build-server"]
+
+        def plain():
+            self.run.call("swift", "build", *options, "--product", "traylog-server", quiet=True, TRAYLOG_SERVER_PARTS="")
+            program = self.run.bin_path(*options) / "traylog-server"
+            if "nats" in self.run.call("ldd", program, quiet=True):
+                raise Failed("the server without experimental parts needs libnats")
+
+        def tests():
+            log = self.run.call("swift", "test", *options, "--disable-xctest", quiet=True)
+            counts = re.search(r"Test run with (\d+) tests?", log)
+            if counts is None or int(counts[1]) == 0:
+                raise Failed("no test of the server's libraries ran")
+
+        with self.building:
+            self.run.phase("The server without experimental parts", plain)
+            self.run.phase("Libraries of the server", tests)
+
     # Each part by its name.
 
     def lint(self):
@@ -439,6 +459,8 @@ def perform(plan, parts, only):
         for name in names:
             try:
                 if name in titles:
+                    if name == "server" and not only:
+                        plan.server_libraries()
                     plan.python_part(name, titles[name], only if name == "server" else None)
                 else:
                     getattr(plan, name)()

@@ -7,10 +7,53 @@ import PackageDescription
 let strict: [SwiftSetting] =
     (Context.environment["TRAYLOG_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]) + [.strictMemorySafety()]
 
+/// The experimental parts of the program: all, or those that `TRAYLOG_SERVER_PARTS` names, such as `apns,novu`; none if it is empty.
+///
+/// The package has no target for the others, so that nobody needs libnats who leaves out `cluster`.
+let parts = Set(
+    (Context.environment["TRAYLOG_SERVER_PARTS"] ?? "apns,cluster,novu").split(separator: ",").map(String.init))
+
+/// What the server's libraries are made of.
+let common: [Target.Dependency] = [
+    "TraylogServer",
+    .product(name: "Traylog", package: "traylog"),
+    .product(name: "TraylogJSON", package: "traylog"),
+    .product(name: "Hummingbird", package: "hummingbird"),
+]
+
+let experimental: [String: [Target]] = [
+    "apns": [.target(name: "TraylogServerAPNs", dependencies: common, swiftSettings: strict)],
+    "cluster": [
+        .systemLibrary(name: "CNats", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
+        .target(
+            name: "TraylogServerCluster",
+            dependencies: common + [
+                "CNats",
+                .product(name: "TraylogCluster", package: "traylog"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
+    ],
+    "novu": [
+        .target(
+            name: "TraylogServerNovu",
+            dependencies: common + [.product(name: "Crypto", package: "swift-crypto")],
+            resources: [.embedInCode("novu-schemas.json")], swiftSettings: strict)
+    ],
+]
+let libraries = ["apns": "TraylogServerAPNs", "cluster": "TraylogServerCluster", "novu": "TraylogServerNovu"]
+    .filter { parts.contains($0.key) }
+
 // A package of its own, so that nobody who embeds Traylog resolves or builds any of it.
 let package = Package(
     name: "traylog-server",
-    products: [.executable(name: "traylog-server", targets: ["traylog-server"])],
+    products: [
+        .library(name: "TraylogServer", targets: ["TraylogServer"]),
+        .executable(name: "traylog-server", targets: ["traylog-server"]),
+    ] + libraries.values.sorted().map { .library(name: $0, targets: [$0]) },
     dependencies: [
         .package(name: "traylog", path: "../.."),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -24,11 +67,9 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
-        .systemLibrary(name: "CNats", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
-        .executableTarget(
-            name: "traylog-server",
+        .target(
+            name: "TraylogServer",
             dependencies: [
-                "CNats",
                 .product(name: "Traylog", package: "traylog"),
                 .product(name: "TraylogCluster", package: "traylog"),
                 .product(name: "TraylogJSON", package: "traylog"),
@@ -46,8 +87,26 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            // The program carries its console and the modules for web pages; nothing is looked for beside it.
+            // The library carries its console and the modules for web pages; nothing is looked for beside it.
             resources: [.embedInCode("Console/Assets"), .embedInCode("Bell"), .embedInCode("OpenAPI/schemas.json")],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "traylog-server",
+            dependencies: [
+                "TraylogServer",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ] + libraries.values.sorted().map { .target(name: $0) },
+            swiftSettings: strict + libraries.keys.sorted().map { .define($0.uppercased()) }),
+        .testTarget(
+            name: "TraylogServerTests",
+            dependencies: [
+                "TraylogServer",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
             swiftSettings: strict),
         // What its answers are measured beside.
         .executableTarget(
@@ -56,6 +115,6 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"), .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
-    ],
+    ] + parts.sorted().flatMap { experimental[$0] ?? [] },
     swiftLanguageModes: [.v6]
 )

@@ -19,7 +19,7 @@ from served import Server
 
 # The counts that the bell's promises name, unless it is one of many parts of a run.
 IS_LONG = os.environ.get("TRAYLOG_BELL") != "short"
-FOLDER = pathlib.Path(__file__).parent.parent / "Sources/traylog-server/Bell"
+FOLDER = pathlib.Path(__file__).parent.parent / "Sources/TraylogServer/Bell"
 ROOT = "document.querySelector('traylog-bell').shadowRoot"
 
 HOSTILE = ["<img src=x onerror=alert(1)>", "\u202egnp.exe", "a\u0000b".replace("\u0000", "\u2400"), "👩‍👩‍👧‍👦🏳️‍🌈" * 20, "&lt;b&gt;", "n" * 1024]

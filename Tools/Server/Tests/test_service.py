@@ -50,21 +50,6 @@ class AccessTests(ServiceCase):
         self.assertEqual(server.get(tray, who=self.token).status, 200)
         self.is_problem(server.get(tray, who=server.token("somebody else")), 403)
 
-    def test_a_token_that_is_not_to_the_letter_is_none(self):
-        server, now = self.server, int(time.time())
-        bad = [
-            server.token(self.user, exp=now - 1), server.token(self.user, exp=now + 90_000),
-            server.token(self.user, exp=None), server.token(self.user, iat=None), server.token(self.user, aud="other"),
-            server.token(self.user, sub=None), server.token(self.user, iat=now + 3_600, exp=now + 3_700),
-            server.token(self.user, nbf=now + 3_600), server.token(self.user, secret=b"x" * 32),
-            server.token(self.user, header={"alg": "none"}), server.token(self.user, header={"alg": "ES256"}),
-            server.token(self.user, header={"alg": "HS512"}), server.token(self.user, header={"kid": "other"}),
-            server.token(self.user, header={"crit": ["exp"]}), server.token(self.user) + "x",
-            server.token(self.user).rsplit(".", 1)[0] + ".", server.token(self.user, exp=str(now + 60)),
-        ]
-        for token in bad:
-            self.is_problem(server.get(f"{self.path}/tray", who=token), 401)
-
     def test_scopes_decide_what_a_token_may(self):
         server, path = self.server, self.path
         reader = server.token(self.user, scope="inbox:read")
@@ -78,13 +63,6 @@ class AccessTests(ServiceCase):
         self.assertEqual(answer.status, 201)
         self.assertEqual(server.get(f"{path}/history").lines[0]["actor"], "the publisher")
         self.is_problem(server.get(f"{path}/tray", who=publisher), 403)
-
-    def test_a_made_token_works_and_only_within_its_limits(self):
-        made = self.server.post("/v1/tokens", {"user": self.user, "ttl": 60}).json
-        self.assertEqual(self.server.get(f"{self.path}/tray", who=made["token"]).status, 200)
-        for body in ({"user": ""}, {}, {"user": "a", "ttl": 0}, {"user": "a", "ttl": 90_000}, {"user": "a", "scope": "x"},
-                     {"user": "a", "more": 1}, {"user": "a\n"}, []):
-            self.is_problem(self.server.post("/v1/tokens", body), 400)
 
 
 class WritingTests(ServiceCase):
@@ -367,19 +345,6 @@ class ReadingTests(ServiceCase):
             self.assertTrue(answer.startswith(b"HTTP/1.1 %d " % status), answer)
             self.assertIn(allowed, answer)
             self.assertIn(b"application/problem+json", answer)
-
-    def test_paths_and_methods(self):
-        for path in ("/", "/v1", "/v1/users/a/b", "/v2/users", "//", "/v1/users//tray"):
-            answer = self.server.get(path)
-            self.assertIn(answer.status, (400, 404), path)
-        self.is_problem(self.server.get("/v1/users/%zz/tray"), 400)
-        self.is_problem(self.server.get("/v1/users/%ff/tray"), 400)
-        answer = self.server.call("DELETE", f"{self.path}/tray")
-        self.is_problem(answer, 405)
-        self.assertEqual(answer.headers["Allow"], "GET, HEAD")
-        self.is_problem(self.server.get("/v1/users/" + "x" * 257 + "/tray"), 400)
-        head = self.server.call("HEAD", f"{self.path}/tray")
-        self.assertEqual((head.status, head.body), (200, b""))
 
     def test_proofs_and_reports(self):
         server = self.server

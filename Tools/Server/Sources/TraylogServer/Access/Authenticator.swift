@@ -1,0 +1,149 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+import Traylog
+
+/// What an answer rests on: the credentials of its request.
+///
+/// They are checked when the request comes, and again as long as its answer waits or goes on.
+package enum Credential: Sendable {
+    /// The route asks for none.
+    case none
+    /// Another node of the cluster.
+    case node
+    case token(user: String, issuedAt: Double, expiresAt: Double)
+    case key(id: String, ServerKeys.Key)
+    /// A session of the console, with the key that signed in.
+    case session(Sessions, token: String, id: String, ServerKeys.Key)
+
+    /// When it ends by itself; nil for one that does not.
+    package var expiresAt: Double? { if case .token(_, _, let time) = self { time } else { nil } }
+}
+
+/// Why an answer that waits or goes on ends; what `event: end` says.
+enum EndReason: String, CaseIterable, Sendable {
+    /// The server stops.
+    case closing
+    /// The token's `exp` has come.
+    case tokenExpired
+    /// The token was issued before its user was erased.
+    case tokenRevoked
+    /// The key is in the keys file no more, or with other scopes.
+    case keyRemoved
+    /// The session of the console is over.
+    case signedOut
+    /// The person whose tray or changes these are was erased.
+    case erased
+
+    /// The same as the answer to a request.
+    package var problem: Problem {
+        switch self {
+        case .closing: .unavailable("the server is closing")
+        case .tokenExpired: .unauthorized("tokenExpired", "the token has expired")
+        case .tokenRevoked:
+            .unauthorized("tokenRevoked", "the token was issued before its user was erased: ask for a new one")
+        case .keyRemoved: .unauthorized("keyUnknown", "the key is not known, or may do something else now")
+        case .signedOut: .unauthorized("tokenMissing", "the session is over: sign in again")
+        case .erased: Problem(.gone, "Gone", "the person was erased", error: "erased")
+        }
+    }
+}
+
+/// Knows whose credentials are valid now: the one place that says what a request, or an answer that goes on, stands on.
+final class Authenticator: Sendable {
+    private let keys: Mutex<ServerKeys>
+    package let tokens: UserTokens
+    /// Where users are erased.
+    private let stores = Mutex<[Store]>([])
+    private let map: PartitionMap
+
+    init(keys: ServerKeys, tokens: UserTokens, map: PartitionMap) {
+        self.keys = Mutex(keys)
+        (self.tokens, self.map) = (tokens, map)
+    }
+
+    /// Looks at these for erasures from now on: the stores of all partitions, in order.
+    func watch(_ stores: [Store]) { self.stores.withLock { $0 = stores } }
+
+    /// Puts other keys in the place of those that are known.
+    func replace(_ keys: ServerKeys) { self.keys.withLock { $0 = keys } }
+
+    /// Who presents a key; nil for one that is not known.
+    package func caller(presentingKey key: String) -> (caller: Caller, credential: Credential)? {
+        keys.withLock { $0.find(key) }.map { id, key in (.key(id: id, key), .key(id: id, key)) }
+    }
+
+    /// Who sends a request with such a header `Authorization`.
+    ///
+    /// - Throws: ``Problem`` 401, which says why.
+    package func caller(
+        presenting field: String?, as scheme: Access.Scheme
+    ) throws(Problem) -> (caller: Caller, credential: Credential) {
+        guard var field else { throw .unauthorized("tokenMissing", "credentials are missing") }
+        if scheme == .novu {
+            if field.hasPrefix("ApiKey ") { field.removeFirst(7) }
+            if field.hasPrefix("tlk_") { field = "Bearer " + field }
+        }
+        let parts = field.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
+        guard parts.count == 2, Substring(parts[0]).lowercased() == "bearer" else {
+            throw .unauthorized("tokenMalformed", "credentials must be a bearer token")
+        }
+        let token = String(Substring(parts[1]))
+        if token.hasPrefix("tlk_") {
+            guard let found = caller(presentingKey: token) else {
+                throw .unauthorized("keyUnknown", "the key is not known")
+            }
+            return found
+        }
+        let (caller, credential) = try tokens.caller(presenting: token)
+        try check(credential)
+        return (caller, credential)
+    }
+
+    /// - Throws: ``Problem`` 401 for credentials that no longer hold.
+    package func check(_ credential: Credential) throws(Problem) {
+        if let reason = fault(of: credential) { throw reason.problem }
+    }
+
+    /// Why credentials no longer hold; nil as long as they do.
+    package func fault(of credential: Credential, now: Date = Date()) -> EndReason? {
+        switch credential {
+        case .none, .node: nil
+        case .token(let user, let issuedAt, let expiresAt):
+            if now.timeIntervalSince1970 >= expiresAt {
+                .tokenExpired
+            } else if let erasedAt = lastErasure(of: user), Self.isIssued(issuedAt, by: erasedAt) {
+                .tokenRevoked
+            } else {
+                nil
+            }
+        case .key(let id, let key): keys.withLock { $0.has(key, id) } ? nil : .keyRemoved
+        case .session(let sessions, let token, let id, let key):
+            !sessions.isOpen(token, now: now) ? .signedOut : keys.withLock { $0.has(key, id) } ? nil : .keyRemoved
+        }
+    }
+
+    /// Whether a token was issued before an erasure, or may have been.
+    ///
+    /// Most say the second alone: one of the erasure's own second may be of before, and counts as such.
+    private static func isIssued(_ issuedAt: Double, by erasedAt: Timestamp) -> Bool {
+        let erased = Double(erasedAt.milliseconds) / 1_000
+        return issuedAt.rounded(.down) == issuedAt ? issuedAt <= erased.rounded(.down) : issuedAt <= erased
+    }
+
+    /// When somebody of this name was erased, if that is not long ago.
+    func lastErasure(of user: String) -> Timestamp? {
+        let stores = stores.withLock { $0 }
+        guard !stores.isEmpty else { return nil }
+        return stores[map.index(of: user)].lastErasure(of: user)
+    }
+
+    /// A token for a user; nil when no key can sign.
+    ///
+    /// One that is made in the second of an erasure says the next second, so that it is not taken for one of before.
+    func sign(user: String, ttl: Int, scope: String?, now: Date = Date()) throws -> (token: String, expires: Int)? {
+        var issuedAt = Int(now.timeIntervalSince1970)
+        if let erasedAt = lastErasure(of: user) { issuedAt = max(issuedAt, Int(erasedAt.milliseconds / 1_000) + 1) }
+        return try tokens.sign(user: user, issuedAt: issuedAt, ttl: ttl, scope: scope)
+    }
+}

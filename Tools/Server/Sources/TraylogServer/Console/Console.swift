@@ -1,0 +1,154 @@
+import HTTPTypes
+import Hummingbird
+import Synchronization
+import Traylog
+
+/// The console: pages in the browser for operators and auditors.
+///
+/// A session has the scopes of the key that signed in, and every page names the scope that it needs. What the pages do with
+/// the store they do as the service's own routes would let that key.
+final class Console: Sendable {
+    static let root = "/console"
+    private static let data = root + "/data/"
+
+    let service: Service
+    /// All of them, where the server is divided: each has pages of its own, below `/console/partitions/I`.
+    let partitions: Partitions?
+    let sessions = Sessions()
+    let pages: Pages
+    /// Whether browsers reach the server by TLS, its own or a proxy's.
+    let isSecure: Bool
+    let signIns = RateLimits(perUser: 20, perKey: 20)
+    private let compactions: [LastCompaction]
+    private let routes: RouteTable
+    private let byName: [String: ConsolePage]
+
+    init(_ service: Service, _ partitions: Partitions?, isSecure: Bool) throws {
+        (self.service, self.partitions) = (service, partitions)
+        compactions = (partitions?.services ?? [service]).map { _ in LastCompaction() }
+        self.isSecure = isSecure
+        pages = try Pages()
+        let all = ConsolePage.all
+        routes = RouteTable([RouteGroup(name: "console", summary: "Pages.", routes: all.map(\.route))])
+        byName = Dictionary(all.map { ($0.route.pageName, $0) }) { first, _ in first }
+    }
+
+    /// Whether a request is below `/console`.
+    func has(_ request: Request) -> Bool {
+        guard let path = request.head.path, path.hasPrefix(Self.root) else { return false }
+        let next = path.utf8.dropFirst(Self.root.utf8.count).first
+        return next == nil || next == UInt8(ascii: "/") || next == UInt8(ascii: "?")
+    }
+
+    func answer(_ request: Request, _ context: ServiceContext) async throws -> Response {
+        let target = try request.target()
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let (path, query) = (parts[0], parts.count > 1 ? parts[1] : nil)
+        var response: Response
+        let visit = try Visit(request, context, self, partition: partition(of: path))
+        do {
+            if let address = try elsewhere(path, query, visit) {
+                response = .seeOther(address)
+            } else {
+                let own = Self.root + path.dropFirst(path.hasPrefix(visit.site) ? visit.site.count : Self.root.count)
+                if own.hasPrefix(Self.data) {
+                    response = try await read(own.dropFirst(Self.data.count), query, visit)
+                } else {
+                    response = try await page(own[...], query, visit)
+                }
+            }
+        } catch {
+            response = visit.failure(visit.problem(error))
+            visit.log(error, response.status)
+        }
+        Self.protect(&response)
+        return response
+    }
+
+    // MARK: Partitions
+
+    /// Where the pages of a partition are.
+    func site(_ partition: Int) -> String { partitions == nil ? Self.root : "\(Self.root)/partitions/\(partition)" }
+
+    func service(_ partition: Int) -> Service { partitions?.services[partition] ?? service }
+
+    func compaction(_ partition: Int) -> LastCompaction { compactions[partition] }
+
+    /// The partition whose page it is; the first one for a page that says none.
+    private func partition(of path: Substring) -> Int {
+        guard let partitions else { return 0 }
+        return partitions.services.indices.first { path == site($0) || path.hasPrefix(site($0) + "/") } ?? 0
+    }
+
+    /// Where a page is that was asked for without its partition, or a user's with another one.
+    private func elsewhere(_ path: Substring, _ query: Substring?, _ visit: Visit) throws -> String? {
+        guard let partitions, visit.request.method == .get else { return nil }
+        let isOwn = path == visit.site || path.hasPrefix(visit.site + "/")
+        let own = Self.root + path.dropFirst(isOwn ? visit.site.count : Self.root.count)
+        guard !own.hasPrefix(Self.data) else { return nil }
+        var site = visit.site
+        if let (route, values) = try? routes.find(.get, path: own[...]) {
+            if route.access.isOpen { return nil }
+            if let user = values["u"] { site = self.site(partitions.map.index(of: user)) }
+        }
+        guard !isOwn || site != visit.site else { return nil }
+        return site + own.dropFirst(Self.root.count) + (query.map { "?" + $0 } ?? "")
+    }
+
+    private func page(_ path: Substring, _ query: Substring?, _ visit: Visit) async throws -> Response {
+        if path != Self.root, path.hasSuffix("/") {
+            return .seeOther(visit.site + path.dropFirst(Self.root.count).dropLast())
+        }
+        let (route, values) = try routes.find(visit.request.method, path: path)
+        guard let page = byName[route.pageName] else { throw Problem(.notFound, "Not found", "there is no such page") }
+        let fields = try route.parse(query: query)
+        if !route.access.isOpen {
+            guard let session = visit.session else {
+                if visit.request.method == .get { return .seeOther(visit.signInAddress) }
+                throw Problem(
+                    .unauthorized, "Signed out", "the session is over: sign in, and send the form again",
+                    error: "tokenMissing")
+            }
+            try route.access.check(session.caller, user: nil)
+        }
+        let asked = visit.with(values, fields)
+        guard visit.session != nil, visit.request.method == .get else { return try await page.show(asked) }
+        // A store that is too damaged for it still has pages.
+        return try await page.show(asked.with(try? await visit.store.treeHead()))
+    }
+
+    /// What the pages' scripts read: the service's own routes, with the session's key.
+    private func read(_ path: Substring, _ query: Substring?, _ visit: Visit) async throws -> Response {
+        guard visit.request.method == .get else {
+            throw Problem(.methodNotAllowed, "Method not allowed", "this path is only read")
+        }
+        guard visit.session != nil else {
+            throw Problem(.unauthorized, "Signed out", "the session is over: sign in again", error: "tokenMissing")
+        }
+        let target = "/v1/" + path + (query.map { "?" + $0 } ?? "")
+        return try await visit.ask(.get, target, headers: visit.request.headers)
+    }
+
+    /// What a page may load, and who may look at it.
+    private static func protect(_ response: inout Response) {
+        response.headers[.contentSecurityPolicy] =
+            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+            + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+        response.headers[.referrerPolicy] = "no-referrer"
+        response.headers[.openerPolicy] = "same-origin"
+        response.headers[.resourcePolicy] = "same-origin"
+    }
+}
+
+extension Response {
+    static func seeOther(_ address: String) -> Response {
+        Response(status: .seeOther, headers: [.location: address])
+    }
+}
+
+extension HTTPField.Name {
+    static let referrerPolicy = Self("Referrer-Policy")!
+    static let openerPolicy = Self("Cross-Origin-Opener-Policy")!
+    static let resourcePolicy = Self("Cross-Origin-Resource-Policy")!
+    static let fetchSite = Self("Sec-Fetch-Site")!
+}

@@ -1,0 +1,114 @@
+import Foundation
+import Hummingbird
+import Synchronization
+
+/// Parts of an answer that wait for a client who does not read yet.
+///
+/// A client may send its whole request before it reads. The first 256 KiB wait in memory, the rest in a file without a name: they cost
+/// no memory, however many they are. A client who reads along makes no file.
+final class AnswerQueue: Sendable {
+    private static let mostInMemory = 256 << 10
+    private static let longestPart = 64 << 10
+
+    private struct State {
+        var memory: [UInt8] = []
+        var file: FileHandle?
+        /// The bytes of the file that have not been taken; they are older than those in memory.
+        var stored: Range<UInt64> = 0..<0
+        var end: Result<Void, any Error>?
+        var reader: CheckedContinuation<Void, Never>?
+
+        var isWaiting: Bool { stored.isEmpty && memory.isEmpty && end == nil }
+    }
+
+    private let directory: String
+    private let state = Mutex(State())
+
+    /// - Parameter directory: where the file is made.
+    init(directory: String) { self.directory = directory }
+
+    /// Adds a part, whether anybody reads or not.
+    ///
+    /// - Throws: when the file cannot be written.
+    package func append(_ part: [UInt8]) throws {
+        try wakingReader { state in
+            state.memory += part
+            if state.memory.count > Self.mostInMemory { try store(&state) }
+        }
+    }
+
+    /// No part comes any more; the reader hears of a failure after the last one.
+    package func finish(_ end: Result<Void, any Error>) {
+        wakingReader { $0.end = end }
+    }
+
+    /// The oldest bytes, as soon as there are some; nil after the last ones.
+    ///
+    /// For one reader.
+    ///
+    /// - Throws: what the answer ended with, and when the file cannot be read.
+    package func next() async throws -> ByteBuffer? {
+        await withCheckedContinuation { reader in
+            let isReady = state.withLock { state in
+                guard state.isWaiting else { return true }
+                state.reader = reader
+                return false
+            }
+            if isReady { reader.resume() }
+        }
+        return try state.withLock { state in
+            if !state.stored.isEmpty { return try Self.takeStored(&state) }
+            guard state.memory.isEmpty else {
+                defer { state.memory.removeAll(keepingCapacity: true) }
+                return ByteBuffer(bytes: state.memory)
+            }
+            try state.end?.get()
+            return nil
+        }
+    }
+
+    private static func takeStored(_ state: inout State) throws -> ByteBuffer {
+        try state.file?.seek(toOffset: state.stored.lowerBound)
+        guard let part = try state.file?.read(upToCount: min(state.stored.count, longestPart)), !part.isEmpty else {
+            throw Problem(.internalServerError, "Internal error", "answers that were put aside cannot be read")
+        }
+        state.stored = state.stored.lowerBound + UInt64(part.count)..<state.stored.upperBound
+        if state.stored.isEmpty {
+            // The disk gets its space back.
+            try state.file?.truncate(atOffset: 0)
+            state.stored = 0..<0
+        }
+        return ByteBuffer(bytes: part)
+    }
+
+    /// Puts what waits in memory at the end of the file.
+    private func store(_ state: inout State) throws {
+        if state.file == nil { state.file = try nameless() }
+        try state.file?.seek(toOffset: state.stored.upperBound)
+        try state.file?.write(contentsOf: Data(state.memory))
+        state.stored = state.stored.lowerBound..<state.stored.upperBound + UInt64(state.memory.count)
+        state.memory.removeAll(keepingCapacity: true)
+    }
+
+    /// A file that is gone when it is closed, and with the process.
+    private func nameless() throws -> FileHandle {
+        let path = "\(directory)/answers-\([UInt8].random(8).hex)"
+        guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
+            let file = FileHandle(forUpdatingAtPath: path)
+        else { throw StorageProblem.unwritable(path) }
+        try FileManager.default.removeItem(atPath: path)
+        return file
+    }
+
+    /// Changes what waits, and wakes the reader for it.
+    ///
+    /// It takes the reader in the same turn of the lock. One that is taken later may wait for the next part already: woken with
+    /// nothing there, it would believe that the answer has ended.
+    private func wakingReader<E: Error>(_ change: (inout State) throws(E) -> Void) throws(E) {
+        let reader = try state.withLock { state throws(E) in
+            try change(&state)
+            return state.reader.take()
+        }
+        reader?.resume()
+    }
+}

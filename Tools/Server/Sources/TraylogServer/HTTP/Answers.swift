@@ -1,0 +1,118 @@
+import HTTPTypes
+import Hummingbird
+import Traylog
+
+extension Response {
+    /// A JSON answer.
+    package static func json(_ bytes: [UInt8], _ status: HTTPResponse.Status = .ok, headers: HTTPFields = [:])
+        -> Response
+    {
+        var headers = headers
+        headers[.contentType] = "application/json"
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    package static func json(_ value: JSONValue, _ status: HTTPResponse.Status = .ok, headers: HTTPFields = [:])
+        -> Response
+    {
+        json(value.bytes, status, headers: headers)
+    }
+
+    static func lines(_ bytes: [UInt8], headers: HTTPFields = [:]) -> Response {
+        var headers = headers
+        headers[.contentType] = "application/x-ndjson"
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    /// Lines that are made while they are sent.
+    ///
+    /// When making them fails, the connection ends without the end of the answer.
+    static func lines(
+        _ body: @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void
+    ) -> Response {
+        let body = ResponseBody { writer in
+            try await body(&writer)
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: [.contentType: "application/x-ndjson"], body: body)
+    }
+
+    package static var noContent: Response { Response(status: .noContent) }
+}
+
+extension ResponseBody {
+    /// Answers a HEAD where GET streams its body, without a length.
+    static var unsent: ResponseBody { ResponseBody { try await $0.finish(nil) } }
+}
+
+extension HTTPField.Name {
+    package static let idempotencyKey = Self("Idempotency-Key")!
+    static let idempotencyReplayed = Self("Idempotency-Replayed")!
+    package static let device = Self("Traylog-Device")!
+    package static let seq = Self("Traylog-Seq")!
+    package static let partition = Self("Traylog-Partition")!
+    static let minSeq = Self("Traylog-Min-Seq")!
+    package static let treeHead = Self("Traylog-Tree-Head")!
+    static let pollInterval = Self("X-Poll-Interval")!
+    static let rateLimit = Self("RateLimit")!
+    static let rateLimitPolicy = Self("RateLimit-Policy")!
+    static let streamNextOffset = Self("Stream-Next-Offset")!
+    static let streamUpToDate = Self("Stream-Up-To-Date")!
+    static let streamCursor = Self("Stream-Cursor")!
+    static let prefer = Self("Prefer")!
+    static let lastEventID = Self("Last-Event-ID")!
+    static let requestID = Self("X-Request-Id")!
+    /// Asks proxies not to hold a stream back.
+    static let accelBuffering = Self("X-Accel-Buffering")!
+}
+
+extension Call {
+    /// Answers with an entity tag have these fields, too.
+    private static let conditional: HTTPFields = [.cacheControl: "private, no-cache", .pollInterval: "120"]
+
+    /// The answer to a conditional request: 304 when the caller has it already.
+    package nonisolated(nonsending) func answer(
+        _ etag: String, _ body: nonisolated(nonsending) () async throws -> [UInt8]
+    ) async throws -> Response {
+        var headers = Self.conditional
+        headers.append(HTTPField(name: .eTag, value: etag))
+        if try matches(etag) { return Response(status: .notModified, headers: headers) }
+        return .json(try await body(), headers: headers)
+    }
+
+    /// Whether `If-None-Match` names the answer.
+    func matches(_ etag: String) throws(Problem) -> Bool {
+        guard let wanted = try headers.text(.ifNoneMatch) else { return false }
+        return wanted.split(separator: ",").map(\.trimmingSpaces).contains { candidate in
+            candidate == "*" || candidate == etag || candidate == "W/" + etag
+        }
+    }
+
+    /// The newest event that the caller knows of, as an entity tag or the identifier of a live event says; nil where neither does.
+    ///
+    /// A node that follows may not have it yet.
+    func awaitedByTag() throws(Problem) -> UInt64? {
+        guard route.manner == .conditional else {
+            guard route.isLive else { return nil }
+            return try headers.text(.lastEventID).flatMap { UInt64($0) }
+        }
+        let tags = try headers.text(.ifNoneMatch)?.split(separator: ",").map(\.trimmingSpaces) ?? []
+        return tags.compactMap { tag in
+            let parts = tag.replacing("W/", with: "").replacing("\"", with: "").split(separator: "-")
+            return parts.count == 2 && UInt32(parts[0]) != nil ? UInt64(parts[1]) : nil
+        }.max()
+    }
+
+    /// The version of the user's tray, as an entity tag.
+    ///
+    /// It is taken before the answer, so that an answer is never older than its tag.
+    nonisolated(nonsending) func etag(asOf moment: Moment?) async throws -> String {
+        let version = try await store.version(of: user)
+        guard let moment else { return "\"\(version)\"" }
+        let seq = try await store.seq(of: moment)
+        // Until a time has come, what it shows changes as the head does.
+        if case .time = moment, seq == (try await store.head()) { return "\"\(version)\"" }
+        let mark = service.history.mark(at: seq)
+        return "\"asOf-\(version.stream)-\(seq)\(mark.isEmpty ? "" : "-\(mark)")\""
+    }
+}

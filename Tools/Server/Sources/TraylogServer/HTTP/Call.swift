@@ -1,0 +1,250 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Traylog
+
+/// One request on its way through a route.
+///
+/// A reference, because it is handed on through many functions that wait, each of which would keep a copy.
+package final class Call: Sendable {
+    package let request: Request
+    package let route: Route
+    package let service: Service
+    /// All of them, where the server is divided.
+    package let partitions: Partitions?
+    package let caller: Caller?
+    /// What the answer rests on.
+    package let credential: Credential
+    /// The connection, to close it on a reader who does not read.
+    package let channel: any Channel
+    /// The variables of the path, decoded.
+    package let path: [String: String]
+    /// The fields of the query, decoded.
+    package let query: [String: String]
+
+    package init(
+        request: Request, route: Route, service: Service, partitions: Partitions?, caller: Caller?,
+        credential: Credential, channel: any Channel, path: [String: String], query: [String: String]
+    ) {
+        (self.request, self.route, self.service, self.partitions) = (request, route, service, partitions)
+        (self.caller, self.credential, self.channel) = (caller, credential, channel)
+        (self.path, self.query) = (path, query)
+    }
+
+    package var store: Store { service.store }
+    package var headers: HTTPFields { request.headers }
+
+    /// Whether the credentials of the request still hold, after something that took a while.
+    ///
+    /// - Throws: ``Problem`` 401.
+    func checkCredential() throws(Problem) { try service.authenticator.check(credential) }
+
+    /// A variable that the template has.
+    package func segment(_ name: String) -> String {
+        guard let value = path[name] else { preconditionFailure("The path has no \(name).") }
+        return value
+    }
+
+    package var user: String { segment("u") }
+
+    /// The item of the path: a seq, or `key:KEY`.
+    package func item() throws(Problem) -> ItemReference {
+        let text = segment("item")
+        if text.hasPrefix("key:") { return .key(String(text.dropFirst(4))) }
+        guard let seq = PercentEncoding.number(text) else { throw .invalid("item", "must be a seq or key:KEY") }
+        return .seq(Seq(seq))
+    }
+
+    /// The seq of the path.
+    package func seq() throws(Problem) -> UInt64 {
+        guard let seq = PercentEncoding.number(segment("seq")) else { throw .invalid("seq", "must be a number") }
+        return seq
+    }
+
+    package func flag(_ name: String) throws(Problem) -> Bool {
+        switch query[name] {
+        case nil, "false": return false
+        case "true": return true
+        default: throw .invalid(name, "must be true or false")
+        }
+    }
+
+    package func number(_ name: String) throws(Problem) -> UInt64? {
+        guard let text = query[name] else { return nil }
+        guard let value = PercentEncoding.number(text) else { throw .invalid(name, "must be a number") }
+        return value
+    }
+
+    /// How many a page has.
+    package func limit() throws(Problem) -> Int {
+        guard let limit = try number("limit") else { return Limits.defaultPageItems }
+        guard (1...UInt64(Limits.pageItems)).contains(limit) else {
+            throw .invalid("limit", "must be 1 to \(Limits.pageItems)")
+        }
+        return Int(limit)
+    }
+
+    /// A thread, a category, or whatever else has a name.
+    package func name(_ field: String) throws(Problem) -> String? {
+        try query[field].map { text throws(Problem) in try Self.name(text, field) }
+    }
+
+    /// The names of a field that may be given several times (``Route/lists``).
+    package func names(_ field: String) throws(Problem) -> [String] {
+        var names: [String] = []
+        for line in query[field]?.split(separator: "\n", omittingEmptySubsequences: false) ?? [] {
+            names.append(try Self.name(String(line), field))
+        }
+        guard names.count <= Route.mostValues else {
+            throw .invalid(field, "must be given at most \(Route.mostValues) times")
+        }
+        return names
+    }
+
+    private static func name(_ name: String, _ field: String) throws(Problem) -> String {
+        guard (1...Limits.identifierBytes).contains(name.utf8.count),
+            !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else { throw .invalid(field, "must have 1 to \(Limits.identifierBytes) bytes without control characters") }
+        return name
+    }
+
+    func asOf() throws(Problem) -> Moment? { try moment("asOf") }
+
+    func moment(_ name: String) throws(Problem) -> Moment? {
+        guard let text = query[name] else { return nil }
+        guard let moment = Moment(text) else { throw .invalid(name, "must be a seq or a time in RFC 3339") }
+        return moment
+    }
+
+    package func cursor() throws(Problem) -> Traylog.Cursor? {
+        guard let text = query["cursor"] else { return nil }
+        guard let cursor = Traylog.Cursor(text) else { throw .invalid("cursor", "is none that a page gave out") }
+        return cursor
+    }
+}
+
+extension Call {
+    /// The whole body, at most 8 MiB.
+    ///
+    /// - Throws: ``Problem`` 413, 415, and 408 when nothing comes for 30 seconds.
+    package nonisolated(nonsending) func body() async throws -> [UInt8] {
+        try checkContentType(["application/json"])
+        // A body that says its length need not come first.
+        if let length = try headers.text(.contentLength).flatMap({ Int($0) }), length > Service.longestBody {
+            throw Problem.bodyTooLarge
+        }
+        var body: [UInt8] = []
+        let parts = BodyParts(request.body)
+        while let part = try await parts.next() {
+            guard body.count + part.readableBytes <= Service.longestBody else { throw Problem.bodyTooLarge }
+            body += part.readableBytesView
+        }
+        // It may have come slowly.
+        try checkCredential()
+        return body
+    }
+
+    /// The media type of the body, without its parameters; nil where the request does not say it.
+    package var contentType: String? {
+        get throws(Problem) { try headers.mediaType() }
+    }
+
+    func checkContentType(_ types: [String]) throws(Problem) {
+        if let coding = try headers.text(.contentEncoding)?.lowercased().trimmingSpaces, coding != "identity" {
+            throw Problem(.unsupportedMediaType, "Unsupported", "the body must not be compressed or otherwise encoded")
+        }
+        guard let contentType = try contentType else { return }
+        guard types.contains(contentType) else {
+            throw Problem(.unsupportedMediaType, "Unsupported", "the body must be \(types.joined(separator: " or "))")
+        }
+    }
+
+    /// The members of a small JSON object.
+    package func members(_ names: Set<String>) async throws -> JSONValue {
+        let body = try await body()
+        let value = body.isEmpty ? JSONValue.object([]) : try JSONParser.value(body)
+        guard case .object(let members) = value else { throw Problem.invalid("body", "must be one JSON object") }
+        for member in members where !names.contains(member.name) {
+            throw Problem.invalid(String(member.name.prefix(64)), "unknown field")
+        }
+        return value
+    }
+}
+
+/// The parts of a body, each of which must come within 30 seconds (`RequestPatience`).
+package struct BodyParts: Sendable {
+    private final class Source: @unchecked Sendable {
+        // @unchecked: a body is read by one task at a time.
+        var iterator: RequestBody.AsyncIterator
+
+        init(_ body: RequestBody) { iterator = body.makeAsyncIterator() }
+    }
+
+    private let source: Source
+
+    package init(_ body: RequestBody) { source = Source(body) }
+
+    /// The next part; nil at the end.
+    package nonisolated(nonsending) func next() async throws -> ByteBuffer? {
+        guard let part = try await source.iterator.next() else {
+            // A cancelled task is told of the end, too.
+            try Task.checkCancellation()
+            return nil
+        }
+        return part
+    }
+}
+
+extension StringProtocol {
+    package var trimmingSpaces: String {
+        // Most texts have none, and a character takes longer to tell than a scalar.
+        let visible: ClosedRange<Unicode.Scalar> = "!"..."~"
+        if let first = unicodeScalars.first, let last = unicodeScalars.last, visible.contains(first),
+            visible.contains(last)
+        {
+            return String(self)
+        }
+        var text = self[...]
+        while text.first?.isWhitespace == true { text.removeFirst() }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text)
+    }
+}
+
+enum Deadline {
+    /// What `body` returns; nil when it takes longer.
+    ///
+    /// It goes on then, and nobody waits for it.
+    static func abandoning<Value: Sendable>(
+        after time: Duration, _ body: @escaping @Sendable () async throws -> Value
+    ) async -> Value? {
+        let (answers, told) = AsyncStream.makeStream(of: Optional<Value>.self)
+        let work = Task { told.yield(try? await body()) }
+        let clock = Task {
+            try await Task.sleep(for: time)
+            told.yield(nil)
+        }
+        defer {
+            work.cancel()
+            clock.cancel()
+        }
+        return await answers.first { _ in true } ?? nil
+    }
+
+    /// What `body` returns; nil when it takes longer.
+    ///
+    /// It is cancelled then.
+    package static func within<Value: Sendable>(
+        _ time: Duration, _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value? {
+        try await withThrowingTaskGroup(of: Value?.self) { group in
+            group.addTask { try await body() }
+            group.addTask {
+                try await Task.sleep(for: time)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? nil
+        }
+    }
+}

@@ -1,0 +1,302 @@
+import HTTPTypes
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+import NIOSSL
+
+/// A connection whose peer must go on: with a request that it began, and with reading what it was sent.
+struct PatientChannel<Base: ServerChildChannel>: ServerChildChannel {
+    package let base: Base
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+        do {
+            try channel.pipeline.syncOperations.addHandler(ConnectionPatience())
+        } catch {
+            return channel.eventLoop.makeFailedFuture(error)
+        }
+        let value = base.setup(channel: channel, logger: logger)
+        // It sees what TLS has decrypted, before anybody knows which protocol that is.
+        if let tls = try? channel.pipeline.syncOperations.handler(type: NIOSSLServerHandler.self) {
+            try? channel.pipeline.syncOperations.addHandler(HTTP2HeadLimit(), position: .after(tls))
+        }
+        return value
+    }
+
+    func handle(value: Base.Value, logger: Logger) async {
+        await withTaskExecutorPreference(LoopExecutor(value.channel.eventLoop)) {
+            await base.handle(value: value, logger: logger)
+        }
+    }
+}
+
+/// Runs the tasks of a connection on its event loop, so that a short request changes threads only where it waits for something else.
+///
+/// What computes for long leaves it (`Route.isShort`): other connections of the loop would wait.
+final class LoopExecutor: TaskExecutor {
+    private let loop: any EventLoop
+
+    init(_ loop: any EventLoop) { self.loop = loop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        loop.execute { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// Looks at the bytes of a connection, and closes it when a peer owes some for 30 seconds, or reads none for a minute.
+///
+/// What is within a body has a limit of its own (`RequestPatience`), because there the server may be the one who waits. A peer who
+/// still sends need not read yet: many clients send the whole request first.
+final class ConnectionPatience: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+
+    private static let lookEvery = TimeAmount.seconds(10)
+    static let longestSilence = TimeAmount.seconds(30)
+    private static let longestStall = TimeAmount.seconds(60)
+
+    /// What the peer has begun.
+    enum Stage {
+        /// Nothing, or a head of which bytes have come.
+        case head
+        /// A request whose body has not come whole.
+        case body
+        /// A request that is being answered.
+        case answer
+        /// What is left of a request that was answered already.
+        case remainder
+        /// HTTP/2, whose frames come whole.
+        case frames
+    }
+
+    var stage = Stage.head
+    private var hasBytes = false
+    /// The bytes of the first line of a head, as far as they have come.
+    private(set) var lineBytes = 0
+    /// The bytes that a head began with; nil once it was read.
+    private(set) var beginning: ByteBuffer?
+    private var hasLine = false
+    private var lastRead = NIODeadline.now()
+    private var written = 0
+    private var flushed = 0
+    private var lastProgress = NIODeadline.now()
+    private var look: RepeatedTask?
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        let own = NIOLoopBound(self, eventLoop: context.eventLoop)
+        // Most requests are a few hundred bytes; what is larger makes the next buffer larger. Each connection keeps one.
+        let buffers = AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 512, maximum: 65_536)
+        try? context.channel.syncOptions?.setOption(.recvAllocator, value: buffers)
+        look = context.eventLoop.scheduleRepeatedTask(initialDelay: Self.lookEvery, delay: Self.lookEvery) { _ in
+            own.value.check(bound.value)
+        }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        look?.cancel()
+        look = nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        look?.cancel()
+        look = nil
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        lastRead = .now()
+        if stage == .head {
+            if !hasBytes { beginning = unwrapInboundIn(data) }
+            hasBytes = true
+            countLine(unwrapInboundIn(data).readableBytesView)
+        }
+        context.fireChannelRead(data)
+    }
+
+    private func countLine(_ bytes: ByteBufferView) {
+        guard !hasLine else { return }
+        let end = bytes.firstIndex(of: UInt8(ascii: "\n"))
+        hasLine = end != nil
+        lineBytes += (end ?? bytes.endIndex) - bytes.startIndex
+    }
+
+    package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        written += unwrapOutboundIn(data).readableBytes
+        context.write(data, promise: promise)
+    }
+
+    /// A request has begun, or is over.
+    func enter(_ next: Stage) {
+        guard stage != .frames else { return }
+        stage = next
+        (hasBytes, hasLine, lineBytes, beginning) = (false, false, 0, nil)
+        lastRead = .now()
+    }
+
+    private func check(_ context: ChannelHandlerContext) {
+        let now = NIODeadline.now()
+        let owes = stage == .remainder || (stage == .head && hasBytes)
+        if owes, now - lastRead >= Self.longestSilence { return context.close(promise: nil) }
+        let buffered = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        if written - buffered > flushed || buffered == 0 || (stage == .body && lastRead > lastProgress) {
+            flushed = written - buffered
+            lastProgress = now
+        } else if now - lastProgress >= Self.longestStall {
+            context.close(promise: nil)
+        }
+    }
+}
+
+/// A peer sent nothing of a body for 30 seconds, although the server was reading.
+struct SilentSender: Error {}
+
+/// Tells a connection where its requests begin and end, and answers heads that cannot be read with a problem.
+///
+/// A body that does not come whole with its head must not be silent for 30 seconds.
+final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    private let routes: RouteTable?
+    private var connection: ConnectionPatience?
+    /// The live stream that is the present answer.
+    package weak var stream: OpenAnswer?
+    private var isComplete = true
+    /// Since when the server waits for bytes; nil while it has enough.
+    private var readingSince: NIODeadline?
+    private var look: Scheduled<Void>?
+    private var fault: HTTPParserError?
+    /// Whether the answer to the fault has begun, and whether it has ended: then nothing else is sent.
+    private var isFaultAnswered = false
+    private var isOver = false
+
+    /// - Parameter routes: what a path takes, for a request with a method that nobody has heard of.
+    init(routes: RouteTable?) { self.routes = routes }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        connection = try? context.pipeline.syncOperations.handler(type: ConnectionPatience.self)
+        if connection == nil, let parent = context.channel.parent {
+            let frames = try? parent.pipeline.syncOperations.handler(type: ConnectionPatience.self)
+            frames?.enter(.frames)
+        }
+        let operations = context.pipeline.syncOperations
+        if let decoder = try? operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self),
+            let codec = try? operations.handler(type: HTTP1ToHTTPServerCodec.self)
+        {
+            try? operations.addHandler(HTTP1Manners(), position: .after(decoder))
+            operations.removeHandler(codec, promise: nil)
+        }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { look?.cancel() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        look?.cancel()
+        context.fireChannelInactive()
+    }
+
+    package func read(context: ChannelHandlerContext) {
+        if readingSince == nil { readingSince = .now() }
+        context.read()
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if !isComplete, look == nil { watch(context, for: ConnectionPatience.longestSilence) }
+        context.fireChannelReadComplete()
+    }
+
+    /// Looks after a time whether more of the body has come.
+    private func watch(_ context: ChannelHandlerContext, for time: TimeAmount) {
+        look = context.eventLoop.assumeIsolated().scheduleTask(in: time) {
+            self.look = nil
+            guard !self.isComplete else { return }
+            let left = ConnectionPatience.longestSilence - (self.readingSince.map { .now() - $0 } ?? .zero)
+            if left > .zero { return self.watch(context, for: left) }
+            context.fireErrorCaught(SilentSender())
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        readingSince = nil
+        switch unwrapInboundIn(data) {
+        case .head:
+            isComplete = false
+            connection?.enter(.body)
+        case .body: break
+        case .end:
+            isComplete = true
+            look?.cancel()
+            look = nil
+            switch connection?.stage {
+            case .body: connection?.enter(.answer)
+            case .remainder: connection?.enter(.head)
+            default: break
+            }
+        }
+        context.fireChannelRead(data)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // A peer who sends no more is gone, or only listens: the system says which once something is sent.
+        if case .inputClosed? = event as? ChannelEvent { stream?.beat() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        fault = error as? HTTPParserError
+        context.fireErrorCaught(error)
+    }
+
+    package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard !isOver else {
+            promise?.succeed()
+            return
+        }
+        switch unwrapOutboundIn(data) {
+        case .head(let head) where fault != nil && head.status == .badRequest:
+            isFaultAnswered = true
+            // A route that met the fault in its body has said so itself.
+            guard head.headerFields[.contentType] == nil else { break }
+            let problem =
+                switch fault {
+                case .headerOverflow:
+                    connection.map { $0.lineBytes > Service.longestTarget } ?? false
+                        ? Problem.targetTooLong : Problem.headTooLarge
+                case .invalidMethod: unknownMethod
+                default: Problem.headMalformed
+                }
+            var response = problem.response.head
+            response.headerFields[.connection] = "close"
+            let body = ByteBuffer(bytes: problem.json)
+            response.headerFields[.contentLength] = String(body.readableBytes)
+            context.write(wrapOutboundOut(.head(response)), promise: promise)
+            context.write(wrapOutboundOut(.body(body)), promise: nil)
+            return
+        case .end:
+            isOver = isFaultAnswered
+            connection?.enter(isComplete ? .head : .remainder)
+        default: break
+        }
+        context.write(data, promise: promise)
+    }
+
+    /// The answer to a method that the parser does not know, as far as the request says to which path it went.
+    private var unknownMethod: Problem {
+        let line = connection?.beginning.map { String(buffer: $0) }?.prefix { !$0.isNewline } ?? ""
+        let words = line.split(separator: " ")
+        guard let routes, words.count == 3, words[1].hasPrefix("/"), let method = HTTPRequest.Method(String(words[0]))
+        else { return .headMalformed }
+        do throws(Problem) {
+            _ = try routes.find(method, path: words[1].prefix { $0 != "?" })
+            return .headMalformed
+        } catch {
+            return error
+        }
+    }
+}

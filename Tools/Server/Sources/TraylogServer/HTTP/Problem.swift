@@ -1,0 +1,162 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOHTTP1
+import Traylog
+
+/// An error as RFC 9457 says it.
+package struct Problem: Error {
+    package var status: HTTPResponse.Status
+    package var title: String
+    var detail: String
+    /// The refusal's name.
+    package var error: String?
+    package var members: [(name: String, value: JSONValue)] = []
+    package var headers = HTTPFields()
+
+    package init(_ status: HTTPResponse.Status, _ title: String, _ detail: String, error: String? = nil) {
+        self.status = status
+        self.title = title
+        self.detail = detail
+        self.error = error
+    }
+
+    package static func invalid(_ field: String, _ reason: String) -> Problem {
+        var problem = Problem(.badRequest, "Invalid request", "\(field): \(reason)", error: "invalid")
+        problem.members.append(("field", .string(field)))
+        return problem
+    }
+
+    /// The same of one part of a request that has several, such as `events[3].`.
+    package func at(_ place: String) -> Problem {
+        var problem = self
+        guard let index = members.firstIndex(where: { $0.name == "field" }) else {
+            problem.detail = place + " " + detail
+            return problem
+        }
+        let field = members[index].value.string ?? ""
+        guard !field.hasPrefix(place) else { return self }
+        problem.members[index].value = .string(place + field)
+        problem.detail = place + detail
+        return problem
+    }
+
+    /// - Parameter error: which credentials are at fault, and how; one of a closed list (`Docs/guides/http.md`).
+    static func unauthorized(_ error: String, _ detail: String) -> Problem {
+        var problem = Problem(.unauthorized, "Not authorized", detail, error: error)
+        problem.headers[.wwwAuthenticate] = "Bearer realm=\"traylog\", error=\"\(error)\""
+        return problem
+    }
+
+    static var headTooLarge: Problem {
+        Problem(
+            HTTPResponse.Status(code: 431, reasonPhrase: "Request Header Fields Too Large"), "Too large",
+            "the head of the request is longer than \(Service.longestHead) bytes")
+    }
+
+    static var bodyTooLarge: Problem {
+        Problem(.contentTooLarge, "Too large", "the body is longer than \(Service.longestBody) bytes")
+    }
+
+    static var targetTooLong: Problem {
+        Problem(HTTPResponse.Status(code: 414, reasonPhrase: "URI Too Long"), "Too long", "the target is too long")
+    }
+
+    static var headMalformed: Problem {
+        Problem(.badRequest, "Not HTTP", "the head of the request cannot be read", error: "invalid")
+    }
+
+    static var bodyMalformed: Problem {
+        var problem = Problem(
+            .badRequest, "Not HTTP", "the body ended early or is not framed as HTTP", error: "invalid")
+        problem.headers[.connection] = "close"
+        return problem
+    }
+
+    /// - Parameter error: what the credentials lack; one of the same list.
+    static func forbidden(_ error: String, _ detail: String) -> Problem {
+        var problem = Problem(.forbidden, "Forbidden", detail, error: error)
+        problem.headers[.wwwAuthenticate] = "Bearer realm=\"traylog\", error=\"\(error)\""
+        return problem
+    }
+
+    package static func unavailable(_ detail: String) -> Problem {
+        var problem = Problem(.serviceUnavailable, "Unavailable", detail)
+        problem.headers[.retryAfter] = "1"
+        return problem
+    }
+
+    /// The members of the problem.
+    package var json: [UInt8] {
+        var all: [(name: String, value: JSONValue)] = [
+            ("type", .string(error.map { "urn:traylog:problem:\($0)" } ?? "about:blank")), ("title", .string(title)),
+            ("status", .int(status.code)), ("detail", .string(detail)),
+        ]
+        if let error { all.append(("error", .string(error))) }
+        return JSONValue.object(all + members).bytes
+    }
+
+    package var response: Response {
+        var headers = headers
+        headers[.contentType] = "application/problem+json"
+        headers[.cacheControl] = "no-store"
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
+    }
+}
+
+extension Problem {
+    /// The problem of any error that a route can throw.
+    package init(_ error: any Error) {
+        switch error {
+        case let problem as Problem: self = problem
+        case let refusal as Refusal: self.init(refusal)
+        case TraylogError.refused(let refusal): self.init(refusal)
+        case TraylogError.failed(let failure): self.init(failure, tellsAll: false)
+        case let failure as StoreFailure: self.init(failure, tellsAll: false)
+        case let error as JSONError: self.init(.badRequest, "Not JSON", error.message, error: "invalid")
+        case is SilentSender: self.init(.requestTimeout, "Too slow", "no byte came for 30 seconds")
+        case is CancellationError: self = .unavailable("the server is closing")
+        // What a peer sends or stops sending is not the server's failure.
+        case is HTTPParserError, is ChannelError, is IOError: self = .bodyMalformed
+        default: self.init(.internalServerError, "Internal error", "the server failed; its log says more")
+        }
+    }
+
+    /// Why a command cannot be one: reading and checking commands fails in no other way.
+    package static func refusal(_ error: TraylogError) -> Refusal {
+        error.refusal ?? .invalid(field: "command", reason: error.description)
+    }
+
+    package init(_ refusal: Refusal) {
+        let status: HTTPResponse.Status =
+            switch refusal {
+            case .invalid: .badRequest
+            case .unknownItem, .unknownEvent: .notFound
+            case .itemGone, .compacted, .erased, .rewound: .gone
+            default: .unprocessableContent
+            }
+        self.init(status, "Refused", refusal.message, error: refusal.code.rawValue)
+        switch refusal {
+        case .invalid(let field, _): members.append(("field", .string(field)))
+        case .compacted(let floor, _): members.append(("floor", .int(floor.rawValue)))
+        default: break
+        }
+    }
+
+    /// - Parameter tellsAll: whether the message may be seen, which may have paths of the server.
+    package init(_ failure: StoreFailure, tellsAll: Bool) {
+        switch failure.code {
+        case .closed, .busy, .notOwner, .unavailable, .cancelled, .outOfThreads: self = .unavailable(failure.message)
+        case .diskFull, .mapFull: self.init(.insufficientStorage, "No space left", failure.message)
+        case .notFound: self.init(.notFound, "Not found", failure.message)
+        default:
+            let detail = tellsAll ? failure.message : "the store failed: \(failure.code)"
+            self.init(.internalServerError, "The store failed", detail)
+        }
+        members.append(("code", .string(failure.code.rawValue)))
+    }
+}
+
+extension HTTPResponse.Status {
+    static let insufficientStorage = HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
+}

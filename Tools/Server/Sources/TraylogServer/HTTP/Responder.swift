@@ -1,0 +1,224 @@
+import HTTPTypes
+import Hummingbird
+import Synchronization
+import Traylog
+
+/// Answers every request: finds the route, checks who may, and turns what goes wrong into a problem.
+package struct Responder: HTTPResponder {
+    package let service: Service
+    package let routes: RouteTable
+    /// Nil where it is not wanted.
+    let console: Console?
+    /// Nil for a server with one store.
+    package let partitions: Partitions?
+
+    package nonisolated(nonsending) func respond(to request: Request, context: ServiceContext) async throws -> Response
+    {
+        // What lives here while a stream goes on is kept for each of ten thousand: the rest is in functions that do not wait.
+        let note = RequestNote()
+        let response: Response
+        do {
+            response = try await answer(request, context, note)
+        } catch {
+            response = problem(error, note).response
+        }
+        return finished(response, request, note)
+    }
+
+    private func problem(_ error: any Error, _ note: RequestNote) -> Problem {
+        let problem = Problem(error)
+        if problem.status.code >= 500 {
+            service.log.write([("request", .string(note.id)), ("error", .string("\(error)"))])
+        }
+        return problem
+    }
+
+    /// Every answer has these, unless it says something else.
+    private static let usual = [
+        HTTPField(name: .cacheControl, value: "no-store"), HTTPField(name: .xContentTypeOptions, value: "nosniff"),
+    ]
+
+    /// Adds what every answer has, counts it, and logs it.
+    private func finished(_ response: Response, _ request: Request, _ note: RequestNote) -> Response {
+        var response = response
+        if let standing = note.standing { response.headers.set(standing) }
+        response.headers.append(HTTPField(name: .requestID, value: note.id))
+        if !service.configuration.origins.isEmpty, origins(note, request) == .allowed {
+            service.configuration.origins.add(to: &response.headers, of: request)
+        }
+        for field in Self.usual where !response.headers.contains(field.name) { response.headers.append(field) }
+        // A HEAD has the length that GET would have; a body that is made while it is sent has none.
+        if request.method == .head, response.body.contentLength == nil {
+            response.body = .unsent
+        } else if request.method == .head {
+            response = Response(status: response.status, headers: response.headers)
+        }
+        let seconds = (ContinuousClock.now - note.start) / .seconds(1)
+        let route = note.route?.path.text ?? "none"
+        service.metrics.note(
+            route: route, method: request.method.rawValue, status: response.status.code, seconds: seconds)
+        let user = service.configuration.logsUsers ? note.user : nil
+        service.log.note { line in
+            line.member("request", note.id)
+            line.member("method", request.method.rawValue)
+            line.member("route", route)
+            line.member("status", response.status.code)
+            line.member("ms", raw: String(Double(Int(seconds * 1e5)) / 100))
+            line.member("user", user)
+        }
+        return response
+    }
+
+    /// What is noted of a request on its way.
+    private final class RequestNote {
+        private static let next = Atomic(UInt64.random(in: 0 ... .max))
+
+        /// Names the request in its answer and in the log; no two of a server are equal.
+        let id = RequestNote.next.wrappingAdd(1, ordering: .relaxed).newValue.hex
+        let start = ContinuousClock.now
+        var route: Route?
+        var user: String?
+        var standing: RateLimits.Standing?
+    }
+
+    nonisolated(nonsending) private func answer(
+        _ request: Request, _ context: ServiceContext, _ note: RequestNote
+    ) async throws -> Response {
+        if request.method == .options, let response = try preflight(request, note) { return response }
+        if let console, console.has(request) {
+            return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+                try await console.answer(request, context)
+            }
+        }
+        let call = try call(request, context, note)
+        let response =
+            if let partitions { try await partitions.answer(call) } else { try await call.perform() }
+        // What was read may be somebody else's, if the token's user was erased meanwhile.
+        if case .token = call.credential { try call.checkCredential() }
+        return response
+    }
+
+    /// The pages that may read an answer.
+    private func origins(_ note: RequestNote, _ request: Request) -> Route.Origins {
+        if let route = note.route { return route.origins }
+        guard let path = request.head.path else { return .own }
+        return routes.origins(of: path.prefix { $0 != "?" })
+    }
+
+    /// The answer to a browser that asks what pages of another origin may send; it costs nobody anything.
+    ///
+    /// - Returns: nil for a request that is none, or where no origin is allowed.
+    private func preflight(_ request: Request, _ note: RequestNote) throws(Problem) -> Response? {
+        let origins = service.configuration.origins
+        guard !origins.isEmpty, request.headers.contains(.origin) else { return nil }
+        let path = try request.target().prefix { $0 != "?" }
+        guard self.origins(note, request) != .own, origins.allows(request) else { throw .originNotAllowed }
+        let found = routes.routes(at: path)
+        note.route = found.first
+        var response = AllowedOrigins.preflight(found, request)
+        if self.origins(note, request) == .any { response.headers[.accessControlAllowOrigin] = "*" }
+        return response
+    }
+
+    /// Finds the route, and checks who may.
+    private func call(_ request: Request, _ context: ServiceContext, _ note: RequestNote) throws -> Call {
+        let target = try request.target()
+        let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
+        var (route, path) = try routes.find(request.method, path: target[..<(mark ?? target.endIndex)])
+        note.route = route
+        note.user = path["u"]
+        let (caller, credential) = try caller(request, route, context, note)
+        // The user of a token need not be named.
+        if case .user(let name, _) = caller, path["u"] == "me" {
+            path["u"] = name
+            note.user = name
+        }
+        try route.check(caller, path: path)
+        let query = try route.parse(
+            query: mark.map { target[target.utf8.index(after: $0)...] }, also: partitions == nil ? nil : Call.partition)
+        return Call(
+            request: request, route: route, service: service, partitions: partitions, caller: caller,
+            credential: credential, channel: context.channel, path: path, query: query)
+    }
+
+    /// Who sends the request; nil where no credentials are asked for.
+    ///
+    /// Takes one from the bucket of whoever it is.
+    private func caller(
+        _ request: Request, _ route: Route, _ context: ServiceContext, _ note: RequestNote
+    ) throws(Problem) -> (caller: Caller?, credential: Credential) {
+        guard !route.access.isFree else { return (nil, .none) }
+        let credentials: Result<(caller: Caller?, credential: Credential), Problem> =
+            if route.access.isOpen { .success((nil, .none)) } else {
+                Result { () throws(Problem) in
+                    let field = try request.headers.text(.authorization)
+                    if isFromNode(request, field) { return (.node, .node) }
+                    return try service.authenticator.caller(
+                        presenting: field, as: route.access.scheme)
+                }
+            }
+        let caller = (try? credentials.get())?.caller
+        // Whoever has no valid credentials counts by address, so that guessing costs nobody else anything.
+        let account =
+            if let caller { caller } else {
+                try Caller.nobody(at: context.address(request, isBehindProxy: service.configuration.isBehindProxy))
+            }
+        note.standing = service.limits.take(account)
+        if let standing = note.standing, !standing.isAllowed {
+            var problem = Problem(.tooManyRequests, "Too many requests", "the rate limit is \(standing.limit) a minute")
+            problem.headers[.retryAfter] = String(standing.resetSeconds)
+            throw problem
+        }
+        return try credentials.get()
+    }
+
+    private func isFromNode(_ request: Request, _ field: String?) -> Bool {
+        guard let pass = service.pass, let path = request.head.path, let given = field else { return false }
+        return given.hasPrefix(NodePass.scheme)
+            && pass.opens(path, given, now: Timestamp.now.milliseconds / 1_000)
+    }
+}
+
+extension HTTPFields {
+    fileprivate mutating func set(_ standing: RateLimits.Standing) {
+        self[.rateLimitPolicy] = "\"default\";q=\(standing.limit);w=60"
+        self[.rateLimit] = "\"default\";r=\(standing.remaining);t=\(standing.resetSeconds)"
+    }
+}
+
+extension Call {
+    /// Waits for the event that the caller wants to see, as `Traylog-Min-Seq` names it.
+    package func waitForWrites() async throws {
+        if let seq = try awaitedSeq() { try await wait(for: seq) }
+    }
+
+    /// Waits up to five seconds until this node has an event.
+    ///
+    /// - Throws: ``Problem`` 503 when it does not come.
+    package func wait(for seq: UInt64) async throws {
+        let deadline = ContinuousClock.now + .seconds(5)
+        while try await store.head().rawValue < seq {
+            guard ContinuousClock.now < deadline else {
+                throw Problem.unavailable("event \(seq) is not here yet")
+            }
+            try checkCredential()
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// A seq, or with partitions also `PARTITION:SEQ` with commas between, of which one may be this log's.
+    private func awaitedSeq() throws(Problem) -> UInt64? {
+        guard let text = try headers.text(.minSeq) else { return nil }
+        if let seq = UInt64(text) { return seq }
+        guard let own = service.partition else { throw .invalid("Traylog-Min-Seq", "must be a seq") }
+        var found: UInt64?
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let sides = part.trimmingSpaces.split(separator: ":", omittingEmptySubsequences: false)
+            guard sides.count == 2, let partition = Int(sides[0]), let seq = UInt64(sides[1]) else {
+                throw .invalid("Traylog-Min-Seq", "must be a seq, or PARTITION:SEQ with commas between")
+            }
+            if partition == own { found = seq }
+        }
+        return found
+    }
+}

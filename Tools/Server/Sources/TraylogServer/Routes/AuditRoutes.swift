@@ -1,0 +1,138 @@
+import Hummingbird
+@_spi(JSON) import Traylog
+import TraylogAudit
+
+/// The routes that show what happened, and prove it.
+enum AuditRoutes {
+    private static let eventsAtOnce = 1_000
+
+    package static var all: [Route] { [history, audit, difference] + proofs }
+
+    private static var history: Route {
+        Route(
+            .get, "/v1/users/{u}/history", as: "getHistory", "A user's own events", .key(.audit), origins: .allowed,
+            query: ["from", "to", "limit", "asOf"], answers: .lines(.event)
+        ) { call in
+            let (store, user) = (call.store, call.user)
+            let head = try await store.head()
+            let end = try await store.seq(of: call.asOf() ?? .seq(head))
+            let to = try await call.moment("to").asyncMap { try await store.seq(of: $0) }
+            let last = min(end, to ?? end)
+            let first = try await call.moment("from").asyncMap { try await store.first(atOrAfter: $0) } ?? 1
+            let limit = try call.number("limit").map { Int(clamping: $0) }
+            if let limit, limit < 1 { throw Problem.invalid("limit", "must be 1 or more") }
+            // The first page comes before the answer, so that what is refused has a status.
+            let page = try await store.history(
+                of: user, from: first, limit: min(limit ?? .max, eventsAtOnce), asOf: .seq(end))
+            return .lines { writer in
+                var (page, left) = (page, limit ?? .max)
+                while true {
+                    let events = page.events.prefix { $0.seq <= last }
+                    try await writer.write(ByteBuffer(bytes: events.flatMap { $0.jsonBytes + [UInt8(ascii: "\n")] }))
+                    left -= page.events.count
+                    guard let next = page.next, next <= last, left > 0 else { return }
+                    page = try await store.history(
+                        of: user, from: next, limit: min(left, eventsAtOnce), asOf: .seq(end))
+                }
+            }
+        }
+    }
+
+    private static var audit: Route {
+        Route(
+            .get, "/v1/users/{u}/audit", as: "getAudit", "What was done to a tray, by whom", .key(.audit),
+            origins: .allowed,
+            query: ["from", "to", "asOf"], answers: .lines(.auditLine)
+        ) { call in
+            let store = call.store
+            let report = try await store.audit(
+                of: call.user, from: call.moment("from"), to: call.moment("to"), asOf: call.asOf())
+            return .lines { writer in
+                try await writer.write(ByteBuffer(bytes: report.jsonBytes + [UInt8(ascii: "\n")]))
+                for start in stride(from: 0, to: report.steps.count, by: eventsAtOnce) {
+                    let range = start..<min(start + eventsAtOnce, report.steps.count)
+                    let entries = try await store.entries(of: report, range, withProofs: true)
+                    try await writer.write(ByteBuffer(bytes: entries.flatMap { $0.jsonBytes + [UInt8(ascii: "\n")] }))
+                }
+            }
+        }
+    }
+
+    private static var difference: Route {
+        Route(
+            .get, "/v1/users/{u}/difference", as: "getDifference", "What changed between two moments", .key(.audit),
+            origins: .allowed,
+            query: ["from", "to", "asOf"], answers: .json(.trayDifference)
+        ) { call in
+            guard let from = try call.moment("from") else { throw Problem.invalid("from", "must be given") }
+            let to = try call.moment("to") ?? call.asOf()
+            let difference = try await call.store.difference(of: call.user, from: from, to: to)
+            let store = call.store
+            var events: [Event] = []
+            for step in difference.steps { events += try await store.events(from: step.seq, limit: 1).events }
+            return .json(JSONValue(writing: { $0.write(difference, events) }))
+        }
+    }
+
+    private static var proofs: [Route] {
+        [
+            Route(
+                .get, "/v1/tree-head", as: "getTreeHead", "The size and root of the log's Merkle tree", .anybody,
+                origins: .allowed,
+                query: ["asOf"], partition: .named, takesLimitedKeys: true, answers: .json(.treeHead)
+            ) {
+                call in
+                let head = try await call.store.treeHead(asOf: call.asOf())
+                return .json(JSONValue(writing: { $0.write(head) }))
+            },
+            Route(
+                .get, "/v1/checkpoint", as: "getCheckpoint", "The tree head as a signed note", .anybody,
+                origins: .allowed,
+                partition: .named, takesLimitedKeys: true, answers: .text("text/plain; charset=utf-8"), refusals: []
+            ) { call in
+                let key = call.service.checkpointKey
+                let head = try await call.store.treeHead()
+                let note = try Checkpoint(origin: call.service.origin, head: head).signed(with: key)
+                return Response(
+                    status: .ok, headers: [.contentType: "text/plain; charset=utf-8"],
+                    body: ResponseBody(byteBuffer: ByteBuffer(string: note.text)))
+            },
+            Route(
+                .get, "/v1/proofs/consistency", as: "proveConsistency", "The proof that the log only grew", .anybody,
+                origins: .allowed,
+                query: ["first", "second"], partition: .named, takesLimitedKeys: true, answers: .json(.treeGrowth)
+            ) { call in
+                guard let first = try call.number("first") else { throw Problem.invalid("first", "must be given") }
+                let second = try call.number("second").map { Seq($0) }
+                if let second, second.rawValue < first { throw Problem.invalid("second", "is before first") }
+                let growth = try await call.store.treeGrowth(from: Seq(first), to: second)
+                return .json(JSONValue(writing: { $0.write(growth) }))
+            },
+            Route(
+                .get, "/v1/proofs/{seq}", as: "proveEvent", "The proof that an event is in the log", .anybody,
+                origins: .allowed,
+                query: ["asOf"], partition: .named, takesLimitedKeys: true, answers: .json(.eventProof)
+            ) {
+                call in
+                let proof = try await call.store.proof(of: Seq(call.seq()), asOf: call.asOf())
+                return .json(JSONValue(writing: { $0.write(proof) }))
+            },
+        ]
+    }
+}
+
+extension Store {
+    /// The first event of a moment: its own seq, or that of the first event at that time or later.
+    fileprivate func first(atOrAfter moment: Moment) async throws -> Seq {
+        switch moment {
+        case .seq(let seq): seq
+        case .time(let time): Seq(try await seq(of: .time(Timestamp(milliseconds: time.milliseconds - 1))).rawValue + 1)
+        }
+    }
+}
+
+extension Optional {
+    func asyncMap<Value>(_ body: (Wrapped) async throws -> Value) async throws -> Value? {
+        if let self { try await body(self) } else { nil }
+    }
+}

@@ -1,0 +1,39 @@
+import Crypto
+import HTTPTypes
+import Hummingbird
+
+/// The modules that an app's web page loads: `client.js`, `bell.js`, and their types.
+///
+/// They are compiled into the program, and any page may load them.
+enum BellRoutes {
+    private static let files: [(name: String, bytes: [UInt8])] = [
+        ("client.js", PackageResources.client_js), ("bell.js", PackageResources.bell_js),
+        ("client.d.ts", PackageResources.client_d_ts), ("bell.d.ts", PackageResources.bell_d_ts),
+    ]
+
+    package static var all: [Route] {
+        files.map { file in
+            let etag = "\"\(Array(SHA256.hash(data: file.bytes).prefix(12)).hex)\""
+            return Route(
+                .get, "/bell/v1/\(file.name)",
+                as:
+                    "getModule\(file.name.split(separator: ".").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined())",
+                "The module \(file.name) for web pages", .free, origins: .any,
+                manner: .file, partition: .any, answers: .text("text/javascript")
+            ) { call in
+                guard call.service.configuration.hasBell else {
+                    throw Problem(.notFound, "Not found", "this server was started with --no-bell")
+                }
+                var headers: HTTPFields = [
+                    // A page is to have a new version within the hour, and asks by the tag then.
+                    .eTag: etag, .cacheControl: "public, max-age=3600", .accessControlAllowOrigin: "*",
+                    .resourcePolicy: "cross-origin",
+                ]
+                if try call.matches(etag) { return Response(status: .notModified, headers: headers) }
+                headers[.contentType] = "text/javascript"
+                return Response(
+                    status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: file.bytes)))
+            }
+        }
+    }
+}

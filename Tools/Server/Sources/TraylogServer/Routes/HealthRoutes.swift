@@ -1,0 +1,174 @@
+import HTTPTypes
+import Hummingbird
+import Traylog
+import TraylogCluster
+
+/// What watches the server: liveness, readiness, figures, and the description of the API.
+enum HealthRoutes {
+    package static var all: [Route] {
+        [
+            Route(
+                .get, "/healthz", as: "getHealth", "Whether the server lives", .free, origins: .allowed,
+                partition: .any, answers: .json(.health), refusals: []
+            ) { _ in .json(["status": "ok"]) },
+            Route(
+                .get, "/readyz", as: "getReadiness", "Whether the server takes requests", .free, origins: .allowed,
+                partition: .split(isNameable: false) { partitions, _, _ in try await partitions.readiness() },
+                answers: .json(.readiness),
+                refusals: []
+            ) { call in
+                guard !call.service.isDraining else { throw Problem.unavailable("the server is closing") }
+                if let cluster = call.service.cluster { return readiness(await cluster.status(), call.service) }
+                // A tick of long ago changes nothing, and the writer answers it.
+                let report = await Deadline.abandoning(after: .seconds(5)) {
+                    try await call.store.tick(now: Timestamp(milliseconds: 0))
+                }
+                guard let report else { throw Problem.unavailable("the store does not answer") }
+                return .json(
+                    .present([
+                        ("status", "ok"), ("head", JSONValue(report.head)),
+                        ("failedChecks", call.service.failedChecks),
+                    ]))
+            },
+            Route(
+                .get, "/metrics", as: "getMetrics", "Figures for Prometheus", .key(.metrics), origins: .own,
+                partition: .split(isNameable: false) { partitions, _, _ in try await metrics(partitions.services) },
+                answers: .text("text/plain; version=0.0.4"), refusals: []
+            ) {
+                call in
+                try await metrics([call.service])
+            },
+            Route(
+                .get, "/openapi.json", as: "getDescription", "This description", .open, origins: .allowed,
+                partition: .any, answers: .json(.document), refusals: []
+            ) {
+                call in
+                .json(call.service.description)
+            },
+        ]
+    }
+
+    /// A node that lacks events, or stopped, is not ready; it says how far it is all the same.
+    private static func readiness(_ status: NodeStatus, _ service: Service) -> Response {
+        let members = members(of: status, service)
+        if status.isReady { return .json(.object([("status", "ok")] + members)) }
+        return unready(status, members)
+    }
+
+    private static func unready(_ status: NodeStatus, _ members: [(name: String, value: JSONValue)]) -> Response {
+        var problem = Problem.unavailable(
+            status.divergence?.description ?? status.trouble ?? "this node is catching up with the log of record")
+        problem.members += members
+        return problem.response
+    }
+
+    private static func members(of status: NodeStatus, _ service: Service) -> [(name: String, value: JSONValue)] {
+        var members: [(name: String, value: JSONValue)] = [
+            ("head", JSONValue(status.head)), ("role", .string(status.role.rawValue)),
+            ("position", .int(status.position.rawValue)),
+            ("lag", ["events": .int(status.lagEvents), "seconds": .number(status.lag.secondsText)]),
+        ]
+        if let owner = status.owner { members.append(("owner", .string(owner.url))) }
+        if let checks = service.failedChecks { members.append(("failedChecks", checks)) }
+        if let divergence = status.divergence { members.append(("seq", JSONValue(divergence.seq))) }
+        return members
+    }
+
+    /// The same for a node with partitions, which is ready when all of them are: first the whole, then each.
+    static func readiness(_ services: [Service]) async throws -> Response {
+        var all: [NodeStatus] = []
+        for service in services { if let cluster = service.cluster { all.append(await cluster.status()) } }
+        let parts = zip(services, all).enumerated().map { index, node in
+            JSONValue.object([("partition", .int(index))] + members(of: node.1, node.0))
+        }
+        func sum(_ value: (NodeStatus) -> UInt64) -> JSONValue { .int(all.reduce(0) { $0 + value($1) }) }
+        let unready = all.first { !$0.isReady }
+        let role = unready?.role ?? (all.contains { $0.role == .owner } ? .owner : .follower)
+        let whole: [(name: String, value: JSONValue)] = [
+            ("head", sum(\.head.rawValue)), ("role", .string(role.rawValue)), ("position", sum(\.position.rawValue)),
+            (
+                "lag",
+                [
+                    "events": sum(\.lagEvents),
+                    "seconds": .number((all.map(\.lag).max() ?? .zero).secondsText),
+                ]
+            ),
+            ("partitions", .array(parts)),
+        ]
+        if let unready { return Self.unready(unready, whole) }
+        return .json(.object([("status", "ok")] + whole))
+    }
+
+    /// The figures of a server; with several stores, which partition each is of.
+    package static func metrics(_ services: [Service]) async throws -> Response {
+        var gauges: [Gauge] = []
+        for (index, service) in services.enumerated() {
+            let labels = services.count > 1 ? ["partition=\"\(index)\""] : []
+            gauges += try await figures(of: service, labels)
+            if let cluster = service.cluster { gauges += await figures(of: cluster, labels) }
+        }
+        let service = services[0]
+        gauges.append(Gauge("traylog_live_streams", "Live streams that are open.", "\(service.answers.count)"))
+        return Response(
+            status: .ok, headers: [.contentType: "text/plain; version=0.0.4"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: service.metrics.text(gauges))))
+    }
+
+    private static func figures(of service: Service, _ labels: [String]) async throws -> [Gauge] {
+        let statistics = try await service.store.statistics()
+        let lag = statistics.readers.map(\.lag).max() ?? 0
+        return [
+            ("traylog_head", "The newest event.", "\(statistics.head)"),
+            ("traylog_floor", "The floor of compaction.", "\(statistics.floor)"),
+            ("traylog_tail_events", "Events that the stored states lack.", "\(statistics.unflushed)"),
+            ("traylog_cache_bytes", "The memory of cached states.", "\(statistics.cachedBytes)"),
+            ("traylog_users", "Users.", "\(statistics.users)"),
+            ("traylog_file_bytes", "The size of the store's file.", "\(statistics.bytes)"),
+            ("traylog_free_bytes", "Free pages of it.", "\(statistics.freeBytes)"),
+            ("traylog_reader_lag_commits", "The greatest lag of a reader.", "\(lag)"),
+        ].map { Gauge($0, $1, $2, labels) } + service.upkeepGauges(labels)
+    }
+
+    private static func figures(of cluster: any ClusterNodeHost, _ labels: [String]) async -> [Gauge] {
+        let status = await cluster.status()
+        let role = ["role=\"\(status.role.rawValue)\""]
+        var gauges = [
+            Gauge(
+                "traylog_cluster_role", "1 for what the node does: owner, follower, catchingUp or diverged.", "1",
+                labels + role),
+            Gauge(
+                "traylog_cluster_position", "The message of the log of record that the store holds.",
+                "\(status.position)", labels),
+            Gauge(
+                "traylog_cluster_lag_events", "Events of the log of record that the store lacks.",
+                "\(status.lagEvents)", labels),
+            Gauge(
+                "traylog_cluster_lag_seconds", "How long ago the store held all of them.", status.lag.secondsText,
+                labels),
+        ]
+        for broker in await cluster.brokerLags() {
+            let name = labels + ["broker=\"\(broker.name)\""]
+            gauges.append(
+                Gauge(
+                    "traylog_broker_lag_messages", "Messages that a broker lacks of the stream.", "\(broker.lag)", name)
+            )
+            gauges.append(
+                Gauge(
+                    "traylog_broker_current", "1 for a broker that is there and keeps up.",
+                    broker.isCurrent ? "1" : "0", name))
+        }
+        return gauges
+    }
+}
+
+extension NodeStatus {
+    fileprivate var isReady: Bool { role == .owner || role == .follower }
+}
+
+extension Duration {
+    /// Seconds with three digits after the point.
+    fileprivate var secondsText: String {
+        let thousandths = String(max(0, milliseconds) % 1_000)
+        return "\(max(0, milliseconds) / 1_000)." + String(repeating: "0", count: 3 - thousandths.count) + thousandths
+    }
+}

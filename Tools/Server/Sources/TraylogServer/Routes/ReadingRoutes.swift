@@ -1,0 +1,209 @@
+import HTTPTypes
+import Hummingbird
+import Traylog
+
+/// The routes that show a user's tray.
+enum ReadingRoutes {
+    package static var all: [Route] { [tray, inbox, threads, item, users, snapshot] }
+
+    private static var tray: Route {
+        Route(
+            .get, "/v1/users/{u}/tray", as: "getTray", "A user's tray", .reading, origins: .allowed, query: ["asOf"],
+            manner: .conditional, answers: .json(.tray)
+        ) { call in
+            let moment = try call.asOf()
+            return try await call.answer(call.etag(asOf: moment)) {
+                try await call.store.tray(of: call.user, asOf: moment).jsonBytes
+            }
+        }
+    }
+
+    private static var inbox: Route {
+        Route(
+            .get, "/v1/users/{u}/inbox", as: "getInbox", "A page of a user's inbox", .reading, origins: .allowed,
+            query: [
+                "asOf", "limit", "cursor", "unread", "unseen", "thread", "unthreaded", "category", "view",
+                "archived", "snoozed",
+                "includeSilent",
+                "with",
+            ], manner: .conditional, answers: .json(.inboxPage)
+        ) { call in
+            let query = try call.inboxQuery()
+            let moment = try call.asOf()
+            let extras = try call.extras()
+            return try await call.answer(call.etag(asOf: moment)) {
+                let (user, store) = (call.user, call.store)
+                guard !extras.isEmpty else { return try await store.inbox(of: user, query, asOf: moment).jsonBytes }
+                // All parts are as of one seq.
+                let page = try await store.inbox(of: user, query, asOf: moment)
+                var bytes = page.jsonBytes
+                bytes.removeLast()
+                if extras.contains("tray") {
+                    bytes += ",\"tray\":".utf8
+                    bytes += try await store.tray(of: user, asOf: .seq(page.asOf)).jsonBytes
+                }
+                if extras.contains("threads") {
+                    bytes += ",\"threads\":".utf8
+                    bytes += try await store.threads(of: user, asOf: .seq(page.asOf)).jsonBytes
+                }
+                return bytes + [UInt8(ascii: "}")]
+            }
+        }
+    }
+
+    private static var threads: Route {
+        Route(
+            .get, "/v1/users/{u}/threads", as: "getThreads", "A page of a user's threads", .reading, origins: .allowed,
+            query: ["asOf", "limit", "cursor"],
+            manner: .conditional, answers: .json(.threadsPage)
+        ) { call in
+            let (limit, cursor, moment) = (try call.limit(), try call.cursor(), try call.asOf())
+            return try await call.answer(call.etag(asOf: moment)) {
+                try await call.store.threads(of: call.user, limit: limit, cursor: cursor, asOf: moment).jsonBytes
+            }
+        }
+    }
+
+    private static var item: Route {
+        Route(
+            .get, "/v1/users/{u}/items/{item}", as: "getItem", "One item", .reading, origins: .allowed, query: ["asOf"],
+            answers: .json(.item)
+        ) { call in
+            let item = try await call.store.item(call.item(), of: call.user, asOf: call.asOf())
+            guard !item.isGone else { throw Refusal.itemGone(item.seq) }
+            return .json(item.bytesWithDeleted, headers: [.cacheControl: "private, no-cache"])
+        }
+    }
+
+    private static var users: Route {
+        Route(
+            .get, "/v1/users", as: "listUsers", "Users and their trays", .key(.users), origins: .allowed,
+            query: ["prefix", "cursor", "limit"], partition: .all { try await $0.users($1) }, takesLimitedKeys: true,
+            answers: .json(.usersPage)
+        ) { call in
+            let limit = try call.limit()
+            var after: String?
+            if let cursor = call.query["cursor"] {
+                after = [UInt8](base64URL: cursor).flatMap { String(validating: $0, as: UTF8.self) }
+                guard after != nil else { throw Problem.invalid("cursor", "is none that a page gave out") }
+            }
+            let names = try await call.names(after: after, limit: limit + 1)
+            var trays: [JSONValue] = []
+            for name in names.prefix(limit) { trays.append(.raw(try await call.store.tray(of: name).jsonBytes)) }
+            let next = names.count > limit ? names[limit - 1] : nil
+            return .json([
+                "users": .array(trays), "next": next.map { .string(Array($0.utf8).base64URL) } ?? .null,
+            ])
+        }
+    }
+
+    private static var snapshot: Route {
+        Route(
+            .get, "/v1/users/{u}/snapshot", as: "getSnapshot", "A user's tray, to go on from elsewhere", .reading,
+            origins: .allowed,
+            query: ["asOf", "cursor"], answers: .lines(.snapshotLine)
+        ) { call in
+            var cursor: SnapshotCursor?
+            if let text = call.query["cursor"] {
+                cursor = SnapshotCursor(text)
+                guard cursor != nil else { throw Problem.invalid("cursor", "is none that a page gave out") }
+            }
+            let page = try await call.store.snapshot(of: call.user, asOf: call.asOf(), cursor: cursor)
+            let offset = FeedOffset(
+                store: call.service.storeIdentity, feed: .user(page.stream), seq: page.asOf, in: call.service.history)
+            return .lines(
+                page.lines(store: call.service.storeIdentity, offset: offset), headers: [.cacheControl: "no-store"])
+        }
+    }
+}
+
+extension Call {
+    /// The names of users that begin as the query says, and as the caller's key demands.
+    fileprivate func names(after: String?, limit: Int) async throws -> [String] {
+        var prefix = query["prefix"] ?? ""
+        if let limits {
+            guard let own = limits.users else { return [] }
+            if own.utf8.starts(with: prefix.utf8) { prefix = own }
+            guard limits.admits(user: prefix) else { return [] }
+        }
+        return try await store.users(after: after, prefix: prefix, limit: limit).users
+    }
+
+    fileprivate func inboxQuery() throws -> InboxQuery {
+        var query = InboxQuery(limit: try limit(), cursor: try cursor())
+        query.view = try view()
+        query.includeSilent = try flag("includeSilent")
+        query.onlyUnread = try flag("unread")
+        query.onlyUnseen = try flag("unseen")
+        query.categories = try names("category")
+        if let thread = try name("thread") { query.thread = .named(thread) }
+        if try flag("unthreaded") {
+            guard self.query["thread"] == nil else { throw Problem.invalid("unthreaded", "excludes thread") }
+            query.thread = .unthreaded
+        }
+        return query
+    }
+
+    /// The view, by its name or, as on the command line, by a flag.
+    private func view() throws -> InboxQuery.View {
+        let (isArchived, isSnoozed) = (try flag("archived"), try flag("snoozed"))
+        if isArchived || isSnoozed {
+            guard query["view"] == nil else { throw Problem.invalid("view", "excludes archived and snoozed") }
+            guard isArchived != isSnoozed else { throw Problem.invalid("snoozed", "excludes archived") }
+            return isArchived ? .archived : .snoozed
+        }
+        switch query["view"] {
+        case nil, "inbox": return .inbox
+        case "archived": return .archived
+        case "snoozed": return .snoozed
+        default: throw Problem.invalid("view", "must be inbox, archived or snoozed")
+        }
+    }
+
+    /// What `with` adds to an inbox.
+    fileprivate func extras() throws -> Set<String> {
+        guard let text = query["with"] else { return [] }
+        let names = Set(text.split(separator: ",").map(String.init))
+        guard !names.isEmpty, names.isSubset(of: ["tray", "threads"]) else {
+            throw Problem.invalid("with", "must be of tray and threads")
+        }
+        return names
+    }
+}
+
+extension TraySnapshot {
+    /// The lines of `/snapshot`.
+    func lines(store: String, offset: FeedOffset) -> [UInt8] {
+        let topics = topics.map { topic -> JSONValue in
+            [
+                "topic": .string(topic.topic), "from": .int(topic.from.rawValue),
+                "until": topic.until.map { .int($0.rawValue) } ?? .null,
+            ]
+        }
+        let head: JSONValue = [
+            "store": .string(store), "stream": .int(stream), "asOf": .int(asOf.rawValue),
+            "offset": .string(offset.description),
+            "history": .array(history.forks.map { ["mark": .string($0.mark), "after": .int($0.after.rawValue)] }),
+            "floor": .int(floor.rawValue), "tray": .raw(tray.jsonBytes),
+            "seenUpTo": .int(tray.seenUpTo.rawValue), "mutedThreads": .array(mutedThreads.map { .string($0) }),
+            "mutedCategories": .array(mutedCategories.map { .string($0) }), "topics": .array(topics),
+            "voided": .array(voided.map { .int($0.rawValue) }),
+        ]
+        var bytes = head.bytes + [UInt8(ascii: "\n")]
+        for part in items {
+            bytes += part.item.bytesWithDeleted
+            bytes.removeLast()
+            bytes += ",\"hasContent\":\(part.hasContent)}\n".utf8
+        }
+        let last: JSONValue = ["next": next.map { .string($0.description) } ?? .null]
+        return bytes + last.bytes + [UInt8(ascii: "\n")]
+    }
+}
+
+extension Item {
+    /// The item as JSON, with `deleted` in any case.
+    fileprivate var bytesWithDeleted: [UInt8] {
+        guard !isDeleted else { return jsonBytes }
+        return jsonBytes.dropLast() + ",\"deleted\":false}".utf8
+    }
+}

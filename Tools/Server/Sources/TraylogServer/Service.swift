@@ -1,0 +1,111 @@
+import Hummingbird
+import Synchronization
+import Traylog
+import TraylogAudit
+
+/// One store behind the routes, and what all its requests share.
+package final class Service: Sendable {
+    static let longestBody = 8 << 20
+    static let longestLine = 1 << 20
+    static let longestHead = 16 << 10
+    static let longestTarget = 8 << 10
+    static let mostCommands = 1_000
+
+    package let store: Store
+    let storeIdentity: String
+    /// Which events the store shares with a store that it was restored from; it changes with an opening only.
+    let history: StoreHistory
+    package let configuration: ServiceConfiguration
+    let authenticator: Authenticator
+    /// Signs checkpoints.
+    package let checkpointKey: NotePrivateKey
+    package let limits: RateLimits
+    package let metrics: Metrics
+    let jobs = Jobs()
+    package let answers: OpenAnswers
+    package let devices: any Devices
+    package let topics: TopicIndex
+    package let items: ItemFolds
+    package let log: ServiceLog
+    /// Nil for a server on its own.
+    package let cluster: (any ClusterNodeHost)?
+    /// Nil without a keys file.
+    package let pass: NodePass?
+    package let routes: RouteTable
+    /// The description of the API (`/openapi.json`).
+    package let description: [UInt8]
+    private let draining = Mutex(false)
+
+    init(
+        store: Store, configuration: ServiceConfiguration, authenticator: Authenticator,
+        checkpointKey: NotePrivateKey, devices: any Devices, metrics: Metrics, log: ServiceLog,
+        cluster: (any ClusterNodeHost)? = nil,
+        pass: NodePass? = nil, limits: RateLimits, answers: OpenAnswers, routes: RouteTable, description: [UInt8]
+    ) async throws {
+        self.metrics = metrics
+        self.cluster = cluster
+        self.pass = pass
+        self.devices = devices
+        topics = TopicIndex(store)
+        items = ItemFolds(store)
+        self.store = store
+        history = try await store.storeHistory()
+        if let cluster { storeIdentity = cluster.identity } else { storeIdentity = try await store.storeIdentity() }
+        self.configuration = configuration
+        self.authenticator = authenticator
+        self.checkpointKey = checkpointKey
+        self.log = log
+        (self.limits, self.answers) = (limits, answers)
+        (self.routes, self.description) = (routes, description)
+    }
+
+    /// Whether the server was told to stop: it is not ready then, and takes no new live streams.
+    package var isDraining: Bool { draining.withLock { $0 } }
+
+    /// Closes the store; a node gives its lease up first.
+    package func close() async {
+        if let cluster { await cluster.stop() } else { await store.close() }
+    }
+
+    /// Which of several it is; nil for a server that is not divided.
+    package var partition: Int? {
+        guard let settings = cluster?.settings, settings.partitions.count > 1 else { return nil }
+        return settings.partition
+    }
+
+    /// The name of the log in checkpoints: logs of several partitions must not look like one that forks.
+    var origin: String {
+        let name = checkpointKey.publicKey.name
+        return partition.map { "\(name)/\($0)" } ?? name
+    }
+
+    func drain() {
+        draining.withLock { $0 = true }
+        answers.endAll()
+    }
+}
+
+/// What the service was told at its start.
+package struct ServiceConfiguration: Sendable {
+    /// The store's.
+    package var directory: String
+    var rateUser = 0
+    var rateKey = 0
+    var logsUsers = false
+    /// A proxy says who the peer is.
+    var isBehindProxy = false
+    package var origins: AllowedOrigins
+    /// Whether it serves the modules for web pages.
+    var hasBell = true
+}
+
+/// Options that a server cannot start with; the description says which, and what to do.
+public struct ConfigurationError: Error, CustomStringConvertible {
+    /// What is wrong, and what to do.
+    public let description: String
+
+    package init(_ description: String) { self.description = description }
+}
+
+/// ``Service``, where the protocol of that name (ServiceLifecycle) is known, too.
+package typealias StoreService = Service

@@ -1,0 +1,131 @@
+import Dispatch
+import Foundation
+import Logging
+import Synchronization
+import Traylog
+import TraylogJSON
+
+/// Logs one JSON object a line, on standard error.
+///
+/// It never has contents, and names of users only if told so. One queue writes, and nobody else waits for whoever reads: lines that
+/// do not fit into a megabyte are dropped, and counted in a line of their own once somebody reads again.
+package struct ServiceLog: Sendable {
+    private struct Lines {
+        var text = JSONWriter()
+        /// Whether they will be written soon.
+        var isTimed = false
+        /// How many did not fit since that was said last.
+        var dropped: UInt64 = 0
+    }
+
+    /// Until they are written, in order.
+    private static let lines = Mutex(Lines())
+    /// The queue's: the lines that it writes; their memory is filled again with the next ones.
+    private static let output = Mutex(JSONWriter())
+    private static let queue = DispatchQueue(label: "traylog.log")
+    private static let delay = DispatchTimeInterval.milliseconds(100)
+    private static let mostBytes = 1 << 20
+    /// Whoever ends the process waits no longer for the reader.
+    private static let patience = DispatchTimeInterval.milliseconds(500)
+
+    /// Writes a line as soon as it can be written.
+    package func write(_ members: [(name: String, value: JSONValue)]) {
+        Self.add { line in
+            for member in members {
+                line.name(member.name)
+                line.raw(String(decoding: member.value.bytes, as: UTF8.self))
+            }
+        }
+        Self.queue.async { Self.writeLines() }
+    }
+
+    /// Writes a line within a tenth of a second, together with others.
+    ///
+    /// A request has one, and a call of the system takes as long as the rest of a short one's handling.
+    package func note(_ members: (inout JSONWriter) -> Void) {
+        Self.add(members)
+        let isFirst = Self.lines.withLock { lines in
+            defer { lines.isTimed = true }
+            return !lines.isTimed
+        }
+        guard isFirst else { return }
+        Self.queue.asyncAfter(deadline: .now() + Self.delay) {
+            Self.lines.withLock { $0.isTimed = false }
+            Self.writeLines()
+        }
+    }
+
+    private static func add(_ members: (inout JSONWriter) -> Void) {
+        lines.withLock { lines in
+            guard lines.text.bytes.count < mostBytes else {
+                lines.dropped += 1
+                return
+            }
+            lines.text.line(members)
+        }
+    }
+
+    /// Writes what waits; on the queue, because it takes as long as the reader.
+    private static func writeLines() {
+        output.withLock { text in
+            lines.withLock { lines in
+                swap(&lines.text, &text)
+                guard lines.dropped > 0 else { return }
+                text.line { line in
+                    line.member("droppedLines", lines.dropped)
+                    line.member("error", "nobody read the log for so long that lines were dropped")
+                }
+                lines.dropped = 0
+            }
+            // Nothing is left to report to when this fails.
+            if !text.bytes.isEmpty { try? FileHandle.standardError.write(contentsOf: Data(text.bytes)) }
+            text.removeAll()
+        }
+    }
+
+    /// Writes what waits, and then a last text that is no line of the log: nothing may be left when the process ends.
+    ///
+    /// It gives up after half a second, when nobody reads.
+    static func flush(_ last: String = "") {
+        let done = DispatchSemaphore(value: 0)
+        queue.async {
+            writeLines()
+            if !last.isEmpty { try? FileHandle.standardError.write(contentsOf: Data(last.utf8)) }
+            done.signal()
+        }
+        _ = done.wait(timeout: .now() + patience)
+    }
+}
+
+extension JSONWriter {
+    /// Adds an object with the time, on a line of its own.
+    fileprivate mutating func line(_ members: (inout JSONWriter) -> Void) {
+        beginObject()
+        member("time", Timestamp.now)
+        members(&self)
+        endObject()
+        newline()
+    }
+}
+
+/// The same for what the server's libraries log.
+package struct ServiceLogHandler: LogHandler {
+    let label: String
+    package var metadata: Logger.Metadata = [:]
+    package var logLevel = Logger.Level.warning
+
+    package init(label: String) { self.label = label }
+
+    /// Keeps nothing, because lines do not have it, and every request brings some.
+    package subscript(metadataKey _: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
+
+    package func log(event: LogEvent) {
+        ServiceLog().write([
+            ("level", .string(event.level.rawValue)), ("source", .string(label)),
+            ("message", .string("\(event.message)")),
+        ])
+    }
+}

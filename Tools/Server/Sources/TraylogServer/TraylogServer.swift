@@ -1,0 +1,346 @@
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import HummingbirdHTTP2
+import Logging
+import NIOCore
+import NIOSSL
+import ServiceLifecycle
+import Traylog
+import TraylogAudit
+
+/// A store behind HTTP: a server of its own, or routes of an app's.
+///
+/// ```swift
+/// var configuration = ServerConfiguration(store: "/var/lib/traylog")
+/// configuration.keys = "/etc/traylog/keys"
+/// try await TraylogServer.run(configuration)
+/// ```
+///
+/// An app with a Hummingbird server adds the routes to its own router, whose contexts keep the connection
+/// (``TraylogRequestContext``):
+///
+/// ```swift
+/// let traylog = try await TraylogServer.open(configuration)
+/// let router = Router(context: AppContext.self)
+/// traylog.addRoutes(to: router)
+/// var app = Application(router: router)
+/// app.addServices(traylog)
+/// try await app.runService()
+/// await traylog.close()
+/// ```
+public final class TraylogServer: Sendable {
+    package let services: [StoreService]
+    package let responder: Responder
+    private let reload: KeysReload
+
+    private init(_ services: [StoreService], _ responder: Responder, _ reload: KeysReload) {
+        (self.services, self.responder, self.reload) = (services, responder, reload)
+    }
+
+    /// Opens the store, and whatever else answers need.
+    ///
+    /// - Parameter parts: what the server has beside the store's own routes.
+    /// - Throws: ``ConfigurationError``; `TraylogError` when the store cannot be opened.
+    public static func open(_ configuration: ServerConfiguration, parts: [ServerPart] = []) async throws
+        -> TraylogServer
+    {
+        try await Setup(configuration, parts).open(parts)
+    }
+
+    /// Closes the store; a node of a cluster gives its lease up first.
+    ///
+    /// Nothing may be asked afterwards.
+    public func close() async {
+        for service in services { await service.close() }
+    }
+
+    /// Adds the store's routes to an app's router, at the paths that they have on a server of their own.
+    ///
+    /// How large a head may be, and how long a peer may be silent, is the app's server to say. Keys are not read again on SIGHUP.
+    public func addRoutes<Context: TraylogRequestContext>(to router: some RouterMethods<Context>) {
+        let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options]
+        var paths = responder.routes.templates
+        if responder.console != nil { paths += [Console.root, Console.root + "/**"] }
+        for path in paths {
+            for method in methods {
+                router.on(RouterPath(path), method: method) { [responder] request, context in
+                    let source = ApplicationRequestContextSource(channel: context.channel, logger: context.logger)
+                    return try await responder.respond(to: request, context: ServiceContext(source: source))
+                }
+            }
+        }
+    }
+
+    /// What was read from files before the store is opened, so that a fault of theirs leaves no store behind.
+    struct Setup {
+        package let configuration: ServerConfiguration
+        let tls: TLSConfiguration?
+        private var keys: ServerKeys
+        private var tokens: UserTokens
+        private let checkpointKey: NotePrivateKey?
+
+        init(_ configuration: ServerConfiguration, _ parts: [ServerPart]) throws {
+            try configuration.check()
+            if configuration.cluster != nil { _ = try backend(parts) }
+            if configuration.apns != nil, !parts.contains(where: { $0.providers != nil }) {
+                throw ConfigurationError("this server was built without APNs: it cannot have --apns-listen")
+            }
+            self.configuration = configuration
+            keys = try ServerKeys(file: configuration.keys)
+            tokens = try TraylogServer.tokens(configuration.userTokenKeys)
+            checkpointKey = try configuration.checkpointKey.map { try NotePrivateKey(text($0)) }
+            tls = try TraylogServer.tls(configuration)
+        }
+
+        package func open(_ parts: [ServerPart]) async throws -> TraylogServer {
+            var (keys, tokens) = (keys, tokens)
+            // What is made at the start is in no file.
+            let made = configuration.isDev ? [try prepareForTrying(&tokens)] : []
+            for line in made { try keys.add(line: line) }
+            guard !keys.isEmpty else { throw ConfigurationError("the keys file has no key") }
+            var storeOptions = StoreOptions()
+            let log = ServiceLog()
+            let metrics = Metrics(log: log)
+            storeOptions.observer = metrics
+            let pass = try configuration.keys.map { NodePass(keysFile: Array(try text($0).utf8)) }
+            let map = configuration.partitions
+            try map.claim(configuration.store)
+            let backend = configuration.cluster == nil ? nil : try backend(parts)
+            if let cluster = configuration.cluster { try await backend?.claim(cluster, log: log) }
+            storeOptions.cacheBytes /= map.count
+            let settings = try configuration.service()
+            let authenticator = Authenticator(keys: keys, tokens: tokens, map: map)
+            let limits = RateLimits(perUser: settings.rateUser, perKey: settings.rateKey)
+            let answers = OpenAnswers()
+            let groups = AllRoutes.groups + parts.compactMap(\.routes)
+            let (routes, description) = (RouteTable(groups), OpenAPI.document(groups, partitions: map.count))
+            var services: [StoreService] = []
+            var common: Common?
+            do {
+                for partition in 0..<map.count {
+                    let directory = map.directory(configuration.store, partition)
+                    var cluster: (any ClusterNodeHost)?
+                    if let backend, let clustered = configuration.cluster?.of(partition), let pass {
+                        cluster = try await backend.start(
+                            clustered, store: directory, options: storeOptions, pass: pass, log: log)
+                    }
+                    let store =
+                        if let cluster { cluster.store } else {
+                            try await Store.opened(directory, options: storeOptions)
+                        }
+                    do {
+                        let shared =
+                            if let common { common } else {
+                                try await TraylogServer.common(configuration, parts, checkpointKey, log)
+                            }
+                        common = shared
+                        services.append(
+                            try await StoreService(
+                                store: store, configuration: settings, authenticator: authenticator,
+                                checkpointKey: shared.key, devices: shared.devices, metrics: metrics, log: log,
+                                cluster: cluster, pass: pass, limits: limits, answers: answers, routes: routes,
+                                description: description))
+                    } catch {
+                        if let cluster { await cluster.stop() } else { await store.close() }
+                        throw error
+                    }
+                }
+                authenticator.watch(services.map(\.store))
+                let partitions = services.count > 1 ? Partitions(map: map, services: services) : nil
+                let console =
+                    configuration.hasConsole
+                    ? try Console(services[0], partitions, isSecure: tls != nil || configuration.isBehindProxy) : nil
+                return TraylogServer(
+                    services, Responder(service: services[0], routes: routes, console: console, partitions: partitions),
+                    KeysReload(file: configuration.keys, made: made, authenticator, answers, pass, log))
+            } catch {
+                for service in services { await service.close() }
+                throw error
+            }
+        }
+    }
+}
+
+extension TraylogServer: ServiceLifecycle.Service {
+    /// Keeps live streams alive until the app is told to stop, and ends them then.
+    public func run() async throws {
+        try? await cancelWhenGracefulShutdown { [services] in try await services[0].answers.beat() }
+        for service in services { service.drain() }
+    }
+}
+
+extension TraylogServer {
+    /// Serves a store until the process is told to stop (SIGTERM, SIGINT), and closes it.
+    ///
+    /// Prints `listening on http://127.0.0.1:PORT` to standard output, and reads the keys file again on SIGHUP. Requests get ten
+    /// seconds to end; the process ends then, whatever is left.
+    ///
+    /// - Throws: ``ConfigurationError``; ``UnusableAddress``; `TraylogError` when the store cannot be opened.
+    public static func run(_ configuration: ServerConfiguration, parts: [ServerPart] = []) async throws {
+        let setup = try Setup(configuration, parts)
+        Listener.allowManyConnections()
+        let server = try await setup.open(parts)
+        let signals = server.reload.begin()
+        defer { signals.cancel() }
+        do {
+            try await server.listen(configuration, setup.tls, parts)
+        } catch {
+            await server.close()
+            throw error
+        }
+        await server.close()
+    }
+
+    /// Finds what is wrong with a configuration and its files, without opening the store.
+    ///
+    /// - Throws: ``ConfigurationError``.
+    public static func check(_ configuration: ServerConfiguration, parts: [ServerPart] = []) throws {
+        _ = try Setup(configuration, parts)
+    }
+
+    private func listen(
+        _ settings: ServerConfiguration, _ tls: TLSConfiguration?, _ parts: [ServerPart]
+    ) async throws {
+        let service = services[0]
+        // Whoever reads the first line may use both.
+        let (ports, told) = AsyncStream.makeStream(of: Int.self)
+        var providers: (any ServiceLifecycle.Service)?
+        if let address = settings.apns, let answering = parts.lazy.compactMap(\.providers).first {
+            providers = Listener.application(
+                CallbackResponder(callback: answering(service, responder.partitions)), address,
+                try Listener.tls(tls, askingFor: settings.apnsClients), log: service.log
+            ) { told.yield($0) }
+        }
+        let scheme = tls == nil ? "http" : "https"
+        let app = Listener.application(
+            responder, (settings.host, settings.port), tls, routes: responder.routes, log: service.log
+        ) { port in
+            var lines = "listening on \(scheme)://\(Listener.text(settings.host)):\(port)\n"
+            if let apns = settings.apns {
+                // None comes when nobody can listen there; then the server ends, and says so.
+                guard let port = await ports.first(where: { _ in true }) else { return }
+                lines += "providers: https://\(Listener.text(apns.host)):\(port)\n"
+            }
+            FileHandle.standardOutput.write(Data(lines.utf8))
+        }
+        // The last one hears first that the server is to stop: live streams end before connections are waited for.
+        var all: [any ServiceLifecycle.Service] = [app, Beats(answers: service.answers), Drain(all: services)]
+        if let providers { all.insert(providers, at: 0) }
+        var configuration = ServiceGroupConfiguration(
+            services: all, gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "traylog-server"))
+        configuration.maximumGracefulShutdownDuration = .seconds(9)
+        do {
+            try await ServiceGroup(configuration: configuration).run()
+        } catch is CancellationError {
+            // What did not end in time was ended.
+        } catch let error as IOError {
+            let addresses = [(settings.host, settings.port)] + (settings.apns.map { [($0.host, $0.port)] } ?? [])
+            throw UnusableAddress(
+                addresses.map { "\(Listener.text($0)):\($1)" }.joined(separator: " or "), errno: error.errnoCode)
+        }
+    }
+
+    /// Keeps live streams alive.
+    private struct Beats: ServiceLifecycle.Service {
+        let answers: OpenAnswers
+
+        func run() async throws {
+            try? await cancelWhenGracefulShutdown { try await answers.beat() }
+        }
+    }
+
+    /// Says that the server stops, as soon as it is told.
+    private struct Drain: ServiceLifecycle.Service {
+        let all: [StoreService]
+
+        func run() async throws {
+            try? await gracefulShutdown()
+            // Thousands of connections may take longer to end than anybody waits, and so may a disk. What was acknowledged is on disk.
+            DispatchQueue(label: "traylog.end").asyncAfter(deadline: .now() + .milliseconds(9_500)) {
+                ServerProcess.end(0)
+            }
+            for service in all { service.drain() }
+        }
+    }
+
+    private static func tokens(_ files: [String]) throws -> UserTokens {
+        var tokens = UserTokens()
+        for file in files { try tokens.add(jwk: Array(text(file).utf8)) }
+        return tokens
+    }
+
+    private static func text(_ path: String) throws -> String {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+            throw ConfigurationError("\(path) cannot be read")
+        }
+        return text.trimmingSpaces
+    }
+
+    private static func backend(_ parts: [ServerPart]) throws -> any ClusterBackend {
+        guard let backend = parts.lazy.compactMap(\.cluster).first else {
+            throw ConfigurationError("this server was built without clusters: it cannot have --cluster")
+        }
+        return backend
+    }
+
+    /// All partitions of a server share these; all nodes of a cluster, too.
+    private typealias Common = (devices: any Devices, key: NotePrivateKey)
+
+    private static func common(
+        _ settings: ServerConfiguration, _ parts: [ServerPart], _ given: NotePrivateKey?, _ log: ServiceLog
+    ) async throws -> Common {
+        guard let cluster = settings.cluster else {
+            let key = if let given { given } else { try await checkpointKey(in: settings.store) { $0 } }
+            return (try DeviceFile(directory: settings.store), key)
+        }
+        let backend = try backend(parts)
+        let devices = try await backend.devices(cluster, log: log)
+        if let given { return (devices, given) }
+        let key = try await checkpointKey(in: settings.store) { own in
+            try await backend.checkpointKey(cluster, proposing: own, log: log)
+        }
+        return (devices, key)
+    }
+
+    /// The key that signs checkpoints where none was given: made once, and kept beside the store.
+    ///
+    /// - Parameter agree: takes the key that there is here, or a new one, and returns the one to use.
+    private static func checkpointKey(
+        in directory: String, _ agree: (String) async throws -> String
+    ) async throws -> NotePrivateKey {
+        let path = directory + "/checkpoint.key"
+        let kept = FileManager.default.fileExists(atPath: path) ? try NotePrivateKey(text(path)) : nil
+        let own = try kept ?? NotePrivateKey(name: "traylog")
+        let key = try NotePrivateKey(try await agree(own.text))
+        guard key.text != kept?.text else { return key }
+        for (path, text, rights) in [(path + ".pub", key.publicKey.text, 0o644), (path, key.text, 0o600)] {
+            try SmallFile.write(Data("\(text)\n".utf8), to: path, rights: rights)
+        }
+        return key
+    }
+
+    private static func tls(_ settings: ServerConfiguration) throws -> TLSConfiguration? {
+        guard let certificate = settings.certificate, let key = settings.certificateKey else { return nil }
+        let chain = try Listener.certificates(certificate).map { NIOSSLCertificateSource.certificate($0) }
+        guard let privateKey = try? NIOSSLPrivateKey(file: key, format: .pem) else {
+            throw ConfigurationError("\(key) has no private key (PEM) that can be read")
+        }
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain, privateKey: .privateKey(privateKey))
+        configuration.minimumTLSVersion = .tlsv12
+        guard (try? NIOSSLContext(configuration: configuration)) != nil else {
+            throw ConfigurationError("\(key) is not the key of \(certificate)")
+        }
+        return configuration
+    }
+
+    /// - Returns: the line of a keys file that knows the key.
+    private static func prepareForTrying(_ tokens: inout UserTokens) throws -> String {
+        let made = ServerKeys.made(scopes: KeyScope.allCases)
+        let secret = [UInt8].random(32)
+        tokens.add(secret: secret, kid: "dev")
+        FileHandle.standardOutput.write(Data("key: \(made.key)\nsecret: \(secret.base64URL) kid: dev\n".utf8))
+        return made.line
+    }
+}

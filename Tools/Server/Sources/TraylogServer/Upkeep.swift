@@ -1,0 +1,72 @@
+@_spi(Operations) import Traylog
+
+extension Service {
+    /// Runs a check of the whole store, and records what it found: the console, `traylog health`, readiness and metrics say so
+    /// until the same check finds nothing.
+    ///
+    /// A store that is too damaged to be checked counts as one with a finding.
+    ///
+    /// - Parameter findings: those of a report.
+    package func check<Report: Sendable>(
+        _ check: StoreUpkeep.Check, head: (Report) -> Seq, findings: (Report) -> [String],
+        _ run: () async throws -> Report
+    ) async throws -> Report {
+        do {
+            let report = try await run()
+            record(check, findings(report), head(report))
+            return report
+        } catch let error as TraylogError {
+            if error.failure?.code == .damaged { record(check, [error.description], .zero) }
+            throw error
+        }
+    }
+
+    /// Records a backup that ended now.
+    func noteBackup(head: Seq) {
+        do { try store.noteBackup(head: head) } catch { logUnrecorded("backup", error) }
+    }
+
+    private func record(_ check: StoreUpkeep.Check, _ findings: [String], _ head: Seq) {
+        do { try store.note(check, findings: findings, head: head) } catch { logUnrecorded(check.rawValue, error) }
+    }
+
+    private func logUnrecorded(_ what: String, _ error: any Error) {
+        log.write([("unrecorded", .string(what)), ("error", .string("\(error)"))])
+    }
+
+    /// What readiness says about checks that found something; nil where none did.
+    ///
+    /// It does not take the store out of service.
+    var failedChecks: JSONValue? {
+        let failures = store.upkeep.failures
+        guard !failures.isEmpty else { return nil }
+        return .array(
+            failures.map { failure in
+                .present([
+                    ("check", .string(failure.check.rawValue)), ("at", failure.time.map { .string($0.rfc3339) }),
+                    ("findings", .int(failure.count)),
+                ])
+            })
+    }
+
+    /// The figures of backups and checks.
+    func upkeepGauges(_ labels: [String]) -> [Gauge] {
+        let upkeep = store.upkeep
+        func seconds(_ run: StoreUpkeep.Run?) -> String { "\((run?.time.milliseconds ?? 0) / 1_000)" }
+        return [
+            Gauge(
+                "traylog_last_backup_seconds", "When the store was last backed up, in Unix time; 0 for never.",
+                seconds(upkeep.lastBackup), labels),
+            Gauge(
+                "traylog_last_verification_seconds",
+                "When a verification last found nothing, in Unix time; 0 for never.",
+                seconds(upkeep.lastVerification), labels),
+        ]
+            + StoreUpkeep.Check.allCases.map { check in
+                Gauge(
+                    "traylog_check_findings", "What the last check found, with nothing clean since.",
+                    "\(upkeep.failures.first { $0.check == check }?.count ?? 0)",
+                    labels + ["check=\"\(check.rawValue)\""])
+            }
+    }
+}

@@ -1,0 +1,262 @@
+import TraylogServer
+import HTTPTypes
+import Hummingbird
+import Traylog
+
+/// Novu's topics: a topic is there as soon as somebody is subscribed to it or it has a broadcast, and has no name but its key.
+enum NovuTopics {
+    private static let path = "/compat/novu/v2/topics"
+    private static let ofAll = Route.Partitioning.all { try await $0.read($1) }
+    private static let pageFields = ["limit", "after", "before", "includeCursor", "orderDirection", "orderBy"]
+    private static let mostSubscribers = 100
+
+    static var all: [Route] {
+        [list, create, find, delete, subscriptions, subscribe, unsubscribe, subscription, ofSubscriber, check]
+    }
+
+    private static var list: Route {
+        Route(
+            .get, path, as: "novuListTopics", "Novu: topics", .novu(.users), origins: .allowed,
+            query: pageFields + ["key", "name"],
+            partition: ofAll, answers: .json(.novuTopics)
+        ) { call in
+            if call.query["name"] != nil { throw NovuTriggers.unsupported("names of topics") }
+            let key = call.query["key"]
+            let topics = try await call.topics.allTopics().filter { key.map($0.contains) ?? true }
+            return try page(call, topics, name: { $0 }) { ["_id": .string($0), "key": .string($0)] }
+        }
+    }
+
+    private static var create: Route {
+        Route(
+            .post, path, as: "novuCreateTopic", "Novu: a topic", .novu(.publish), origins: .allowed,
+            query: ["failIfExists"],
+            body: .object(["key", "name"]), partition: ofAll, answers: .json(.novuTopic)
+        ) {
+            call in
+            guard let key = try await call.members(["key", "name"])["key"]?.string else {
+                throw Problem.invalid("key", "must be given")
+            }
+            let isStrict = try call.flag("failIfExists")
+            if isStrict, try await call.topics.allTopics().contains(key) {
+                throw Problem(.unprocessableContent, "Refused", "the topic is there already", error: "keyConflict")
+            }
+            return .json(try topic(key))
+        }
+    }
+
+    private static var find: Route {
+        Route(
+            .get, "\(path)/{topic}", as: "novuGetTopic", "Novu: a topic", .novu(.users), origins: .allowed,
+            partition: ofAll, answers: .json(.novuTopic)
+        ) {
+            .json(try topic($0.segment("topic")))
+        }
+    }
+
+    private static var delete: Route {
+        Route(
+            .delete, "\(path)/{topic}", as: "novuDeleteTopic", "Novu: everybody leaves a topic", .novu(.users),
+            origins: .allowed,
+            partition: .all { try await $0.leaveTopic($1) }, answers: .json(.novuAcknowledged)
+        ) { call in
+            let name = call.segment("topic")
+            let users = try await call.service.topics.subscriptions(to: name).map(\.user)
+            _ = try await perform(users, .unsubscribe(topic: name), call)
+            return .json(["acknowledged": true])
+        }
+    }
+
+    private static var subscriptions: Route {
+        Route(
+            .get, "\(path)/{topic}/subscriptions", as: "novuListSubscriptions", "Novu: who is subscribed",
+            .novu(.users), origins: .allowed,
+            query: pageFields + ["subscriberId"], partition: ofAll, answers: .json(.novuSubscriptions)
+        ) { call in
+            let user = call.query["subscriberId"]
+            let all = try await call.topics.subscriptions(to: call.segment("topic"))
+                .filter { user?.utf8.elementsEqual($0.user.utf8) ?? true }
+            return try page(call, all, name: \.user) { $0.novu }
+        }
+    }
+
+    private static var ofSubscriber: Route {
+        Route(
+            .get, "/compat/novu/v2/subscribers/{u}/subscriptions", as: "novuListTopicsOfSubscriber",
+            "Novu: a subscriber's topics", .novu(.users),
+            origins: .allowed,
+            query: pageFields + ["key"], answers: .json(.novuSubscriptions)
+        ) { call in
+            let key = call.query["key"]
+            let all = try await call.service.topics.subscriptions(of: call.user)
+                .filter { key?.utf8.elementsEqual($0.topic.utf8) ?? true }
+            return try page(call, all, name: \.topic) { $0.novu }
+        }
+    }
+
+    private static var subscription: Route {
+        Route(
+            .get, "\(path)/{topic}/subscriptions/{identifier}", as: "novuGetSubscription", "Novu: a subscription",
+            .novu(.users),
+            origins: .allowed, partition: ofAll, answers: .json(.novuSubscription)
+        ) { call in
+            let identifier = call.segment("identifier")
+            let all = try await call.topics.subscriptions(to: call.segment("topic"))
+            guard let found = all.first(where: { $0.identifier == identifier }) else {
+                throw Problem(.notFound, "Not found", "there is no such subscription")
+            }
+            return .json(found.novu)
+        }
+    }
+
+    private static var check: Route {
+        Route(
+            .get, "/compat/novu/v1/topics/{topic}/subscribers/{u}", as: "novuCheckSubscriber",
+            "Novu: whether somebody is subscribed",
+            .novu(.users), origins: .allowed, answers: .json(.novuTopicSubscriber)
+        ) { call in
+            let (name, user) = (call.segment("topic"), call.user)
+            let all = try await call.service.topics.subscriptions(to: name)
+            guard all.contains(where: { $0.user.utf8.elementsEqual(user.utf8) }) else {
+                throw Problem(.notFound, "Not found", "the subscriber is not subscribed to the topic")
+            }
+            return .json([
+                "_organizationId": "traylog", "_environmentId": "traylog", "_subscriberId": .string(user),
+                "_topicId": .string(name), "topicKey": .string(name), "externalSubscriberId": .string(user),
+            ])
+        }
+    }
+
+    private static var subscribe: Route {
+        change(.post, "Novu: subscribe to a topic", ["context", "preferences", "name"], 201) { .subscribe(topic: $0) }
+    }
+
+    private static var unsubscribe: Route {
+        change(.delete, "Novu: leave a topic", [], 200) { .unsubscribe(topic: $0) }
+    }
+
+    /// A route that subscribes, or ends the subscriptions of, those whom the body names.
+    private static func change(
+        _ method: HTTPRequest.Method, _ summary: String, _ members: [String], _ status: Int,
+        _ action: @escaping @Sendable (String) -> Command.Action
+    ) -> Route {
+        let members = ["subscriberIds", "subscriptions"] + members
+        return Route(
+            method, "\(path)/{topic}/subscriptions", as: method == .post ? "novuSubscribe" : "novuUnsubscribe", summary,
+            .novu(.users), origins: .allowed, body: .object(members),
+            partition: .all { try await $0.subscriptions($1) }, status: status, answers: .json(.novuSubscriptionResults)
+        ) { call in
+            let body = try await call.members(Set(members))
+            for name in ["context", "preferences"] {
+                if let value = body[name], value != .null, value != .array([]) { throw NovuTriggers.unsupported(name) }
+            }
+            let topic = call.segment("topic")
+            let users = try subscribers(body, of: topic)
+            let before = try await call.service.topics.subscriptions(to: topic)
+            let results = try await perform(users, action(topic), call)
+            let after = try await call.service.topics.subscriptions(to: topic)
+            return .json(answer(users, results, before + after), status == 201 ? .created : .ok)
+        }
+    }
+
+    /// Those whom a body names.
+    static func subscribers(_ body: JSONValue, of topic: String) throws -> [String] {
+        let given = (body["subscriptions"]?.array ?? []) + (body["subscriberIds"]?.array ?? [])
+        guard (1...mostSubscribers).contains(given.count) else {
+            throw Problem.invalid("subscriptions", "must be 1 to \(mostSubscribers)")
+        }
+        return try given.map { value -> String in
+            let identified = value["identifier"]?.string.flatMap { subscriber(of: $0, topic) }
+            guard let name = value.string ?? value["subscriberId"]?.string ?? identified else {
+                throw Problem.invalid("subscriptions", "must be subscribers")
+            }
+            return name
+        }
+    }
+
+    private static func perform(
+        _ users: [String], _ action: Command.Action, _ call: Call
+    ) async throws -> [Result<Receipt, Refusal>] {
+        try await call.store.perform(users.map { call.attributed(Command(user: $0, action)) }, mode: .each)
+    }
+
+    private static func answer(
+        _ users: [String], _ results: [Result<Receipt, Refusal>], _ known: [TopicIndex.Subscription]
+    ) -> JSONValue {
+        var (data, errors): ([JSONValue], [JSONValue]) = ([], [])
+        for (user, result) in zip(users, results) {
+            if case .failure(let refusal) = result {
+                errors.append([
+                    "subscriberId": .string(user), "code": .string(refusal.code.rawValue),
+                    "message": .string(refusal.message),
+                ])
+            } else if let found = known.last(where: { $0.user.utf8.elementsEqual(user.utf8) }) {
+                data.append(found.novu)
+            }
+        }
+        let counts: JSONValue = [
+            "totalCount": .int(users.count), "successful": .int(users.count - errors.count),
+            "failed": .int(errors.count),
+        ]
+        return .present([
+            ("data", .array(data)), ("meta", counts), ("errors", errors.isEmpty ? nil : .array(errors)),
+        ])
+    }
+
+    /// A topic, which is there as soon as it is named.
+    ///
+    /// - Throws: ``Problem`` 400 for a name that no topic can have.
+    private static func topic(_ key: String) throws(Problem) -> JSONValue {
+        guard ServerKeys.isName(key) else { throw .invalid("key", ServerKeys.nameRule) }
+        return ["_id": .string(key), "key": .string(key)]
+    }
+
+    /// A part of a list that is in the order of its names' bytes.
+    private static func page<Element>(
+        _ call: Call, _ all: [Element], name: (Element) -> String, _ json: (Element) -> JSONValue
+    ) throws -> Response {
+        for field in ["orderDirection", "orderBy"] where call.query[field] != nil {
+            throw NovuTriggers.unsupported(field)
+        }
+        let limit = try call.novuNumber("limit").map { Int(clamping: $0) } ?? 10
+        guard (1...100).contains(limit) else { throw Problem.invalid("limit", "must be 1 to 100") }
+        func precedes(_ left: String, _ right: String) -> Bool { left.utf8.lexicographicallyPrecedes(right.utf8) }
+        var range = all.indices
+        if let after = call.query["after"] {
+            range = (all.firstIndex { precedes(after, name($0)) } ?? all.endIndex)..<range.upperBound
+        }
+        if let before = call.query["before"] {
+            let end = all.firstIndex { !precedes(name($0), before) } ?? all.endIndex
+            range = max(range.lowerBound, end - limit)..<max(range.lowerBound, end)
+        }
+        let shown = all[range].prefix(limit)
+        return .json([
+            "data": .array(shown.map(json)),
+            "next": shown.last.flatMap { shown.endIndex < all.endIndex ? .string(name($0)) : nil } ?? .null,
+            "previous": shown.first.flatMap { shown.startIndex > 0 ? .string(name($0)) : nil } ?? .null,
+            "totalCount": .int(all.count), "totalCountCapped": false,
+        ])
+    }
+
+    /// Whose subscription has this identifier.
+    private static func subscriber(of identifier: String, _ topic: String) -> String? {
+        let prefix = TopicIndex.Subscription.prefix(topic)
+        guard identifier.utf8.starts(with: prefix.utf8) else { return nil }
+        return String(decoding: identifier.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+    }
+}
+
+extension TopicIndex.Subscription {
+    fileprivate static func prefix(_ topic: String) -> String { "tk=\(topic):si=" }
+
+    fileprivate var identifier: String { Self.prefix(topic) + user }
+
+    fileprivate var novu: JSONValue {
+        [
+            "_id": .string(identifier), "id": .string(identifier), "identifier": .string(identifier),
+            "topic": ["_id": .string(topic), "key": .string(topic)],
+            "subscriber": ["_id": .string(user), "subscriberId": .string(user)],
+            "createdAt": .string(since.rfc3339), "updatedAt": .string(since.rfc3339),
+        ]
+    }
+}
