@@ -167,7 +167,7 @@ class ModuleTests(unittest.TestCase):
         return answer.status, answer.headers, body
 
     def test_any_page_may_load_the_modules(self):
-        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Sources", "traylog-server", "Bell")
+        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Sources", "TraylogServer", "Bell")
         files = [name for name in sorted(os.listdir(folder)) if name.endswith((".js", ".d.ts"))]
         with Server() as server:
             for name in files:
