@@ -149,7 +149,8 @@ class HeadTests(unittest.TestCase):
         cls.addClassCleanup(cls.server.__exit__)
 
     def test_a_head_above_its_limit_is_431(self):
-        for head in (b"A: " + b"x" * 17_000, b"\r\n".join(b"A%d: %s" % (n, b"x" * 1_000) for n in range(20))):
+        for head in (b"A: " + b"x" * 17_000, b"\r\n".join(b"A%d: %s" % (n, b"x" * 1_000) for n in range(20)),
+                     b"A: " + b"x" * 200_000, b"\r\n".join(b"A%d: x" % n for n in range(5_000))):
             answer = self.server.raw(b"GET /healthz HTTP/1.1\r\nHost: a\r\n" + head + b"\r\n\r\n")
             status, _, body = answer.partition(b"\r\n")
             self.assertIn(b" 431 ", status, answer[:300])

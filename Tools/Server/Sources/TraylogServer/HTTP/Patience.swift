@@ -249,7 +249,8 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        fault = error as? HTTPParserError
+        // Bytes that come after a head that cannot be read are an error of another kind.
+        if fault == nil { fault = error as? HTTPParserError }
         context.fireErrorCaught(error)
     }
 
