@@ -80,7 +80,7 @@ public final class TraylogServer: Sendable {
         private var tokens: UserTokens
         private let checkpointKey: NotePrivateKey?
 
-        init(_ configuration: ServerConfiguration, _ parts: [ServerPart]) throws {
+        init(_ configuration: ServerConfiguration, _ parts: [ServerPart]) async throws {
             try configuration.check()
             if configuration.cluster != nil { _ = try backend(parts) }
             if configuration.apns != nil, !parts.contains(where: { $0.providers != nil }) {
@@ -88,7 +88,7 @@ public final class TraylogServer: Sendable {
             }
             self.configuration = configuration
             keys = try ServerKeys(file: configuration.keys)
-            tokens = try TraylogServer.tokens(configuration.userTokenKeys)
+            tokens = try await TraylogServer.tokens(configuration.userTokenKeys)
             checkpointKey = try configuration.checkpointKey.map { try NotePrivateKey(text($0)) }
             tls = try TraylogServer.tls(configuration)
         }
@@ -96,7 +96,7 @@ public final class TraylogServer: Sendable {
         package func open(_ parts: [ServerPart]) async throws -> TraylogServer {
             var (keys, tokens) = (keys, tokens)
             // What is made at the start is in no file.
-            let made = configuration.isDev ? [try prepareForTrying(&tokens)] : []
+            let made = configuration.isDev ? [try await prepareForTrying(&tokens)] : []
             for line in made { try keys.add(line: line) }
             guard !keys.isEmpty else { throw ConfigurationError("the keys file has no key") }
             var storeOptions = StoreOptions()
@@ -178,7 +178,7 @@ extension TraylogServer {
     ///
     /// - Throws: ``ConfigurationError``; ``UnusableAddress``; `TraylogError` when the store cannot be opened.
     public static func run(_ configuration: ServerConfiguration, parts: [ServerPart] = []) async throws {
-        let setup = try Setup(configuration, parts)
+        let setup = try await Setup(configuration, parts)
         Listener.allowManyConnections()
         let server = try await setup.open(parts)
         let signals = server.reload.begin()
@@ -195,8 +195,8 @@ extension TraylogServer {
     /// Finds what is wrong with a configuration and its files, without opening the store.
     ///
     /// - Throws: ``ConfigurationError``.
-    public static func check(_ configuration: ServerConfiguration, parts: [ServerPart] = []) throws {
-        _ = try Setup(configuration, parts)
+    public static func check(_ configuration: ServerConfiguration, parts: [ServerPart] = []) async throws {
+        _ = try await Setup(configuration, parts)
     }
 
     private func listen(
@@ -264,9 +264,9 @@ extension TraylogServer {
         }
     }
 
-    private static func tokens(_ files: [String]) throws -> UserTokens {
+    private static func tokens(_ files: [String]) async throws -> UserTokens {
         var tokens = UserTokens()
-        for file in files { try tokens.add(jwk: Array(text(file).utf8)) }
+        for file in files { try await tokens.add(jwk: Array(text(file).utf8)) }
         return tokens
     }
 
@@ -336,10 +336,10 @@ extension TraylogServer {
     }
 
     /// - Returns: the line of a keys file that knows the key.
-    private static func prepareForTrying(_ tokens: inout UserTokens) throws -> String {
+    private static func prepareForTrying(_ tokens: inout UserTokens) async throws -> String {
         let made = ServerKeys.made(scopes: KeyScope.allCases)
         let secret = [UInt8].random(32)
-        tokens.add(secret: secret, kid: "dev")
+        try await tokens.add(secret: secret, kid: "dev")
         FileHandle.standardOutput.write(Data("key: \(made.key)\nsecret: \(secret.base64URL) kid: dev\n".utf8))
         return made.line
     }

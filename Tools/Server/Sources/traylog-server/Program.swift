@@ -74,7 +74,7 @@ private struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = try ServerConfiguration(options, environment: ProcessInfo.processInfo.environment)
         if options.checkConfig {
-            try TraylogServer.check(configuration, parts: Program.parts)
+            try await TraylogServer.check(configuration, parts: Program.parts)
             return print("the configuration is sound")
         }
         LoggingSystem.bootstrap { ServiceLogHandler(label: $0) }

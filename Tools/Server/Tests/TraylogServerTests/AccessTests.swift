@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
@@ -88,6 +89,71 @@ struct AccessTests {
                 #"{"user":"a","scope":"x"}"#, #"{"user":"a","more":1}"#, #"{"user":"a\n"}"#, "[]",
             ] {
                 #expect(try await store.send(.post, "/v1/tokens", body).status == .badRequest, "\(body)")
+            }
+        }
+    }
+
+    @Test func keysOfEachAlgorithmCheckTheirOwnTokensAlone() async throws {
+        let (curve, edwards) = (P256.Signing.PrivateKey(), Curve25519.Signing.PrivateKey())
+        let point = Array(curve.publicKey.rawRepresentation)
+        let jwks: [(alg: String, jwk: JSONValue)] = [
+            (
+                "ES256",
+                [
+                    "kty": "EC", "crv": "P-256", "alg": "ES256", "kid": "a",
+                    "x": .string(Array(point[..<32]).base64URL), "y": .string(Array(point[32...]).base64URL),
+                    "d": .string(Array(curve.rawRepresentation).base64URL),
+                ]
+            ),
+            (
+                "EdDSA",
+                [
+                    "kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "kid": "a",
+                    "x": .string(Array(edwards.publicKey.rawRepresentation).base64URL),
+                    "d": .string(Array(edwards.rawRepresentation).base64URL),
+                ]
+            ),
+        ]
+        for (alg, jwk) in jwks {
+            var tokens = UserTokens()
+            try await tokens.add(jwk: jwk.bytes)
+            let issued = Int(Date().timeIntervalSince1970)
+            let made = try #require(try await tokens.sign(user: "ann", issuedAt: issued, ttl: 60, scope: nil))
+            guard case .user("ann", scopes: [.read, .write]) = try tokens.caller(presenting: made.token).caller else {
+                Issue.record("\(alg): the token is somebody else's")
+                continue
+            }
+            let parts = made.token.split(separator: ".").map(String.init)
+            let head = try JSONParser.value(try #require([UInt8](base64URL: parts[0])))
+            #expect(head["alg"]?.string == alg)
+            // What everybody knows of the key is no secret for another algorithm.
+            let open = try #require(jwk["x"]?.string.flatMap { [UInt8](base64URL: $0) })
+            for header: [String: JSONValue] in [
+                ["kid": "a"], ["kid": "a", "alg": .string(alg)], ["kid": "b", "alg": "HS256"],
+            ] {
+                let forged = ServedStore.token(header: header, secret: open)
+                #expect(throws: Problem.self, "\(alg)") { try tokens.caller(presenting: forged) }
+            }
+            let changed = "\(parts[0]).\(Array(#"{"sub":"bob"}"#.utf8).base64URL).\(parts[2])"
+            #expect(throws: Problem.self, "\(alg)") { try tokens.caller(presenting: changed) }
+        }
+    }
+
+    @Test func aKeyForTokensThatIsNoneIsRefusedByItsName() async throws {
+        for (jwk, reason) in [
+            ("{", "no JSON"), (#"{"alg":"HS256","kty":"oct"}"#, "kid"),
+            (#"{"alg":"HS256","kty":"oct","kid":"a","k":"c2hvcnQ"}"#, "32 bytes"),
+            (#"{"alg":"RS256","kty":"RSA","kid":"a"}"#, "alg HS256, ES256 or EdDSA"),
+            (#"{"alg":"ES256","kty":"EC","crv":"P-384","kid":"a","x":"AA","y":"AA"}"#, "crv P-256"),
+            (#"{"alg":"ES256","kty":"EC","crv":"P-256","kid":"a","x":"AA","y":"AA"}"#, "no key of P-256"),
+            (#"{"alg":"EdDSA","kty":"OKP","crv":"Ed25519","kid":"a","x":"AA"}"#, "no key of Ed25519"),
+        ] {
+            var tokens = UserTokens()
+            do {
+                try await tokens.add(jwk: Array(jwk.utf8))
+                Issue.record("\(jwk) was taken")
+            } catch let error as ConfigurationError {
+                #expect(error.description.contains(reason), "\(jwk)")
             }
         }
     }

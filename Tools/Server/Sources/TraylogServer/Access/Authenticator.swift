@@ -141,9 +141,10 @@ final class Authenticator: Sendable {
     /// A token for a user; nil when no key can sign.
     ///
     /// One that is made in the second of an erasure says the next second, so that it is not taken for one of before.
-    func sign(user: String, ttl: Int, scope: String?, now: Date = Date()) throws -> (token: String, expires: Int)? {
+    func sign(user: String, ttl: Int, scope: String?, now: Date = Date()) async throws -> (token: String, expires: Int)?
+    {
         var issuedAt = Int(now.timeIntervalSince1970)
         if let erasedAt = lastErasure(of: user) { issuedAt = max(issuedAt, Int(erasedAt.milliseconds / 1_000) + 1) }
-        return try tokens.sign(user: user, issuedAt: issuedAt, ttl: ttl, scope: scope)
+        return try await tokens.sign(user: user, issuedAt: issuedAt, ttl: ttl, scope: scope)
     }
 }

@@ -52,7 +52,7 @@ enum TokenRoutes {
                             "a token with the scope publish may notify anybody, and the key may not")
                     }
                 }
-                guard let made = try call.service.authenticator.sign(user: user, ttl: ttl, scope: scope) else {
+                guard let made = try await call.service.authenticator.sign(user: user, ttl: ttl, scope: scope) else {
                     throw Problem(.unprocessableContent, "No key", "the server has no key that can sign tokens")
                 }
                 let expires = Timestamp(milliseconds: Int64(made.expires) * 1_000)
