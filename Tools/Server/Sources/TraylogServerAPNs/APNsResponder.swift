@@ -74,7 +74,7 @@ struct APNsResponder: HTTPResponder {
         service.metrics.note(
             route: "/3/device/{token}", method: request.method.rawValue, status: status.code,
             seconds: (ContinuousClock.now - start) / .seconds(1))
-        service.log.note { line in
+        service.log.note { [status] line in
             line.member("request", id)
             line.member("route", "/3/device/{token}")
             line.member("status", status.code)

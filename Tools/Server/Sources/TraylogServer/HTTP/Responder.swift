@@ -58,11 +58,11 @@ package struct Responder: HTTPResponder {
         service.metrics.note(
             route: route, method: request.method.rawValue, status: response.status.code, seconds: seconds)
         let user = service.configuration.logsUsers ? note.user : nil
-        service.log.note { line in
-            line.member("request", note.id)
-            line.member("method", request.method.rawValue)
+        service.log.note { [id = note.id, method = request.method.rawValue, code = response.status.code] line in
+            line.member("request", id)
+            line.member("method", method)
             line.member("route", route)
-            line.member("status", response.status.code)
+            line.member("status", code)
             line.member("ms", raw: String(Double(Int(seconds * 1e5)) / 100))
             line.member("user", user)
         }

@@ -14,7 +14,7 @@ package enum ServerProcess {
     ///
     /// - Parameter last: goes to standard error.
     package static func end(_ status: Int32, _ last: String = "") -> Never {
-        ServiceLog.flush(last)
+        ServiceLogHandler.flush(last)
         fflush(nil)
         _exit(status)
     }

@@ -5,11 +5,11 @@ import Synchronization
 import Traylog
 import TraylogJSON
 
-/// Logs one JSON object a line, on standard error.
+/// Writes what is logged as one JSON object a line, on standard error: the program's handler for swift-log.
 ///
-/// It never has contents, and names of users only if told so. One queue writes, and nobody else waits for whoever reads: lines that
-/// do not fit into a megabyte are dropped, and counted in a line of their own once somebody reads again.
-package struct ServiceLog: Sendable {
+/// One queue writes, and nobody else waits for whoever reads: lines that do not fit into a megabyte are dropped, and counted in a
+/// line of their own once somebody reads again.
+package struct ServiceLogHandler: LogHandler {
     private struct Lines {
         var text = JSONWriter()
         /// Whether they will be written soon.
@@ -28,30 +28,46 @@ package struct ServiceLog: Sendable {
     /// Whoever ends the process waits no longer for the reader.
     private static let patience = DispatchTimeInterval.milliseconds(500)
 
-    /// Writes a line as soon as it can be written.
-    package func write(_ members: [(name: String, value: JSONValue)]) {
-        Self.add { line in
-            for member in members {
-                line.name(member.name)
-                line.raw(String(decoding: member.value.bytes, as: UTF8.self))
-            }
-        }
-        Self.queue.async { Self.writeLines() }
+    private let label: String
+    package var metadata: Logger.Metadata = [:]
+    package var logLevel: Logger.Level
+
+    /// The server's own entries are all written; of its libraries', warnings and errors.
+    package init(label: String) {
+        self.label = label
+        logLevel = label == ServiceLog.label ? .info : .warning
     }
 
-    /// Writes a line within a tenth of a second, together with others.
-    ///
-    /// A request has one, and a call of the system takes as long as the rest of a short one's handling.
-    package func note(_ members: (inout JSONWriter) -> Void) {
-        Self.add(members)
-        let isFirst = Self.lines.withLock { lines in
+    /// Keeps nothing: what libraries add to each request is in no line.
+    package subscript(metadataKey _: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
+
+    package func log(event: LogEvent) {
+        if let entry = LogEntry(event.metadata) {
+            Self.add(entry.members)
+        } else {
+            Self.add { line in
+                line.member("level", event.level.rawValue)
+                line.member("source", label)
+                line.member("message", "\(event.message)")
+            }
+        }
+        // A request has a line, and a call of the system takes as long as the rest of a short one's handling.
+        if event.level <= .info { Self.writeSoon() } else { Self.queue.async { Self.writeLines() } }
+    }
+
+    /// Writes within a tenth of a second, together with other lines.
+    private static func writeSoon() {
+        let isFirst = lines.withLock { lines in
             defer { lines.isTimed = true }
             return !lines.isTimed
         }
         guard isFirst else { return }
-        Self.queue.asyncAfter(deadline: .now() + Self.delay) {
-            Self.lines.withLock { $0.isTimed = false }
-            Self.writeLines()
+        queue.asyncAfter(deadline: .now() + delay) {
+            lines.withLock { $0.isTimed = false }
+            writeLines()
         }
     }
 
@@ -86,7 +102,7 @@ package struct ServiceLog: Sendable {
     /// Writes what waits, and then a last text that is no line of the log: nothing may be left when the process ends.
     ///
     /// It gives up after half a second, when nobody reads.
-    static func flush(_ last: String = "") {
+    package static func flush(_ last: String = "") {
         let done = DispatchSemaphore(value: 0)
         queue.async {
             writeLines()
@@ -105,27 +121,5 @@ extension JSONWriter {
         members(&self)
         endObject()
         newline()
-    }
-}
-
-/// The same for what the server's libraries log.
-package struct ServiceLogHandler: LogHandler {
-    let label: String
-    package var metadata: Logger.Metadata = [:]
-    package var logLevel = Logger.Level.warning
-
-    package init(label: String) { self.label = label }
-
-    /// Keeps nothing, because lines do not have it, and every request brings some.
-    package subscript(metadataKey _: String) -> Logger.Metadata.Value? {
-        get { nil }
-        set {}
-    }
-
-    package func log(event: LogEvent) {
-        ServiceLog().write([
-            ("level", .string(event.level.rawValue)), ("source", .string(label)),
-            ("message", .string("\(event.message)")),
-        ])
     }
 }
