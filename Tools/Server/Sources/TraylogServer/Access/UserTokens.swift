@@ -38,7 +38,9 @@ struct UserTokens: Sendable {
         }
     }
 
-    /// Signs tokens. It would take another key for a `kid` that it does not know, so it checks none.
+    /// Signs tokens.
+    ///
+    /// It would take another key for a `kid` that it does not know, so it checks none.
     private let signing = JWTKeyCollection()
     /// What checks a token, by the `kid` of its head.
     private var algorithms: [String: any JWTAlgorithm] = [:]
