@@ -55,8 +55,8 @@ extension UserSnapshot {
 
     /// Whether an event of a topic changed the user's items.
     ///
-    /// No item ever leaves a state, so the present one can tell. Of an event that left the log nobody can tell what it changed:
-    /// it counts, and whoever has an older version asks once in vain.
+    /// No item ever leaves a state, so the present one can tell. An event that left the log counts, because nothing says any
+    /// more which item it changed: a reader with an older version asks once in vain.
     private func reaches(_ seq: UInt64) throws -> Bool {
         guard try store.holds(seq) else { return true }
         let fact = try store.fact(seq)

@@ -13,7 +13,7 @@ let strict: [SwiftSetting] =
 let parts = Set(
     (Context.environment["TRAYLOG_SERVER_PARTS"] ?? "apns,cluster,novu").split(separator: ",").map(String.init))
 
-/// What the server's libraries are made of.
+/// The dependencies that all experimental libraries have.
 let common: [Target.Dependency] = [
     "TraylogServer",
     .product(name: "Traylog", package: "traylog"),

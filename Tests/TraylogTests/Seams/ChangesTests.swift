@@ -185,6 +185,23 @@ import Testing
         await store.close()
     }
 
+    /// The compaction takes the broadcast and its retraction, because nothing shows them any more.
+    @Test func aVersionIsKnownWhereTheNewestChangeLeftTheLog() throws {
+        try withTemporaryDirectory { directory in
+            let store = try Store.open(directory)
+            defer { store.close() }
+            try store.perform([
+                Command(user: "ann", .subscribe(topic: "news")),
+                Command(user: nil, .broadcast(topic: "news", Content(title: "A"))),
+                Command(user: nil, .retract(.seq(2))), Command(user: "bob", .notify(Content(title: "B"))),
+            ])
+            #expect(try store.version(of: "ann").newestChange == 3)
+            #expect(try store.compact(before: .seq(4)).dropped >= 2)
+            #expect(throws: TraylogError.self) { try store.event(3) }
+            #expect(try store.version(of: "ann").newestChange == 3)
+        }
+    }
+
     @Test func aFollowerSeesEachChangeOnceAndNothingOfOthers() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("traylog-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }

@@ -61,7 +61,7 @@ public struct ServerConfiguration: Sendable {
         return host == "localhost" || host == "::1" || (isIPv4 && parts[0] == "127")
     }
 
-    /// What all requests of one store are answered by.
+    /// The settings that requests need.
     ///
     /// - Throws: ``ConfigurationError`` for an origin that is none.
     package func service() throws -> ServiceConfiguration {

@@ -101,7 +101,7 @@ package struct ServiceConfiguration: Sendable {
 
 /// Options that a server cannot start with; the description says which, and what to do.
 public struct ConfigurationError: Error, CustomStringConvertible {
-    /// What is wrong, and what to do.
+    /// Names the option at fault, and says what to do.
     public let description: String
 
     package init(_ description: String) { self.description = description }

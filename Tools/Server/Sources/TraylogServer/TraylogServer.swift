@@ -45,7 +45,7 @@ public final class TraylogServer: Sendable {
     public static func open(_ configuration: ServerConfiguration, parts: [ServerPart] = []) async throws
         -> TraylogServer
     {
-        try await Setup(configuration, parts).open(parts)
+        try await Setup(configuration, parts).open()
     }
 
     /// Closes the store; a node of a cluster gives its lease up first.
@@ -74,7 +74,8 @@ public final class TraylogServer: Sendable {
 
     /// What was read from files before the store is opened, so that a fault of theirs leaves no store behind.
     struct Setup {
-        package let configuration: ServerConfiguration
+        let configuration: ServerConfiguration
+        private let parts: [ServerPart]
         let tls: TLSConfiguration?
         private var keys: ServerKeys
         private var tokens: UserTokens
@@ -86,14 +87,14 @@ public final class TraylogServer: Sendable {
             if configuration.apns != nil, !parts.contains(where: { $0.providers != nil }) {
                 throw ConfigurationError("this server was built without APNs: it cannot have --apns-listen")
             }
-            self.configuration = configuration
+            (self.configuration, self.parts) = (configuration, parts)
             keys = try ServerKeys(file: configuration.keys)
             tokens = try await TraylogServer.tokens(configuration.userTokenKeys)
             checkpointKey = try configuration.checkpointKey.map { try NotePrivateKey(text($0)) }
             tls = try TraylogServer.tls(configuration)
         }
 
-        package func open(_ parts: [ServerPart]) async throws -> TraylogServer {
+        func open() async throws -> TraylogServer {
             var (keys, tokens) = (keys, tokens)
             // What is made at the start is in no file.
             let made = configuration.isDev ? [try await prepareForTrying(&tokens)] : []
@@ -180,7 +181,7 @@ extension TraylogServer {
     public static func run(_ configuration: ServerConfiguration, parts: [ServerPart] = []) async throws {
         let setup = try await Setup(configuration, parts)
         Listener.allowManyConnections()
-        let server = try await setup.open(parts)
+        let server = try await setup.open()
         let signals = server.reload.begin()
         defer { signals.cancel() }
         do {
@@ -225,7 +226,7 @@ extension TraylogServer {
             FileHandle.standardOutput.write(Data(lines.utf8))
         }
         // The last one hears first that the server is to stop: live streams end before connections are waited for.
-        var all: [any ServiceLifecycle.Service] = [app, Beats(answers: service.answers), Drain(all: services)]
+        var all: [any ServiceLifecycle.Service] = [app, self, Deadline()]
         if let providers { all.insert(providers, at: 0) }
         var configuration = ServiceGroupConfiguration(
             services: all, gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "traylog-server"))
@@ -241,26 +242,14 @@ extension TraylogServer {
         }
     }
 
-    /// Keeps live streams alive.
-    private struct Beats: ServiceLifecycle.Service {
-        let answers: OpenAnswers
-
-        func run() async throws {
-            try? await cancelWhenGracefulShutdown { try await answers.beat() }
-        }
-    }
-
-    /// Says that the server stops, as soon as it is told.
-    private struct Drain: ServiceLifecycle.Service {
-        let all: [StoreService]
-
+    /// Ends the process if the server has not ended soon after it was told to.
+    private struct Deadline: ServiceLifecycle.Service {
         func run() async throws {
             try? await gracefulShutdown()
             // Thousands of connections may take longer to end than anybody waits, and so may a disk. What was acknowledged is on disk.
             DispatchQueue(label: "traylog.end").asyncAfter(deadline: .now() + .milliseconds(9_500)) {
                 ServerProcess.end(0)
             }
-            for service in all { service.drain() }
         }
     }
 

@@ -71,7 +71,7 @@ final class Cluster: ClusterNodeHost {
         return cluster
     }
 
-    /// Compares the number of partitions with that of the streams.
+    /// Checks that the streams were made with the same number of partitions.
     ///
     /// Nothing is made on brokers that are known to be unsafe.
     ///

@@ -36,7 +36,7 @@ enum EndReason: String, CaseIterable, Sendable {
     case erased
 
     /// The same as the answer to a request.
-    package var problem: Problem {
+    var problem: Problem {
         switch self {
         case .closing: .unavailable("the server is closing")
         case .tokenExpired: .unauthorized("tokenExpired", "the token has expired")
@@ -52,7 +52,7 @@ enum EndReason: String, CaseIterable, Sendable {
 /// Knows whose credentials are valid now: the one place that says what a request, or an answer that goes on, stands on.
 final class Authenticator: Sendable {
     private let keys: Mutex<ServerKeys>
-    package let tokens: UserTokens
+    let tokens: UserTokens
     /// Where users are erased.
     private let stores = Mutex<[Store]>([])
     private let map: PartitionMap
@@ -69,14 +69,14 @@ final class Authenticator: Sendable {
     func replace(_ keys: ServerKeys) { self.keys.withLock { $0 = keys } }
 
     /// Who presents a key; nil for one that is not known.
-    package func caller(presentingKey key: String) -> (caller: Caller, credential: Credential)? {
+    func caller(presentingKey key: String) -> (caller: Caller, credential: Credential)? {
         keys.withLock { $0.find(key) }.map { id, key in (.key(id: id, key), .key(id: id, key)) }
     }
 
     /// Who sends a request with such a header `Authorization`.
     ///
     /// - Throws: ``Problem`` 401, which says why.
-    package func caller(
+    func caller(
         presenting field: String?, as scheme: Access.Scheme
     ) throws(Problem) -> (caller: Caller, credential: Credential) {
         guard var field else { throw .unauthorized("tokenMissing", "credentials are missing") }
@@ -101,12 +101,12 @@ final class Authenticator: Sendable {
     }
 
     /// - Throws: ``Problem`` 401 for credentials that no longer hold.
-    package func check(_ credential: Credential) throws(Problem) {
+    func check(_ credential: Credential) throws(Problem) {
         if let reason = fault(of: credential) { throw reason.problem }
     }
 
     /// Why credentials no longer hold; nil as long as they do.
-    package func fault(of credential: Credential, now: Date = Date()) -> EndReason? {
+    func fault(of credential: Credential, now: Date = Date()) -> EndReason? {
         switch credential {
         case .none, .node: nil
         case .token(let user, let issuedAt, let expiresAt):

@@ -84,16 +84,16 @@ final class DeviceFile: Devices {
         try rewrite(without: nil)
     }
 
-    package func find(_ token: String) -> Device? { state.withLock { $0.devices[Array(token.utf8)] } }
+    func find(_ token: String) -> Device? { state.withLock { $0.devices[Array(token.utf8)] } }
 
-    package func list(of user: String) -> [Device] {
+    func list(of user: String) -> [Device] {
         state.withLock { state in
             (state.tokens[Array(user.utf8)] ?? []).sorted { $0.lexicographicallyPrecedes($1) }
                 .compactMap { state.devices[$0] }
         }
     }
 
-    package func register(_ token: String, of user: String) async throws {
+    func register(_ token: String, of user: String) async throws {
         try await change {
             let old = self.find(token)
             guard old?.user?.utf8.elementsEqual(user.utf8) != true else { return nil }
@@ -101,14 +101,14 @@ final class DeviceFile: Devices {
         }
     }
 
-    package func remove(_ token: String, of user: String) async throws {
+    func remove(_ token: String, of user: String) async throws {
         try await change {
             guard self.find(token)?.user?.utf8.elementsEqual(user.utf8) == true else { return nil }
             return Device(token: token, user: nil, since: .now)
         }
     }
 
-    package func forget(_ user: String) async throws {
+    func forget(_ user: String) async throws {
         try await onQueue { try self.rewrite(without: user) }
     }
 

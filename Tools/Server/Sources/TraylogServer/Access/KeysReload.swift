@@ -24,7 +24,7 @@ struct KeysReload: Sendable {
     }
 
     /// Begins to listen for the signal, until what it returns is cancelled.
-    package func begin() -> any DispatchSourceSignal {
+    func begin() -> any DispatchSourceSignal {
         // The source hears of the signal, which would end the process.
         signal(SIGHUP, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: DispatchQueue(label: "traylog.keys"))

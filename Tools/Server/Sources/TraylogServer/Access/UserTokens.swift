@@ -4,7 +4,7 @@ import JWTKit
 
 /// The keys that sign users' tokens: JWTs (RFC 7519) whose algorithm the key decides, never the token.
 struct UserTokens: Sendable {
-    /// What a token says; the other members are nobody's business here.
+    /// The claims that the server reads; a token may have others.
     private struct Claims: JWTPayload {
         var sub: String?
         var aud: Audience?
@@ -17,7 +17,7 @@ struct UserTokens: Sendable {
         func verify(using _: some JWTAlgorithm) {}
     }
 
-    /// One audience, or several; none is no fault of the form.
+    /// One audience or several.
     private struct Audience: Codable {
         let values: [String]
 
@@ -42,7 +42,7 @@ struct UserTokens: Sendable {
     ///
     /// It would take another key for a `kid` that it does not know, so it checks none.
     private let signing = JWTKeyCollection()
-    /// What checks a token, by the `kid` of its head.
+    /// The keys that check tokens, by `kid`.
     private var algorithms: [String: any JWTAlgorithm] = [:]
     /// The first key that can sign.
     private var signer: JWKIdentifier?
@@ -93,7 +93,7 @@ struct UserTokens: Sendable {
         if signer == nil, members["d"] != nil { signer = identifier }
     }
 
-    /// Whose a token is.
+    /// Checks a token and finds its user.
     ///
     /// - Throws: ``Problem`` 401, which says why.
     func caller(

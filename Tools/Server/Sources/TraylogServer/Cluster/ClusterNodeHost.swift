@@ -41,7 +41,7 @@ package struct BrokerLag: Sendable {
 
 /// Makes a server one node of a cluster: what `--cluster` needs beside the settings.
 package protocol ClusterBackend: Sendable {
-    /// Compares the number of partitions with that of the log of record.
+    /// Checks that the log of record was made with the same number of partitions.
     func claim(_ settings: ClusterSettings, log: ServiceLog) async throws
     /// Gets a copy of the store where there is none, and begins to follow.
     ///

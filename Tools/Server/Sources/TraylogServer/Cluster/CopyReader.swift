@@ -3,7 +3,7 @@ import Foundation
 /// Sends the files of a directory.
 struct CopyReader: Sendable {
     private static let partBytes = 1 << 20
-    package let directory: String
+    let directory: String
 
     /// Hands out pieces; blocks its thread.
     func forEachPart(_ body: ([UInt8]) async throws -> Void) async throws {

@@ -10,7 +10,7 @@ import Traylog
 /// Bodies are passed on as they come.
 enum Forwarding {
     /// Says that a node has sent the request on: the next one does not.
-    package static let mark = HTTPField.Name("Traylog-Forwarded")!
+    static let mark = HTTPField.Name("Traylog-Forwarded")!
 
     /// About one connection, so no part of the request.
     private static let hopByHop: Set<String> = [
@@ -130,7 +130,7 @@ private struct BodyRelay: AsyncSequence, Sendable {
         fileprivate var parts: AsyncThrowingStream<ByteBuffer, any Error>.AsyncIterator
         fileprivate let wishes: AsyncStream<Void>.Continuation
 
-        package mutating func next() async throws -> ByteBuffer? {
+        mutating func next() async throws -> ByteBuffer? {
             wishes.yield()
             guard let part = try await parts.next() else {
                 // A stream ends for a cancelled task. The owner would take what it has for the whole body.

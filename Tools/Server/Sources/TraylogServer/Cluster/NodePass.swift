@@ -3,7 +3,7 @@ import Synchronization
 
 /// How nodes know each other: by the keys file that they share.
 ///
-/// Whoever can read that file could make any key valid.
+/// Keep that file secret: its reader can pass for a node.
 package final class NodePass: Sendable {
     static let longestAge: Int64 = 60
     package static let scheme = "Traylog-Node "

@@ -30,7 +30,7 @@ final class AnswerQueue: Sendable {
     /// Adds a part, whether anybody reads or not.
     ///
     /// - Throws: when the file cannot be written.
-    package func append(_ part: [UInt8]) throws {
+    func append(_ part: [UInt8]) throws {
         try wakingReader { state in
             state.memory += part
             if state.memory.count > Self.mostInMemory { try store(&state) }
@@ -38,7 +38,7 @@ final class AnswerQueue: Sendable {
     }
 
     /// No part comes any more; the reader hears of a failure after the last one.
-    package func finish(_ end: Result<Void, any Error>) {
+    func finish(_ end: Result<Void, any Error>) {
         wakingReader { $0.end = end }
     }
 
@@ -47,7 +47,7 @@ final class AnswerQueue: Sendable {
     /// For one reader.
     ///
     /// - Throws: what the answer ended with, and when the file cannot be read.
-    package func next() async throws -> ByteBuffer? {
+    func next() async throws -> ByteBuffer? {
         await withCheckedContinuation { reader in
             let isReady = state.withLock { state in
                 guard state.isWaiting else { return true }

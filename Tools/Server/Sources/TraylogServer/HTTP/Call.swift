@@ -234,7 +234,7 @@ enum Deadline {
     /// What `body` returns; nil when it takes longer.
     ///
     /// It is cancelled then.
-    package static func within<Value: Sendable>(
+    static func within<Value: Sendable>(
         _ time: Duration, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value? {
         try await withThrowingTaskGroup(of: Value?.self) { group in

@@ -102,7 +102,7 @@ final class HTTP2HeadLimit: ChannelDuplexHandler, RemovableChannelHandler {
         return true
     }
 
-    package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if case .over = state {
             promise?.succeed()
             return
@@ -122,7 +122,7 @@ final class HTTP2HeadLimit: ChannelDuplexHandler, RemovableChannelHandler {
             && frame.getInteger(at: start + Self.frameHead + 4, as: UInt32.self) ?? 0 != 0
     }
 
-    package func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         guard case .over = state else { return context.close(mode: mode, promise: promise) }
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: Self.lingering) { bound.value.close(mode: mode, promise: promise) }

@@ -11,7 +11,7 @@ enum LiveStream {
     /// - Parameters:
     ///   - seconds: after so long the server closes the stream; nil for never.
     ///   - produce: writes events, one with each call of ``OpenAnswer/write(_:to:)``, until the answer's stopper stops.
-    package static func response(
+    static func response(
         _ call: Call, endingAfter seconds: Int? = nil, headers: HTTPFields = [:],
         _ produce: @escaping @Sendable (inout any ResponseBodyWriter, OpenAnswer) async throws -> Void
     ) throws -> Response {
@@ -63,7 +63,7 @@ enum LiveStream {
     }
 
     /// One server-sent event; the data must be one line.
-    package static func event(_ name: String, id: String? = nil, _ data: String) -> ByteBuffer {
+    static func event(_ name: String, id: String? = nil, _ data: String) -> ByteBuffer {
         ByteBuffer(string: "event: \(name)\n\(id.map { "id: \($0)\n" } ?? "")data: \(data)\n\n")
     }
 }

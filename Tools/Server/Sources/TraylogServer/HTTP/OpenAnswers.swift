@@ -29,7 +29,7 @@ final class OpenAnswer: Sendable {
 
     /// Ends what the store does for it.
     let stopper = Stopper()
-    package let credential: Credential
+    let credential: Credential
     private let authenticator: Authenticator
     private let channel: any Channel
     /// Whether it is a stream, whose reader hears from time to time that it is alive.
@@ -48,9 +48,9 @@ final class OpenAnswer: Sendable {
     }
 
     /// Why it ends; nil while it goes on, and where the store ended it.
-    package var end: End? { state.withLock { $0.end } }
+    var end: End? { state.withLock { $0.end } }
 
-    package func end(_ end: End) {
+    func end(_ end: End) {
         let action = state.withLock { state in
             if state.end == nil { state.end = end }
             return state.whenEnded.take()
@@ -69,7 +69,7 @@ final class OpenAnswer: Sendable {
     }
 
     /// Ends it if its credentials no longer hold.
-    package func check() {
+    func check() {
         if let reason = authenticator.fault(of: credential) { end(.reason(reason)) }
     }
 
@@ -78,7 +78,7 @@ final class OpenAnswer: Sendable {
     /// What is sent was read before this look, so that it is nothing that came after them.
     ///
     /// - Throws: ``Ended``.
-    package func write(_ part: ByteBuffer, to writer: inout any ResponseBodyWriter) async throws {
+    func write(_ part: ByteBuffer, to writer: inout any ResponseBodyWriter) async throws {
         check()
         guard end == nil else { throw Ended() }
         try await writer.write(part)
@@ -93,7 +93,7 @@ final class OpenAnswer: Sendable {
     }
 
     /// No comment comes from now on.
-    package func close() { state.withLock { $0.isOpen = false } }
+    func close() { state.withLock { $0.isOpen = false } }
 
     /// Closes the connection of a reader who makes the closure wait too long; the reader can go on from the offset that it has.
     func closing(afterSeconds seconds: Int64, _ body: () async throws -> Void) async throws {

@@ -9,7 +9,7 @@ import NIOSSL
 
 /// A connection whose peer must go on: with a request that it began, and with reading what it was sent.
 struct PatientChannel<Base: ServerChildChannel>: ServerChildChannel {
-    package let base: Base
+    let base: Base
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
         do {
@@ -124,7 +124,7 @@ final class ConnectionPatience: ChannelDuplexHandler {
         lineBytes += (end ?? bytes.endIndex) - bytes.startIndex
     }
 
-    package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         written += unwrapOutboundIn(data).readableBytes
         context.write(data, promise: promise)
     }
@@ -166,7 +166,7 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
     private let routes: RouteTable?
     private var connection: ConnectionPatience?
     /// The live stream that is the present answer.
-    package weak var stream: OpenAnswer?
+    weak var stream: OpenAnswer?
     private var isComplete = true
     /// Since when the server waits for bytes; nil while it has enough.
     private var readingSince: NIODeadline?
@@ -201,7 +201,7 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    package func read(context: ChannelHandlerContext) {
+    func read(context: ChannelHandlerContext) {
         if readingSince == nil { readingSince = .now() }
         context.read()
     }
@@ -254,7 +254,7 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireErrorCaught(error)
     }
 
-    package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard !isOver else {
             promise?.succeed()
             return

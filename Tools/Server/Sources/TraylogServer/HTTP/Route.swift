@@ -202,7 +202,7 @@ package final class Route: Sendable {
 /// All routes, found by method and path.
 package struct RouteTable: Sendable {
     package let routes: [Route]
-    /// What is said of unknown paths below some others.
+    /// The groups' ``RouteGroup/unknown``.
     private let unknown: [(below: PathTemplate, problem: Problem)]
     /// By the number of segments, and then by path, the one with more that is fixed first.
     private let paths: [Int: [(template: PathTemplate, routes: [Route])]]

@@ -1,7 +1,7 @@
 import Logging
 import TraylogJSON
 
-/// What the server logs, through swift-log: the program writes it as JSON lines (``ServiceLogHandler``), an app as it likes.
+/// The server's log, through swift-log: the program writes JSON lines (``ServiceLogHandler``), and an app uses its own handler.
 ///
 /// Entries never have contents, and names of users only if told so.
 package struct ServiceLog: Sendable {

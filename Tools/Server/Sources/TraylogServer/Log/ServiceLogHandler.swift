@@ -7,8 +7,8 @@ import TraylogJSON
 
 /// Writes what is logged as one JSON object a line, on standard error: the program's handler for swift-log.
 ///
-/// One queue writes, and nobody else waits for whoever reads: lines that do not fit into a megabyte are dropped, and counted in a
-/// line of their own once somebody reads again.
+/// One queue writes, so nothing else waits for a slow reader. While a megabyte of lines is unread, later lines are dropped; the next
+/// line that is written says how many.
 package struct ServiceLogHandler: LogHandler {
     private struct Lines {
         var text = JSONWriter()

@@ -4,7 +4,7 @@ import Hummingbird
 
 /// The routes of operators.
 enum AdminRoutes {
-    package static var all: [Route] { [compactions, erasures, replays, verifications, ticks, backups, job, stats] }
+    static var all: [Route] { [compactions, erasures, replays, verifications, ticks, backups, job, stats] }
 
     private static var compactions: Route {
         job("compactions", "Compact the store", ["before", "keepDays", "archive", "dryRun"]) { members, call in

@@ -3,13 +3,13 @@ package struct RouteGroup: Sendable {
     package let name: String
     package let summary: String
     package let routes: [Route]
-    /// What is said of unknown paths below some others.
+    /// The problems that answer unknown paths below the group's own.
     package let unknown: [(below: PathTemplate, problem: Problem)]
     /// The schemas of its own, in JSON, by their names; nil for none.
     package let schemas: [UInt8]?
-    /// What the description says of fields of queries and parts of paths where they mean something else than in other groups.
+    /// The schemas of query fields and path variables that have another meaning in this group.
     package let fields: [String: JSONValue]
-    /// The same of members of bodies.
+    /// The same for members of bodies.
     package let members: [String: JSONValue]
 
     package init(
@@ -23,7 +23,7 @@ package struct RouteGroup: Sendable {
 
 /// The routes that every server has, in the order of their description.
 enum AllRoutes {
-    package static let groups = [
+    static let groups = [
         RouteGroup(name: "publishing", summary: "Notify people.", routes: CommandRoutes.all + WritingRoutes.publishing),
         RouteGroup(
             name: "trays", summary: "What a person sees and does.",

@@ -6,7 +6,7 @@ import TraylogAudit
 enum AuditRoutes {
     private static let eventsAtOnce = 1_000
 
-    package static var all: [Route] { [history, audit, difference] + proofs }
+    static var all: [Route] { [history, audit, difference] + proofs }
 
     private static var history: Route {
         Route(

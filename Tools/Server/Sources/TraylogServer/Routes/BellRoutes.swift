@@ -11,7 +11,7 @@ enum BellRoutes {
         ("client.d.ts", PackageResources.client_d_ts), ("bell.d.ts", PackageResources.bell_d_ts),
     ]
 
-    package static var all: [Route] {
+    static var all: [Route] {
         files.map { file in
             let etag = "\"\(Array(SHA256.hash(data: file.bytes).prefix(12)).hex)\""
             return Route(

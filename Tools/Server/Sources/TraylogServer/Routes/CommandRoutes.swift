@@ -6,7 +6,7 @@ import Traylog
 enum CommandRoutes {
     static let lines = "application/x-ndjson"
 
-    package static var all: [Route] {
+    static var all: [Route] {
         [
             Route(
                 .post, "/v1/commands", as: "performCommands", "Perform many commands", .key(.publish),
@@ -40,7 +40,7 @@ enum CommandRoutes {
     }
 
     /// The commands of an array; where one cannot be read, why.
-    package static func read(_ body: [UInt8]) throws(TraylogError) -> [Result<Command, Refusal>] {
+    static func read(_ body: [UInt8]) throws(TraylogError) -> [Result<Command, Refusal>] {
         try Command.array(json: body.span, atMost: Service.mostCommands)
     }
 
@@ -112,7 +112,7 @@ enum CommandRoutes {
     }
 
     /// Lines of any number, each answered as soon as it is durable.
-    package static func stream(_ call: Call, _ performer: some LinePerformer) async throws -> Response {
+    static func stream(_ call: Call, _ performer: some LinePerformer) async throws -> Response {
         guard try !call.flag("atomic") else {
             throw Problem.invalid("atomic", "lines are no transaction; send an array")
         }
@@ -259,7 +259,7 @@ struct CommandLines {
     init(_ call: Call) { parts = BodyParts(call.request.body) }
 
     /// The lines that came together, blank ones left out; nil at the end.
-    package mutating func next() async throws -> [Line]? {
+    mutating func next() async throws -> [Line]? {
         while true {
             guard !isAtEnd else { return nil }
             if let part = try await parts.next() {

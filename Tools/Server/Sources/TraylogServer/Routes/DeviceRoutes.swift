@@ -3,7 +3,7 @@ import Traylog
 
 /// Whose the device tokens are that push providers send to.
 enum DeviceRoutes {
-    package static var all: [Route] {
+    static var all: [Route] {
         [
             Route(
                 .put, "/v1/users/{u}/devices/{token}", as: "registerDevice", "Say whose a device is", .key(.users),

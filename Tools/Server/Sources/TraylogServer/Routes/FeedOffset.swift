@@ -10,13 +10,13 @@ struct FeedOffset: Equatable, Sendable, CustomStringConvertible {
         case log
     }
 
-    package let store: String
+    let store: String
     /// Where the store's history began when the offset was given out; nil in a store that is no copy.
     ///
     /// So a reader learns of a restore even where nothing was lost that it had read.
     private let fork: (after: Seq, mark: String)?
     let feed: Feed
-    package let seq: Seq
+    let seq: Seq
     /// The mark of the history that the seq was stored in.
     let history: String
 
@@ -52,7 +52,7 @@ struct FeedOffset: Equatable, Sendable, CustomStringConvertible {
         guard description == text else { return nil }
     }
 
-    package var description: String {
+    var description: String {
         let name =
             switch feed {
             case .user(let stream): Self.padded(UInt64(stream), 10)

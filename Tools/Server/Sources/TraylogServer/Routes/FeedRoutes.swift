@@ -6,11 +6,11 @@ import Traylog
 /// The feeds: events after an offset, now or as they come (the read path of Durable Streams 1.0).
 enum FeedRoutes {
     static let pageEvents = 1_000
-    package static let pageBytes = 1 << 20
+    static let pageBytes = 1 << 20
     static let pollSeconds = 25
     static let streamSeconds = 60
 
-    package static var all: [Route] {
+    static var all: [Route] {
         let fields = ["offset", "live", "cursor"]
         return [
             Route(
@@ -124,9 +124,9 @@ enum FeedRoutes {
 
 /// Some events of a feed.
 struct FeedPage: Sendable {
-    package var events: [[UInt8]]
+    var events: [[UInt8]]
     /// Through which event they are all, and of which stream.
-    package var position: FeedPosition
+    var position: FeedPosition
     var isAtHead: Bool
 
     /// Encodes events until the page is full.
@@ -143,7 +143,7 @@ struct FeedPage: Sendable {
         }
     }
 
-    package var json: [UInt8] {
+    var json: [UInt8] {
         var bytes = [UInt8(ascii: "[")]
         for (index, event) in events.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }

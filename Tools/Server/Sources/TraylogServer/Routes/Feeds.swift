@@ -3,9 +3,9 @@ import Foundation
 
 /// A place in a feed: an event, and the stream in which it was looked for.
 struct FeedPosition: Sendable {
-    package var seq: Seq
+    var seq: Seq
     /// The number of the user's stream; 0 for somebody without events, and for the log.
-    package var stream: UInt32 = 0
+    var stream: UInt32 = 0
 }
 
 /// Events that are read from an offset on.
@@ -82,7 +82,7 @@ extension FeedPosition {
 /// It is one person's: each answer says whose stream it was read from, in one snapshot of the store, and nothing of another
 /// stream is shown to a reader who began with this one.
 struct UserFeed: Feed {
-    package let store: Store
+    let store: Store
     let isOfCluster: Bool
     let history: StoreHistory
     private let user: String
@@ -95,11 +95,11 @@ struct UserFeed: Feed {
         authenticator = call.service.authenticator
     }
 
-    package func offset(_ position: FeedPosition) -> FeedOffset {
+    func offset(_ position: FeedPosition) -> FeedOffset {
         FeedOffset(store: identity, feed: .user(position.stream), seq: position.seq, in: history)
     }
 
-    package func start(_ text: String?) async throws -> FeedPosition {
+    func start(_ text: String?) async throws -> FeedPosition {
         let stream = try await store.version(of: user).stream
         switch text {
         case nil, "-1":
@@ -131,7 +131,7 @@ struct UserFeed: Feed {
         throw Problem.invalid("offset", "is not of this feed")
     }
 
-    package func page(after position: FeedPosition) async throws -> FeedPage {
+    func page(after position: FeedPosition) async throws -> FeedPage {
         let changes = try await store.changes(of: user, after: position.seq, limit: FeedRoutes.pageEvents)
         guard position.stream == 0 || changes.stream == position.stream else { throw Refusal.erased(user: user) }
         return FeedPage(changes)
@@ -164,7 +164,7 @@ extension FeedPage {
 
 /// The log, or those of its events that match a filter.
 struct LogFeed: Feed {
-    package let store: Store
+    let store: Store
     let isOfCluster: Bool
     let history: StoreHistory
     private let identity: String
@@ -187,11 +187,11 @@ struct LogFeed: Feed {
         self.filter = filter
     }
 
-    package func offset(_ position: FeedPosition) -> FeedOffset {
+    func offset(_ position: FeedPosition) -> FeedOffset {
         FeedOffset(store: identity, feed: .log, seq: position.seq, in: history)
     }
 
-    package func start(_ text: String?) async throws -> FeedPosition {
+    func start(_ text: String?) async throws -> FeedPosition {
         switch text {
         case nil, "-1": return FeedPosition(seq: try await seq(offset(FeedPosition(seq: .zero))))
         case "now": return FeedPosition(seq: try await store.head())
@@ -203,7 +203,7 @@ struct LogFeed: Feed {
         }
     }
 
-    package func page(after position: FeedPosition) async throws -> FeedPage {
+    func page(after position: FeedPosition) async throws -> FeedPage {
         let (seq, head) = (position.seq, try await store.head())
         guard seq < head else { return FeedPage([], through: position, isAtHead: true) }
         let found = try await store.search(filter, from: Seq(seq.rawValue + 1), limit: FeedRoutes.pageEvents)

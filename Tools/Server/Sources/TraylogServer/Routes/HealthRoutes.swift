@@ -5,7 +5,7 @@ import TraylogCluster
 
 /// What watches the server: liveness, readiness, figures, and the description of the API.
 enum HealthRoutes {
-    package static var all: [Route] {
+    static var all: [Route] {
         [
             Route(
                 .get, "/healthz", as: "getHealth", "Whether the server lives", .free, origins: .allowed,
@@ -100,7 +100,7 @@ enum HealthRoutes {
     }
 
     /// The figures of a server; with several stores, which partition each is of.
-    package static func metrics(_ services: [Service]) async throws -> Response {
+    static func metrics(_ services: [Service]) async throws -> Response {
         var gauges: [Gauge] = []
         for (index, service) in services.enumerated() {
             let labels = services.count > 1 ? ["partition=\"\(index)\""] : []

@@ -6,10 +6,10 @@ import Traylog
 struct ItemUpdate: Sendable {
     let tray: Tray
     /// The event for listeners; nil where no item changed.
-    package let items: ByteBuffer?
+    let items: ByteBuffer?
 
     var asOf: Seq { tray.asOf }
-    package var event: ByteBuffer { LiveStream.event(tray) }
+    var event: ByteBuffer { LiveStream.event(tray) }
 
     /// Tells a listener to read the items again.
     static func reload(asOf seq: Seq) -> ByteBuffer {
@@ -173,7 +173,7 @@ final class ItemListener: Sendable {
 
     init() { (signals, told) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1)) }
 
-    package func tell(_ update: ItemUpdate) {
+    func tell(_ update: ItemUpdate) {
         state.withLock { state in
             state.pending.append(update)
             guard state.pending.count > Self.mostPending else { return }
@@ -183,13 +183,13 @@ final class ItemListener: Sendable {
     }
 
     /// - Parameter error: why there is nothing more; nil where the stream or the store ends.
-    package func end(_ error: (any Error)? = nil) {
+    func end(_ error: (any Error)? = nil) {
         state.withLock { if $0.end == nil { $0.end = error } }
         told.finish()
     }
 
     /// The oldest update that was not taken.
-    package func next() -> ItemUpdate? {
+    func next() -> ItemUpdate? {
         state.withLock { $0.pending.isEmpty ? nil : $0.pending.removeFirst() }
     }
 

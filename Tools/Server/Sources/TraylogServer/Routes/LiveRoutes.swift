@@ -4,7 +4,7 @@ import Traylog
 
 /// A user's tray as it changes.
 enum LiveRoutes {
-    package static var all: [Route] {
+    static var all: [Route] {
         [
             Route(
                 .get, "/v1/users/{u}/live", as: "followTray", "A user's tray, again whenever it changes", .reading,

@@ -4,7 +4,7 @@ import Traylog
 
 /// The routes that show a user's tray.
 enum ReadingRoutes {
-    package static var all: [Route] { [tray, inbox, threads, item, users, snapshot] }
+    static var all: [Route] { [tray, inbox, threads, item, users, snapshot] }
 
     private static var tray: Route {
         Route(

@@ -6,7 +6,7 @@ import Traylog
 enum TokenRoutes {
     private static let usualLife = 3_600
 
-    package static var all: [Route] {
+    static var all: [Route] {
         [
             Route(
                 .get, "/v1/users/me", as: "getIdentity", "Whose the token is", .anybody, origins: .allowed,

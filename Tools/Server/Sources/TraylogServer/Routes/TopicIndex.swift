@@ -1,6 +1,6 @@
 import Traylog
 
-/// Who is subscribed to which topic: the store itself knows the topics of a user only.
+/// Finds the subscribers of a topic, because the store itself knows only the topics of a user.
 ///
 /// Made of the log when it is asked for, and brought up to its head each time: O(events since then).
 package actor TopicIndex {

@@ -11,7 +11,7 @@ enum WritingRoutes {
     ]
     private static let editable = ["title", "body", "summaryArgument", "summaryCount", "level", "expiresAt", "data"]
 
-    package static var publishing: [Route] {
+    static var publishing: [Route] {
         [
             Route(
                 .post, "/v1/users/{u}/notifications", as: "notify", "Notify a user",
@@ -68,7 +68,7 @@ enum WritingRoutes {
     }
 
     /// What a user does with the own tray.
-    package static var own: [Route] {
+    static var own: [Route] {
         [
             Route(
                 .post, "/v1/users/{u}/seen", as: "seeTray", "See the tray", .writing, origins: .allowed,
@@ -142,7 +142,7 @@ enum WritingRoutes {
         }
     }
 
-    package static var topics: [Route] {
+    static var topics: [Route] {
         [
             Route(
                 .put, "/v1/users/{u}/subscriptions/{topic}", as: "subscribe", "Subscribe to a topic", .key(.users),

@@ -8,7 +8,7 @@ import NIOSSL
 
 /// The system lets nobody listen there.
 struct UnusableAddress: Error, CustomStringConvertible {
-    package let description: String
+    let description: String
 
     init(_ address: String, errno: CInt) {
         let reason = unsafe String(cString: strerror(errno))
@@ -20,7 +20,7 @@ struct UnusableAddress: Error, CustomStringConvertible {
 /// One address that the server listens on.
 enum Listener {
     /// - Parameter onRunning: told the port, which may have been 0.
-    package static func application<Answering: HTTPResponder>(
+    static func application<Answering: HTTPResponder>(
         _ responder: Answering, _ address: (host: String, port: Int), _ tls: TLSConfiguration?,
         routes: RouteTable? = nil, log: ServiceLog,
         onRunning: @escaping @Sendable (Int) async -> Void
@@ -65,7 +65,7 @@ enum Listener {
     }
 
     /// The host as URLs have it.
-    package static func text(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
+    static func text(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 
     /// The certificates of a file.
     static func certificates(_ file: String) throws -> [NIOSSLCertificate] {

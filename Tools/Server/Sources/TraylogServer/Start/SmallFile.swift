@@ -6,7 +6,7 @@ enum SmallFile {
     ///
     /// - Parameter rights: those of the file; its owner may read and write it.
     /// - Throws: ``Problem`` 507 when it cannot be written; the one before stays.
-    package static func write(_ data: Data, to path: String, rights: Int = 0o600) throws {
+    static func write(_ data: Data, to path: String, rights: Int = 0o600) throws {
         let draft = path + ".new"
         guard FileManager.default.createFile(atPath: draft, contents: data, attributes: [.posixPermissions: rights]),
             let file = FileHandle(forUpdatingAtPath: draft)
