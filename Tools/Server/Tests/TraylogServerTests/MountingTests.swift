@@ -23,9 +23,11 @@ struct MountingTests {
             let router = Router(context: AppContext.self)
             router.get("hello") { _, _ in "the app" }
             server.addRoutes(to: router)
-            try await Application(router: router).test(.router) {
-                try await body(ServedStore(key: key, server: server, client: $0))
-            }
+            // On a socket, so that the server's service runs, and ends with the app.
+            let address = ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
+            var app = Application(router: router, configuration: address)
+            app.addServices(server)
+            try await app.test(.live) { try await body(ServedStore(key: key, server: server, client: $0)) }
         }
     }
 
