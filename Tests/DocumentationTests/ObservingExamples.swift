@@ -60,13 +60,8 @@ import TraylogDomain
         }
     }
 
-    @Test func aSharedDot() async throws {
+    @Test func aListOnTheScreenIsSeen() async throws {
         try await withStore { store in
-            let tray = try await store.tray(of: "ann")
-            // example: shared dot
-            let hasDot = !tray.isSeen
-            // end
-            #expect(hasDot)
             let page = try await store.inbox(of: "ann")
             // example: see
             try await store.seeTray(of: "ann", upTo: page.asOf)
@@ -94,13 +89,13 @@ import TraylogDomain
             let cy = try await store.tray(of: "cy")
             #expect(cy.newest != nil && !hasDot(cy, shownHere: [:]), "muted items light no dot")
             closeSoon(store)
-            let dots = AsyncStream<(String, Bool)>.makeStream()
+            let dots = AsyncStream<(String, Seq?)>.makeStream()
             // example: accounts
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for account in ["ann", "bob"] {
                     group.addTask {
                         for try await tray in store.trayUpdates(of: account) {
-                            dots.continuation.yield((account, !tray.isSeen))
+                            dots.continuation.yield((account, tray.newestCounted))
                         }
                     }
                 }
@@ -108,8 +103,8 @@ import TraylogDomain
             }
             // end
             dots.continuation.finish()
-            let shown = await dots.stream.reduce(into: [:]) { $0[$1.0] = $1.1 }
-            #expect(shown == ["ann": true, "bob": false])
+            let newest: [String: Seq?] = await dots.stream.reduce(into: [:]) { $0.updateValue($1.1, forKey: $1.0) }
+            #expect(newest == ["ann": 1, "bob": nil])
         }
     }
 
