@@ -41,7 +41,7 @@ final class Shutdown: Sendable {
     ///
     /// From within the store's observer, for which the store waits, it returns at once; another thread closes the store then.
     func run() {
-        // The threads to wait for, and the locks to give up, are those of the process that opened it.
+        // The threads to wait for, and the locks to give up, belong to the process that opened it.
         guard !environment.isInherited else { return }
         guard ObserverCall.holding(writer) == nil else { return runSoon() }
         state.withLock { $0.isBegun = true }

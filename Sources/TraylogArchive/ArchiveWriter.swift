@@ -53,7 +53,7 @@ package final class ArchiveWriter {
     /// Adds the next event.
     ///
     /// - Parameters:
-    ///   - seq: above 0, and above that of the event before.
+    ///   - seq: above 0, and above the previous event's.
     ///   - record: as in the log.
     ///   - payload: the payload of a chunked record, put together; empty for any other.
     /// - Throws: ``CodecError`` when the bytes are not those of the event; ``ArchiveError`` when they cannot be written,

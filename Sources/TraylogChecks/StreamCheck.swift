@@ -78,7 +78,7 @@ struct StreamCheck: Sendable {
             let anew = UserSnapshot(
                 user: then.user, stream: then.stream, store: then.store, asOf: head, state: folded.state,
                 pages: folded.base?.pages ?? then.store.pages(of: .absent), past: nil)
-            guard try then.tray() == anew.tray() else { return "the tray as of event \(head) is not that of the log" }
+            guard try then.tray() == anew.tray() else { return "the tray as of event \(head) differs from the log's" }
             return try ItemComparison(anew, then).changes().first.map {
                 "item \($0.entry.seq) as of event \(head) differs"
             }

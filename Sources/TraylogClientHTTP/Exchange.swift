@@ -6,7 +6,7 @@ import TraylogClient
     import FoundationNetworking
 #endif
 
-/// One request and its answer, as the session tells of them.
+/// One request and its answer, as the session reports them.
 final class Exchange: Sendable {
     typealias Head = Result<(status: Int, headers: [String: String]), ServiceFailure>
 

@@ -3,7 +3,7 @@
 
 /// Options of a node.
 public struct NodeOptions: Sendable {
-    /// Its name, unlike that of every other node, of 1 to 256 bytes.
+    /// Its name, which no other node has, of 1 to 256 bytes.
     public var name: String
     /// Where it takes requests, for the other nodes.
     public var url: String

@@ -19,7 +19,7 @@ actor GroupPublisher: LogOfRecord {
         self.node = node
         self.log = log
         self.patience = patience
-        // Unlike that of every other life of every node.
+        // Different in every run of every node.
         idPrefix = "\(node.name)/\(String(UInt64.random(in: .min ... .max), radix: 36))/"
     }
 

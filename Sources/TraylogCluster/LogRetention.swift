@@ -2,7 +2,7 @@
 public struct LogRetention: Hashable, Sendable, Codable {
     /// The position that the store of each node holds on its disk, by the node's name.
     ///
-    /// A node that is down counts with its last one, until an operator leaves it out for good; it begins with a copy
+    /// A node that is down counts with its last one, until an operator removes it permanently; it begins with a copy
     /// then.
     ///
     /// A power failure may take the last transaction of a node (``NodeStatus/position``), so give one from before that.

@@ -9,7 +9,7 @@ import TraylogAudit
 /// catchingUp ─── the end ──► follower ─── lease, the end, takeover accepted ──► owner
 ///      ▲                         │                                               │
 ///      └── a group was lost ─────┴──── fenced, lease lost, outcome unknown ◄─────┘
-/// any ─── another root, a gap, bytes that are no group ──► diverged, for good
+/// any ─── another root, a gap, bytes that are no group ──► diverged, permanently
 ///
 /// owner: propose ─► publish ─► unknown: the same again     ┐
 ///                              wrong place: read it        ├─► accepted ─► the store commits ─► answers
@@ -62,7 +62,7 @@ package struct NodeProtocol: Sendable {
     package private(set) var ownership: Ownership?
     package private(set) var flight: Flight?
     package private(set) var divergence: Divergence?
-    /// The newest event through which the root was that of a message.
+    /// The newest event at which the root was the one of a message.
     private var agreed = Seq.zero
 
     /// - Parameters:

@@ -8,7 +8,7 @@ public enum NodeRole: String, Hashable, Sendable, Codable {
     case follower
     /// It reads what it lacks; its answers are those of an earlier moment.
     case catchingUp
-    /// Its store and the log do not agree: it stopped for good (``NodeStatus/divergence``).
+    /// Its store and the log do not agree: it stopped permanently (``NodeStatus/divergence``).
     case diverged
 }
 
@@ -43,7 +43,7 @@ public struct NodeStatus: Hashable, Sendable {
     public var lagEvents: UInt64
     /// How long ago it was known to hold everything; zero while it does.
     public var lag: Duration
-    /// Who decides, as far as it knows.
+    /// The owner, as far as the node knows.
     public var owner: Ownership?
     /// Why it stopped; nil while it goes on.
     public var divergence: Divergence?

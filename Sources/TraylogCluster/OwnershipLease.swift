@@ -1,6 +1,6 @@
-/// Who decides, as the lease says: one node at a time, for some seconds.
+/// The right to decide: one node has it at a time, for some seconds.
 public struct Ownership: Hashable, Sendable, Codable {
-    /// Greater than that of every ownership before.
+    /// Greater than the number of every ownership before.
     public var epoch: UInt64
     /// The name of the node.
     public var node: String
@@ -36,6 +36,6 @@ public protocol OwnershipLease: Sendable {
     /// Gives the lease up, so that another node need not wait for its end.
     func release(_ ownership: Ownership) async
 
-    /// Who has it; nil when nobody does, or when nobody answered.
+    /// The holder; nil when nobody has it, or when nobody answered.
     func current() async -> Ownership?
 }

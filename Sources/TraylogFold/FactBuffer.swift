@@ -92,7 +92,7 @@ package struct FactBuffer: Sendable {
         counts.append(contentsOf: repeatElement(0, count: count - counts.count))
     }
 
-    /// Brings the facts into the order of their streams; within a stream they stay in that of the log.
+    /// Brings the facts into the order of their streams; within a stream they stay in the order of the log.
     package mutating func sort() {
         starts = []
         starts.reserveCapacity(counts.count + 1)

@@ -16,7 +16,7 @@ extension LogFold {
         let topics: TopicFacts
 
         /// - Parameters:
-        ///   - topics: those of an earlier pass.
+        ///   - topics: the facts of topics from an earlier pass.
         ///   - bytes: what the facts may take.
         ///   - progress: told on the calling thread.
         /// - Returns: nil when they take more.

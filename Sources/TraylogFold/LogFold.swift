@@ -87,7 +87,7 @@ package struct LogFold: Sendable {
 
     package var hasher: IdentityHasher { record.hasher }
 
-    /// Folds everything and hands over each stream, by number.
+    /// Folds everything and passes on each stream, by number.
     ///
     /// - Parameter progress: events folded so far; throws to end the fold.
     package func run(progress: (UInt64) throws -> Void, _ body: (Folded) throws -> Void) throws {

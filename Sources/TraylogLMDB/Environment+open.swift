@@ -156,7 +156,7 @@ extension Environment {
         if !usesLocks, Files.exists(directory.lockPath), !Files.isAccessible(directory.lockPath, isWriting: false) {
             throw .system(.accessDenied, operation: "open", path: directory.lockPath)
         }
-        // Before the file is held against its header.
+        // Before the file is compared with its header.
         let confirmed = try JournalReplay.run(
             directory.dataPath, journal: directory.journalPath, readers: readers, isWriter: isWriter)
         try Preflight.examine(path: directory.dataPath)

@@ -5,7 +5,7 @@ import TraylogPlatform
 extension Environment {
     /// Opens a new, empty environment with the same databases, to be filled and to take the place of this one.
     ///
-    /// It has a directory of its own in that of the store. Commits to it are not synced: ``sync()`` does that, and now
+    /// It has its own directory within the store's. Commits to it are not synced: ``sync()`` does that, and now
     /// and then spares the replacement the work. Closing it takes its files away, and so does the next opening of the store
     /// for writing, if this process is killed.
     ///

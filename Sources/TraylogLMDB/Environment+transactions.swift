@@ -27,7 +27,7 @@ extension Environment {
             try checkIsWhole(reading)
             return answer
         } catch {
-            // What was read from other pages than those of the snapshot may look like damage.
+            // What was read from pages that are not the snapshot's may look like damage.
             try checkIsWhole(reading)
             throw error
         }

@@ -37,7 +37,7 @@ extension EnvironmentDirectory {
     /// The directory in which a new environment is made; it gets this one's name when it is whole.
     var draft: EnvironmentDirectory { EnvironmentDirectory(store: store, name: name + Self.draftEnding) }
 
-    /// Whether the name is that of an environment or of a draft.
+    /// Whether the name belongs to an environment or a draft.
     var isOurs: Bool {
         if number != nil { return true }
         guard name.hasSuffix(Self.draftEnding) else { return false }

@@ -55,7 +55,7 @@ import TraylogPages
         return false
     }
 
-    /// Ends the transaction for good; nothing of it may be used any more.
+    /// Ends the transaction; nothing of it may be used any more.
     func end() {
         unsafe mdb_txn_abort(pointer)
         unsafe owned.release()

@@ -42,7 +42,7 @@ struct StoreDirectory: Sendable {
         "partitions", "wake", "writer.lock", "CURRENT.new",
     ]
 
-    /// Refuses to make a store among files that are none of its own.
+    /// Refuses to make a store among files that do not belong to one.
     ///
     /// What a killed process left of a new store, ``companions`` and hidden files are no hindrance.
     private func checkIsFree() throws(LMDBError) {
@@ -124,7 +124,7 @@ struct StoreDirectory: Sendable {
         do throws(LMDBError) {
             try syncNames()
         } catch  where error.code == .permissionDenied || error.code == .system(SystemError.invalidArgument.number) {
-            // Who may enter the directory and not read it cannot make sure, and a file system that nobody can write syncs nothing.
+            // Without permission to read the directory it cannot be synced, and on a read-only file system nothing needs to be.
         }
         return environment
     }
@@ -137,7 +137,7 @@ struct StoreDirectory: Sendable {
         creates: Bool, create: (EnvironmentDirectory) throws(LMDBError) -> Void
     ) throws(LMDBError) -> EnvironmentDirectory {
         let current = try current()
-        // Who was killed between a renaming and its sync left names that a power cut could still take back.
+        // A process killed between a renaming and its sync left names that a power cut could still take back.
         try syncNames()
         if let current, Files.exists(current.dataPath) {
             removeAll(but: current)

@@ -213,7 +213,7 @@ final class TransactionGate: Sendable {
         return monitor.withLock { $0.holds(thread) }
     }
 
-    /// Hands out the idle read transactions, for good.
+    /// Gives away the idle read transactions, permanently.
     func takeIdleHandles(_ body: (ReadHandle) -> Void) {
         monitor.withLock { state in
             for slot in state.slots {

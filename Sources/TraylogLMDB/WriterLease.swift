@@ -26,7 +26,7 @@ struct WriterLease: Sendable {
         }
     }
 
-    /// Who has the lease of a store; nil when nobody does.
+    /// The holder of a store's lease; nil when nobody has it.
     static func current(directory: String) -> WritingProcess? {
         guard let file = try? FileDescriptor(opening: directory + "/writer.lock", .reading) else { return nil }
         defer { file.close() }

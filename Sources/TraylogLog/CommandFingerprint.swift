@@ -11,7 +11,7 @@ import TraylogDomain
 package enum CommandFingerprint {
     /// The fingerprint of a command; never 0, which means "no key".
     ///
-    /// - Complexity: O(size of the command), and O(n log n) in that of its `data`. Without `data` it allocates one buffer.
+    /// - Complexity: O(size of the command), and O(n log n) in the size of its `data`. Without `data` it allocates one buffer.
     package static func of(_ command: borrowing Command) -> UInt64 {
         let hash = SipHash24.hash(bytes(of: command).span, key0: 0, key1: 0)
         return hash == 0 ? 1 : hash

@@ -6,7 +6,7 @@ import Traylog
 
     /// Writes what a store does to a log, and counts it, with swift-log and swift-metrics.
     ///
-    /// Failures of work in the background become errors in the log: nobody else is told of them. Compactions are notices; all
+    /// Failures of work in the background become errors in the log, because they are reported nowhere else. Compactions are notices; all
     /// else is logged at level `debug`. These metrics are recorded, by the factory given or the program's (`MetricsSystem`):
     ///
     /// | label | kind | what |

@@ -59,7 +59,7 @@ final class KnownTail: Sendable {
                 do {
                     try scan(&events, through: end, store)
                 } catch let error as LMDBError where error.code == .overtaken {
-                    // Some of it may be from other pages than those of the snapshot.
+                    // Some of it may be from pages that are not the snapshot's.
                     events = Events(record)
                     throw error
                 }

@@ -20,7 +20,7 @@ import TraylogStates
 }
 
 @_spi(Replication) extension LogRecord {
-    /// Whether the event tells of a rewrite of the whole store, a compaction or an erasure; so ``bytes`` must be those of a
+    /// Whether the event reports a rewrite of the whole store, a compaction or an erasure; so ``bytes`` must be those of a
     /// record.
     public var tellsOfRewrite: Bool {
         let header = try? RecordHeader.read(RawSpan(_elements: bytes.span), seq: seq.rawValue)

@@ -27,7 +27,7 @@ package final class WorkPool: Sendable {
     ///   - name: of the threads, for debuggers.
     ///   - limit: how many threads there are at most.
     ///   - directory: the store's, for errors.
-    ///   - observer: is told of each query; nil for a pool whose work is none.
+    ///   - observer: hears of each query; nil for a pool that runs other work.
     package init(
         name: String = "traylog-query", limit: Int = 2, directory: String, observer: (any StoreObserver)? = nil
     ) {
@@ -54,7 +54,7 @@ package final class WorkPool: Sendable {
 
     /// Runs work that may write on one of the threads.
     ///
-    /// - Parameter work: is told when the task is cancelled after it began.
+    /// - Parameter work: learns when the task is cancelled after it began.
     /// - Throws: as ``run(_:)``.
     package func work<Answer: Sendable>(
         _ work: @escaping @Sendable (Cancellation) throws(TraylogError) -> Answer

@@ -48,7 +48,7 @@ public struct TrayReplica: Sendable {
     init(user: String, through: Seq, state: TrayState, log: ReplicaLog) {
         self.user = user
         self.through = through
-        // Who stores a replica keeps these beside it.
+        // Whoever stores a replica keeps these beside it.
         (history, stream) = (StoreHistory(), 0)
         snapshotSeq = Seq(state.appliedSeq)
         self.state = state

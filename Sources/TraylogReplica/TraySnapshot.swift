@@ -27,7 +27,7 @@ public struct TraySnapshot: Hashable, Sendable, Codable {
     public var topics: [TopicSpan]
     /// Events of the user that were undone, ascending.
     public var voided: [Seq]
-    /// Items that are not gone, ascending by position: those of this page.
+    /// This page's items that are not gone, ascending by position.
     public var items: [Part]
     /// The next page; nil on the last one.
     public var next: SnapshotCursor?

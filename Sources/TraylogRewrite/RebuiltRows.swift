@@ -25,7 +25,7 @@ package struct RebuiltRows: FoldTaker {
     ///
     /// - Parameters:
     ///   - source: has the log and, below a floor, the bases; its tables are numbered like the target's.
-    ///   - record: that of the store; only its floor, its secret and the distance of landmarks are used.
+    ///   - record: the store's; only its floor, its secret and the distance of landmarks are used.
     ///   - threads: one or two; as many as there are processors when nil.
     ///   - progress: told the number of events folded so far.
     /// - Returns: the record to write, which says what was derived.

@@ -9,7 +9,7 @@ import TraylogStates
 /// Copies stored states into a new file, stream by stream, and leaves out what no moment from the floor on needs.
 ///
 /// When the floor moves, each stream is folded up to it, in one reading of the log below: that tells which events are
-/// still needed, and is kept as the base of later folds. A stored state that can serve as the base is held against it.
+/// still needed, and is kept as the base of later folds. A stored state that can serve as the base is compared with it.
 struct StateCopy {
     /// Events that are folded in one reading of a short log, so that they take some ten megabytes.
     ///

@@ -124,7 +124,7 @@ struct StoreCopy {
         }
     }
 
-    /// The same in one transaction, while the writer waits; and the event that tells of it.
+    /// The same in one transaction, while the writer waits; and the event that reports it.
     mutating func finish(
         _ late: CapturedChanges, archive: String?, in directory: String?, told: ToldRewrite?, agreement: Agreement
     ) throws -> RewrittenStore {
@@ -173,7 +173,7 @@ struct StoreCopy {
                 "\(source.directory): somebody was held or released meanwhile, and nothing was compacted; try again")
     }
 
-    /// The event that tells of the rewrite; nil for one that takes nothing away.
+    /// The event that reports the rewrite; nil for a rewrite that removes nothing.
     private func event(after head: EventLog.Head, _ archive: String?) -> RecordBatch? {
         if let erasure {
             return RecordBatch(

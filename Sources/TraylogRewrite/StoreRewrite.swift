@@ -192,7 +192,7 @@ package final class StoreRewrite {
         try successor.sync()
     }
 
-    /// Makes the copy that of one moment: what is read while the writer goes on may be newer than what was read before.
+    /// Makes the copy show one moment: what is read while the writer goes on may be newer than what was read before.
     private func meet(_ copy: inout StoreCopy, _ archive: String?) throws {
         let handover = Handover(copy)
         try host.takeCapture { try handover.value.take($0, archive: archive) }

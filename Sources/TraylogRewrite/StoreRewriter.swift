@@ -137,7 +137,7 @@ extension CompactionReport {
 package struct Erasure {
     package let user: String
     package let stream: StreamID
-    /// Who asks for it, and from where, for the event that tells of it.
+    /// Who asks for it, and from where, for its event.
     package var actor: String?
     package var device: String?
     /// Events that left the log and whose fingerprints are known.
@@ -159,13 +159,13 @@ package struct RewriteGoal {
     package var archiveDirectory: String?
     /// Holds the new file against a fold before it takes the place of the old one.
     var checks = true
-    /// Whom to erase; nil for nobody.
+    /// The user to erase; nil for nobody.
     package var erasure: Erasure?
     /// Called once when nothing but the disk can hinder the erasure any more, before any later event can be seen.
     var onErased: (@Sendable () -> Void)?
     /// The rewrite of another copy of the store that this one repeats; nil for a rewrite that was decided here.
     package var told: ToldRewrite?
-    /// Who asks for a compaction, and from where, for the event that tells of it.
+    /// Who asks for a compaction, and from where, for its event.
     package var actor: String?
     package var device: String?
     /// Gives the new file up when it is complete.
@@ -174,7 +174,7 @@ package struct RewriteGoal {
     package init() {}
 }
 
-/// A rewrite that another copy of the store decided, with the event that tells of it.
+/// A rewrite that another copy of the store decided, with its event.
 package struct ToldRewrite: Sendable {
     /// The event, to the byte.
     let record: LogRecord
@@ -222,7 +222,7 @@ public struct CompactionReport: Hashable, Sendable {
     public var archive: String?
     /// The size of the store's data file before.
     public var bytesBefore: UInt64 = 0
-    /// The size of the data file afterwards; of a dry run, that of the file that was filled and deleted.
+    /// The size of the data file afterwards; of a dry run, of the file that was filled and deleted.
     ///
     /// A compaction right after a dry run comes within 5 % of it, as long as little is appended in between.
     public var bytesAfter: UInt64 = 0

@@ -171,7 +171,7 @@ package struct StoredState: Hashable, Sendable {
 }
 
 extension RawSpan {
-    /// Whether the first `count` bytes are those of `other`.
+    /// Whether the first `count` bytes equal those of `other`.
     package func starts(with other: RawSpan, count: Int) -> Bool {
         guard byteCount >= count, other.byteCount >= count else { return false }
         for index in 0..<count where byte(at: index) != other.byte(at: index) { return false }

@@ -6,7 +6,7 @@ import TraylogPlatform
 public protocol StoreObserver: Sendable {
     /// Takes note of something that has just happened, and that queries show already.
     ///
-    /// Called on threads of the store, or on that of a caller who writes by itself (``Store/blocking``). Commands wait until it
+    /// Called on threads of the store, or on the thread of a caller who writes by itself (``Store/blocking``). Commands wait until it
     /// returns, so it should be quick.
     ///
     /// It may ask ``Store/blocking`` queries. To perform a command, start a `Task` and do not wait for it: the store performs it
@@ -102,7 +102,7 @@ public enum StoreActivity: Hashable, Sendable {
     case ticked(woken: UInt64, expired: UInt64, duration: Duration)
     /// The store compacted itself (``StoreOptions/compaction``).
     case compacted(dropped: UInt64, bytesBefore: UInt64, bytesAfter: UInt64)
-    /// Work in the background failed, which nobody else is told of. It is tried again; no event is lost.
+    /// Work in the background failed. It is reported only here, and tried again; no event is lost.
     case failed(BackgroundWork, TraylogError)
 }
 

@@ -12,7 +12,7 @@ public struct StoreOptions: Sendable {
         case relaxed
     }
 
-    /// Who wakes and expires items.
+    /// What wakes and expires items.
     public enum Ticking: String, Hashable, Sendable, Codable {
         /// The store wakes and expires items by itself when their time comes, by the system's clock.
         case automatic
@@ -22,7 +22,7 @@ public struct StoreOptions: Sendable {
 
     /// What survives a power loss.
     public var durability: Durability = .durable
-    /// Who wakes and expires items.
+    /// What wakes and expires items.
     public var ticking: Ticking = .automatic
     /// When the store compacts itself; nil for never.
     public var compaction: CompactionPolicy?
@@ -102,7 +102,7 @@ public struct CompactionPolicy: Hashable, Sendable, Codable {
     ///
     /// Queries can ask for any moment in them.
     public var keepDays: Int
-    /// The directory for archives of the events that leave the log; nil to delete them for good.
+    /// The directory for archives of the events that leave the log; nil to delete them permanently.
     ///
     /// A relative path is resolved when the store is opened.
     public var archive: String?

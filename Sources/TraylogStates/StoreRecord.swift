@@ -26,7 +26,7 @@ package struct StoreRecord: Hashable, Sendable {
     package var floorStreams = StreamID.absent
     /// How many events left the log.
     package var dropped: UInt64 = 0
-    /// How many of the streams are those of users who were erased.
+    /// How many of the streams belong to erased users.
     package var erased: UInt64 = 0
     /// Which events the store shares with its copies.
     package var history = StoreHistory()

@@ -21,7 +21,7 @@ package struct MerkleTable: Sendable {
     private static let format: UInt8 = 2
     /// Less than the key of any row.
     private static let sizeKey: UInt64 = 0
-    /// Less than the key of any row of a stored level, and greater than that of any removed leaf.
+    /// Less than the key of any row of a stored level, and greater than any removed leaf's.
     static let firstLevelKey: UInt64 = 1 << 56
 
     package let database: Database

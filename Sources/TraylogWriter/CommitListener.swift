@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// Whom the writer tells of its commits, on the thread that writes.
+/// Receives reports of the writer's commits, on the thread that writes.
 package protocol CommitListener: Sendable {
     /// Whether anybody wants to know whose trays a commit changes. Asked under the lock that publishes the commit.
     var wantsTouched: Bool { get }

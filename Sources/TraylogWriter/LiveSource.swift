@@ -31,7 +31,7 @@ package final class LiveSource: SnapshotSource {
         let name = UserName(user, hasher)
         let known: Tray? = try withStore { store in
             if let known = store.answeredTray(of: name) { return known }
-            // A tray that is known is that of a name that was checked.
+            // A known tray belongs to a name that was checked.
             try Limits.check(identifier: user, "user")
             let head = Seq(store.head.seq)
             guard let stream = try store.stream(of: name) else { return Tray(user: user, asOf: head) }

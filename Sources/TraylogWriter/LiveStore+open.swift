@@ -73,7 +73,7 @@ extension LiveStore {
         let firstNew = directory.nextNumber
         try tables.log.scanTail(
             after: record.flushedThrough, through: head.seq, environment,
-            // Who is new has to be known by name, and topics are looked for without their streams.
+            // New users must be known by name, and topics are looked for without their streams.
             wantsName: { event in
                 guard event.stream >= firstNew || event.kind?.mayBeOfTopic ?? true else { return false }
                 return event.stream != .absent && directory[event.stream] == nil && tail.first(of: event.stream) == 0

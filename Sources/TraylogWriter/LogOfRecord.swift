@@ -168,7 +168,7 @@ extension WriterLoop {
         try logOfRecord.wait { (log) throws(StoreFailure) in try await log.confirmEnd(at: head) }
     }
 
-    /// Makes sure that answers without an event are those of the log's end.
+    /// Makes sure that answers without an event are true at the log's end.
     ///
     /// A group with events proves that by itself.
     func confirmAnswers() throws {

@@ -67,7 +67,7 @@ extension PendingTransaction {
         let expected = known?.number ?? store.directory.nextNumber
         guard number == expected else {
             throw StoreFailure.diverged(
-                seq, "its stream is \(number), and here that of the same user or topic is \(expected)")
+                seq, "its stream is \(number), but here the same user or topic has stream \(expected)")
         }
         return known ?? store.newStream(name)
     }
@@ -114,7 +114,7 @@ extension WriterLoop {
                 if start > 0 { memory.letOthersIn() }
                 try apply(records, start..<min(start + WriterLoop.recordsPerTurn, count))
             }
-            // What is wrong with a record is told once those before it have found nothing.
+            // A record's fault is reported once the records before it have been checked.
             if let failure = records.failure { throw failure }
         } catch {
             memory.withLock { $0.rollBack() }

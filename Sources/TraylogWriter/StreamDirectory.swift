@@ -27,7 +27,7 @@ struct StreamDirectory {
     private var pending: [LiveStream] = []
 
     /// - Parameters:
-    ///   - nextNumber: that of the first stream whose name is not stored.
+    ///   - nextNumber: the number of the first stream whose name is not stored.
     ///   - topics: how many of the streams before it are topics.
     init(nextNumber: StreamID, topics: UInt64) {
         self.nextNumber = nextNumber

@@ -79,7 +79,7 @@ extension WriterLoop {
     private func commitNothing() throws {
         let record = try environment.read { try StoreRecord.read(tables.meta, in: $0) }
         try environment.write { try record?.write(tables.meta, to: &$0) }
-        // A relaxed commit, and that of before, are on disk only now.
+        // A relaxed commit, and the one before it, are on disk only now.
         try environment.sync()
     }
 }

@@ -303,7 +303,7 @@ package struct WriterLoop: ~Copyable, Sendable {
         if let newHead { listener.committed(through: newHead, touched) }
     }
 
-    /// What the observer is told of a transaction, once it shows.
+    /// What the observer hears of a transaction, once it is published.
     private struct TransactionNews {
         var head: UInt64?
         var events: UInt64 = 0
@@ -366,7 +366,7 @@ package struct WriterLoop: ~Copyable, Sendable {
 
     private mutating func sync() {
         hasUnsynced = false
-        // The system tells of a failed sync once. The next commit has somebody to tell, and has to make sure first.
+        // The system reports a failed sync once. The next commit has somebody to tell, and has to make sure first.
         do {
             try environment.checkPlace()
             try environment.sync()

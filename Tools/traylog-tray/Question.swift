@@ -163,7 +163,7 @@ struct Question {
 
     private func cursor() throws -> Cursor? {
         guard let text = try fields.string(maybe: "cursor") else { return nil }
-        guard let cursor = Cursor(text) else { throw WireFault("cursor: is none that a page gave out") }
+        guard let cursor = Cursor(text) else { throw WireFault("cursor: no page gave it out") }
         return cursor
     }
 
@@ -176,7 +176,7 @@ struct Question {
             cursor: try cursor())
         if let thread = try fields.string(maybe: "thread") { query.thread = .named(thread) }
         if try fields.boolean(maybe: "unthreaded") == true {
-            guard query.thread == .any else { throw WireFault("unthreaded: goes without thread") }
+            guard query.thread == .any else { throw WireFault("unthreaded: cannot be combined with thread") }
             query.thread = .unthreaded
         }
         switch try fields.string(maybe: "view") {

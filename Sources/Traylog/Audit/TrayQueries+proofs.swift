@@ -21,7 +21,7 @@ extension BlockingQueries {
 
     /// The tree over the log through the head, to go on from with records that come (``MerkleAccumulator/append(_:)``).
     ///
-    /// - Complexity: that of ``treeHead(asOf:)``.
+    /// - Complexity: as for ``treeHead(asOf:)``.
     @available(*, noasync, message: "use `await store.treeAccumulator`; this call blocks a thread that tasks share")
     @_spi(Operations) public func treeAccumulator() throws(TraylogError) -> MerkleAccumulator {
         try queries.treeAccumulator()
@@ -33,7 +33,7 @@ extension BlockingQueries {
     ///
     /// - Throws: ``TraylogError``: refused `unknownEvent` for 0; refused `compacted` for a time below the floor; refused
     ///   `upToBeyondHead`.
-    /// - Complexity: that of ``treeHead(asOf:)``.
+    /// - Complexity: as for ``treeHead(asOf:)``.
     @available(*, noasync, message: "use `await store.proof`; this call blocks a thread that tasks share")
     public func proof(of seq: Seq, asOf: Moment? = nil) throws(TraylogError) -> EventProof {
         let size = try queries.treeSize(asOf)
@@ -51,7 +51,7 @@ extension BlockingQueries {
     ///   - second: nil for the head.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted` as for ``treeHead(asOf:)``, and `invalid` (field
     ///   `old`) when `first` is after `second`.
-    /// - Complexity: that of ``treeHead(asOf:)``.
+    /// - Complexity: as for ``treeHead(asOf:)``.
     @available(*, noasync, message: "use `await store.treeGrowth`; this call blocks a thread that tasks share")
     public func treeGrowth(from first: Seq, to second: Seq? = nil) throws(TraylogError) -> TreeGrowth {
         let size = try queries.treeSize(second.map(Moment.seq))
@@ -130,7 +130,7 @@ extension TrayQueries {
 
     /// The tree over the log through the head, to go on from with records that come (``MerkleAccumulator/append(_:)``).
     ///
-    /// - Complexity: that of `treeHead(asOf:)`.
+    /// - Complexity: as for `treeHead(asOf:)`.
     @_spi(Operations) public func treeAccumulator() async throws(TraylogError) -> MerkleAccumulator {
         try await asking(atLength: true) { store throws(TraylogError) in try store.queries.treeAccumulator() }
     }

@@ -17,7 +17,7 @@ extension BlockingQueries {
     ///   - archives: all that compactions of the store wrote.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted` for `asOf`, `invalid`; failed, `notFound` when an
     ///   event is in no archive.
-    /// - Complexity: O(log events and archived ones); memory for those of the user and the user's topics that left the log.
+    /// - Complexity: O(log events and archived ones); memory for the events of the user and the user's topics that left the log.
     @available(*, noasync, message: "use `await store.audit`; this call blocks a thread that tasks share")
     public func audit(
         of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false,

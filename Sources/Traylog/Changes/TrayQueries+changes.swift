@@ -40,7 +40,7 @@ extension BlockingQueries {
         try queries.answer(.past, of: user) { try $0.version() }
     }
 
-    /// Whether a stream (``Changes/stream``) was that of a person who was erased.
+    /// Whether a stream (``Changes/stream``) belonged to a person who was erased.
     @available(*, noasync, message: "use `await store.isErased`; this call blocks a thread that tasks share")
     @_spi(Operations) public func isErased(stream: UInt32) throws(TraylogError) -> Bool {
         let stream = StreamID(rawValue: stream)

@@ -45,7 +45,7 @@ extension TrayQueries {
         }
     }
 
-    /// Whether a stream was that of a person who was erased.
+    /// Whether a stream belonged to a person who was erased.
     @_spi(Operations) public func isErased(stream: UInt32) async throws(TraylogError) -> Bool {
         try await asking { store throws(TraylogError) in try store.isErased(stream: stream) }
     }

@@ -30,7 +30,7 @@ extension Store {
     /// - Parameters:
     ///   - moment: the floor, or a time; then the floor is the newest event that a query of that time sees. At or below the
     ///     present floor no event leaves, and the file is rewritten only if it has many free pages.
-    ///   - archive: a directory for a file with the events that leave; nil to delete them for good.
+    ///   - archive: a directory for a file with the events that leave; nil to delete them permanently.
     ///   - isDryRun: does everything except the last step, and writes no archive.
     ///   - actor: who asked for it, for the `compacted` event.
     ///   - device: from where, for the same event.
@@ -78,7 +78,7 @@ extension BlockingStore {
     /// Moves the floor up to a moment; see ``Store/compact(before:archive:isDryRun:actor:device:progress:)``.
     ///
     /// - Parameters:
-    ///   - archive: a directory for a file with the events that leave; nil to delete them for good.
+    ///   - archive: a directory for a file with the events that leave; nil to delete them permanently.
     ///   - isDryRun: does everything except the last step.
     ///   - actor: who asked for it.
     ///   - device: from where.

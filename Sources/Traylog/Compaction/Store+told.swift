@@ -5,7 +5,7 @@ import TraylogStates
 @_spi(Replication) import TraylogWriter
 
 extension Store {
-    /// Does what the event of a compaction or an erasure tells of, and appends that event to the byte.
+    /// Repeats the compaction or erasure that an event reports, and appends that event to the byte.
     ///
     /// The other copy of the store has done it right after the same events, so that the same events leave or lose their
     /// content here. Archives that this copy has made are rewritten; none is made.

@@ -14,7 +14,7 @@ public final class Stopper: Sendable {
 
     private let state = Monitor(State())
 
-    /// Makes one that has stopped nothing.
+    /// Makes a stopper that has stopped nothing.
     public init() {}
 
     /// Ends all sequences, also those that begin later.

@@ -9,7 +9,7 @@ final class ArchiveFile: Sendable {
 
     /// Opens a file that must be a regular one, for reading.
     init(reading path: String) throws(ArchiveError) {
-        // Without waiting: the name may be that of a pipe.
+        // Without waiting: it may be a pipe.
         file = try ArchiveError.attempt(path, FileDescriptor(opening: path, [.reading, .notWaiting]))
         self.path = path
         guard try ArchiveError.attempt(path, file.status()).isRegular else {

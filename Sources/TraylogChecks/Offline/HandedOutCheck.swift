@@ -20,7 +20,7 @@ import TraylogLog
     public private(set) var disclosedEvents = 0
     /// Proofs that the log only grew.
     public private(set) var growths = 0
-    /// The tree heads that everything is held against.
+    /// The tree heads that everything is compared with.
     public let heads: [TreeHead]
     private var lines = 0
     private var chain = LineChain()
@@ -96,7 +96,7 @@ import TraylogLog
         let wanted = #"{"chain":"\#(chain.hash.hex)"}"#
         guard line == Array(wanted.utf8) else {
             throw .invalid(
-                field: "chain", reason: "is not that of the lines before: a byte of them, or of it, was changed")
+                field: "chain", reason: "does not fit the lines before: a byte of them, or of it, was changed")
         }
     }
 
@@ -117,7 +117,7 @@ import TraylogLog
             throw .invalid(field: "path", reason: "does not lead from the first tree to the second")
         }
         guard heads.contains(growth.first) || heads.contains(growth.second) else {
-            throw .invalid(field: "secondRoot", reason: "neither tree is that of the tree head")
+            throw .invalid(field: "secondRoot", reason: "neither tree has the size and the root of the tree head")
         }
         growths += 1
     }

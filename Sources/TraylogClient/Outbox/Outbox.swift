@@ -47,7 +47,7 @@ public actor Outbox {
     /// All other entries are there.
     public internal(set) var damage: [String] = []
 
-    /// What an observer is told.
+    /// What an observer receives.
     enum Change: Sendable {
         case entry(OutboxEntry)
         case discarded(OutboxEntry)
@@ -90,7 +90,7 @@ public actor Outbox {
     /// - Parameter account: whose entries the directory holds, noted in it before the first one; with nil the app keeps
     ///   accounts apart itself.
     /// - Throws: ``DeviceFailure``; ``DeviceFailure/Code/inUse`` when another process has the directory,
-    ///   ``DeviceFailure/Code/foreign`` when it belongs to another account, or has entries of nobody knows whom.
+    ///   ``DeviceFailure/Code/foreign`` when it belongs to another account, or has entries of an unknown account.
     public init(
         directory: String, account: DeviceAccount? = nil, transport: any OutboxTransport,
         options: OutboxOptions = OutboxOptions(), clock: any DeviceClock = SystemDeviceClock()
@@ -163,7 +163,7 @@ public actor Outbox {
     /// Whether anything is on its way.
     public var hasPending: Bool { state.hasPending }
 
-    /// Every change of an entry from now on, in order; an entry is told in each state that it enters.
+    /// Every change of an entry from now on, in order: each entry in each state that it enters.
     public var updates: AsyncStream<OutboxEntry> {
         let (stream, continuation) = AsyncStream.makeStream(of: OutboxEntry.self)
         listenerCount += 1

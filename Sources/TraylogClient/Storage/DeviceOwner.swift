@@ -184,7 +184,7 @@ struct DevicePlace {
         }
         guard let known else { return nil }
         guard let account, known.account.hasSameBytes(as: account) else {
-            // Who logged out takes the record away last.
+            // A log-out removes the record last.
             if !Files.exists(file.directory + "/data") { return nil }
             throw foreign(file.directory, "belongs to \(known.account)")
         }

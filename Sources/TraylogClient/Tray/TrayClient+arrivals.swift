@@ -3,7 +3,7 @@ import TraylogDomain
 import TraylogReplica
 
 extension TrayClient {
-    /// What an answer brought that the user is told of.
+    /// What an answer brought that the user should hear of.
     struct News {
         var arrivals: [Arrival] = []
         var withdrawn: [Seq] = []

@@ -245,7 +245,7 @@ public actor TrayClient {
     public var trays: AsyncStream<TrayView> { trayListeners.stream(.bufferingNewest(1), first: tray) }
     /// The status now, then each change.
     public var statuses: AsyncStream<TrayStatus> { statusListeners.stream(.unbounded, first: status) }
-    /// Items that came, each once on this device; those of one answer together.
+    /// Items that came, each once on this device; all of one answer together.
     public var arrivals: AsyncStream<[Arrival]> { arrivalListeners.stream(.unbounded, first: nil) }
     /// Items that were presented, and are read or gone meanwhile.
     public var withdrawals: AsyncStream<[Seq]> { withdrawalListeners.stream(.unbounded, first: nil) }

@@ -78,7 +78,7 @@ extension BulkMark {
         }
     }
 
-    /// The number that stands for it in files; not that of ``mark``.
+    /// The number that stands for it in files; not the same as ``mark``'s.
     @inlinable
     package var code: UInt8 {
         switch self {

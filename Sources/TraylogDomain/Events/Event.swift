@@ -21,7 +21,7 @@ public struct Event: Hashable, Sendable {
     /// Identifies the command that caused a keyed event; 0 without a key.
     package var commandFingerprint: UInt64
 
-    /// The store makes events of commands; this is for tests of what takes events, such as a ``Projection``.
+    /// The store makes events from commands; this is for tests of code that takes events, such as a ``Projection``.
     public init(
         seq: Seq, recordedAt: Timestamp, occurredAt: Timestamp? = nil, user: String?, key: String? = nil,
         actor: String? = nil, device: String? = nil, body: Body
@@ -54,7 +54,7 @@ public struct Event: Hashable, Sendable {
 extension Event {
     /// Whether both say the same: all that an event shows.
     ///
-    /// What is stored with an event and not shown, such as fields of a later version, does not count.
+    /// Fields of a later version, which are stored but not shown, do not count.
     public static func == (left: Event, right: Event) -> Bool {
         left.seq == right.seq && left.recordedAt == right.recordedAt && left.occurredAt == right.occurredAt
             && left.user == right.user && left.key == right.key && left.actor == right.actor

@@ -1,7 +1,7 @@
 /// Turns the strings that the fold only compares (threads, categories, summary arguments, keys) into identities.
 ///
 /// SipHash-2-4 (Aumasson, Bernstein, 2012) under a secret key of the store, so that nobody can choose strings
-/// that collide. The identity of a string is never that of none.
+/// that collide. No string has the identity of "none".
 package struct IdentityHasher: Hashable, Sendable {
     package let key0: UInt64
     package let key1: UInt64

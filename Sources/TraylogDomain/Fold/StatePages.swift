@@ -156,7 +156,7 @@ extension Array where Element: StatePage {
         return index < 0 ? nil : index
     }
 
-    /// Puts a page in its place, or in that of the one with the same `first`.
+    /// Puts a page in its place, instead of one with the same `first`.
     mutating func keep(_ page: Element) {
         let index = bisect { $0.first < page.first }
         if index < count, self[index].first == page.first {

@@ -7,7 +7,7 @@ extension TrayState {
 
     /// The same for one item of many; those beside each other cost one page.
     ///
-    /// - Parameter page: the page of the item before; that of this one afterwards.
+    /// - Parameter page: before, the page of the previous item; afterwards, of this one.
     func entry(of item: UInt64, in page: inout ItemPage?, stored: some StatePages) throws -> ItemEntry? {
         let position = try position(of: item, stored: stored)
         if page?.index(at: position) == nil { page = try self.page(at: position, stored: stored) }

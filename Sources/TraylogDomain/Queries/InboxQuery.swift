@@ -86,7 +86,7 @@ public struct Item: Hashable, Sendable, Identifiable {
     public var isArchived: Bool
     /// Marked `deleted`: in no page, until it is restored.
     public var isDeleted: Bool
-    /// Superseded, retracted or expired: in no page, for good.
+    /// Superseded, retracted or expired: in no page from now on.
     public var isGone: Bool
     /// When it wakes, while it sleeps.
     public var snoozedUntil: Timestamp?

@@ -8,7 +8,7 @@ import TraylogDomain
 }
 
 @_spi(JSON) extension Command.Action: Decodable {
-    /// Reads it by the rules of a command, as that of somebody.
+    /// Reads it by the rules of a command.
     public init(from decoder: any Decoder) throws {
         var tree = try JSONTree(from: decoder)
         if case .object(let members) = tree, try JSONFields(decoder)["kind"] != CommandKind.broadcast.name {

@@ -7,7 +7,7 @@ package struct PayloadField: Hashable, Sendable {
     package var value: UInt64
     /// The offset of the tag.
     package var start: Int
-    /// The offset of the value; of `bytes`, that of the first byte.
+    /// The offset of the value; for `bytes`, of the first byte.
     package var valueStart: Int
     /// The offset after the last byte.
     package var end: Int

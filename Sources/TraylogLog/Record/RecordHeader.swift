@@ -92,7 +92,7 @@ package struct RecordFlags: OptionSet, Hashable, Sendable {
 
     /// The payload is in the table of large payloads; the record has its byte count instead.
     package static let chunked = RecordFlags(rawValue: 1 << 0)
-    /// The payload is gone for good; the record has SHA-256(salt ‖ payload) instead.
+    /// The payload is erased; the record has SHA-256(salt ‖ payload) instead.
     package static let erased = RecordFlags(rawValue: 1 << 1)
 
     /// The flags that this version can read.

@@ -38,7 +38,7 @@ package struct SalvagedLog {
     /// Reads the whole file, and its journal.
     ///
     /// - Parameters:
-    ///   - directory: that of the store.
+    ///   - directory: the store's.
     ///   - wanted: the key of a row of another table, whose values are looked for, too.
     /// - Throws: ``LMDBError``, ``SystemError``.
     package init(store directory: String, wanted: [UInt8]) throws {

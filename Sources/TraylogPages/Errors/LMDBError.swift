@@ -8,7 +8,7 @@
     package var path: String?
     /// One or two sentences for a person: the failure, its place, and the next step.
     package var message: String
-    /// The next step, where it depends on what the file is for: this is that of a store.
+    /// The next step, where it depends on what the file is for: this is the next step for a store.
     package var storeAdvice: String?
     /// The process that is in the way, for ``Code/writerLocked``.
     package var holderPID: Int32?

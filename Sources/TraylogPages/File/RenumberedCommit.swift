@@ -37,7 +37,7 @@ package struct RenumberedCommit {
     }
 
     /// - Parameter newest: the number that LMDB goes by.
-    /// - Returns: nil when the other page of the header is that of the commit before.
+    /// - Returns: nil when the other page of the header has the commit before.
     package init?(_ pages: PageMap, newest: UInt64) {
         snapshot = Snapshot(pages)
         path = pages.path

@@ -27,8 +27,8 @@ struct JournalContents {
 
     /// - Parameters:
     ///   - path: the journal.
-    ///   - number: that of the data file; nil takes the journal of any.
-    /// - Returns: nil when there is none, or that of another data file.
+    ///   - number: the data file's; nil takes any journal.
+    /// - Returns: nil when there is none, or when it belongs to another data file.
     init?(path: String, number: JournalNumber? = nil) {
         guard let file = try? FileDescriptor(opening: path, .reading) else { return nil }
         defer { file.close() }

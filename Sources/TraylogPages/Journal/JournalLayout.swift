@@ -18,7 +18,7 @@ import CTraylogCRC
 /// | 0 | CRC-32C, u32, of the rest of the entry |
 /// | 4 | the bytes of the entry, u32, without what fills its last block |
 /// | 8 | the journal's number |
-/// | 24 | the commit, u64: the one after that of the entry before |
+/// | 24 | the commit, u64: the one after the previous entry's |
 /// | 32 | the number of pages, u32 |
 /// | 40 | LMDB's fields of the commit |
 /// | 176 | for each page: its number, u64; how many bytes of its beginning are here, u32, and of its end, u32 |

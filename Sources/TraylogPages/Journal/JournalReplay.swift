@@ -73,7 +73,7 @@ package struct JournalReplay {
         }
     }
 
-    /// The journal, if it is that of the file and newer than that.
+    /// The journal, if it belongs to the file and is newer.
     private static func contents(_ path: String, _ header: RawHeader) -> JournalContents? {
         guard let number = header.journal, let contents = JournalContents(path: path, number: number),
             !contents.isEmpty, contents.pageSize == header.pageSize,

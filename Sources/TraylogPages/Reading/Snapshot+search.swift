@@ -106,7 +106,7 @@ extension Snapshot {
             upper: upper, parentLower: parentLower, parentUpper: parentUpper)
     }
 
-    /// The first entry of the leaf after that of `place`; nil after the last leaf.
+    /// The first entry of the leaf after the one of `place`; nil after the last leaf.
     func nextLeaf(_ place: Place, _ table: TableRecord) throws(LMDBError) -> Place? {
         guard !place.upper.isNone else { return nil }
         guard let parent = place.parent, place.parentIndex + 1 < parent.count else {
@@ -131,7 +131,7 @@ extension Snapshot {
         return next
     }
 
-    /// The last entry of the leaf before that of `place`; nil before the first leaf.
+    /// The last entry of the leaf before the one of `place`; nil before the first leaf.
     func previousLeaf(_ place: Place, _ table: TableRecord) throws(LMDBError) -> Place? {
         guard !place.lower.isNone else { return nil }
         var next = place

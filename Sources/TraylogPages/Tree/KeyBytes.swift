@@ -42,7 +42,7 @@ package struct KeyBytes {
         return count - other.count
     }
 
-    /// As a number whose order is that of the bytes; nil for keys of other lengths.
+    /// As a number that sorts like the bytes; nil for keys of other lengths.
     var bigEndian: UInt64? {
         guard count == 8, let base = unsafe base else { return nil }
         return unsafe UInt64(bigEndian: base.loadUnaligned(as: UInt64.self))

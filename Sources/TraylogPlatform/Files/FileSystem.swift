@@ -10,7 +10,7 @@ package enum FileSystem {
         return Int64(clamping: UInt64(answer.f_bavail) &* UInt64(answer.f_frsize))
     }
 
-    /// The same for that of a path.
+    /// The same for the file system of a path.
     package static func availableBytes(path: String) -> Int64? {
         guard let file = try? FileDescriptor(opening: path, .reading) else { return nil }
         defer { file.close() }

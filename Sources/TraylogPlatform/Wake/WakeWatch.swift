@@ -4,7 +4,7 @@ import Synchronization
 
 /// The waiting side of the file `wake`: sleeps until another process announces a commit, but never for long.
 ///
-/// inotify tells of writes to the file within microseconds. Where it cannot (the file is missing, the system's
+/// inotify reports writes to the file within microseconds. Where it cannot (the file is missing, the system's
 /// instances of inotify are used up), the fallback of 100 ms is left, and every time it ends the watch is tried again.
 package final class WakeWatch: Sendable {
     /// The longest wait.

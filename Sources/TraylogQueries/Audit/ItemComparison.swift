@@ -94,7 +94,7 @@ package struct ChangeTracker {
 
     /// - Parameters:
     ///   - items: the items, and how they were before the first event.
-    ///   - pages: those of the tray at that moment.
+    ///   - pages: the tray's at that moment.
     package init(_ items: [(entry: ItemEntry, before: ItemStanding?)], pages: StoredPages) {
         self.pages = pages
         for (entry, before) in items {

@@ -167,7 +167,7 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
         return try await source.page(of: user, query)
     }
 
-    /// Changes what is loaded, and tells of it.
+    /// Changes what is loaded, and reports it.
     private func change<Answer>(_ body: (inout State) -> Answer) -> Answer {
         state.withLock { state in
             let answer = body(&state)
@@ -175,7 +175,7 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
             let items = state.items
             guard items != state.told else { return answer }
             state.told = items
-            // Inside of the lock, so that nobody is told of an older state after a newer one.
+            // Inside of the lock, so that nobody gets an older state after a newer one.
             for listener in state.listeners.values { listener.yield(items) }
             return answer
         }
@@ -195,7 +195,7 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
         }
     }
 
-    /// Applies a mark for good, or takes it back.
+    /// Confirms a mark, or takes it back.
     func settle(_ id: UInt64, isStored: Bool) {
         change { state in
             guard let index = state.pending.firstIndex(where: { $0.id == id }) else { return }

@@ -36,7 +36,7 @@ package struct RestoredStreams {
     ) throws -> StreamID? {
         switch (event.body, event.user) {
         case (.compacted, nil), (.lost, nil):
-            guard stream == .absent else { throw Self.wrong("must be 0, that of the store itself") }
+            guard stream == .absent else { throw Self.wrong("must be 0, the stream of the store itself") }
             return .absent
         case (.erased, _), (.compacted, .some), (.lost, .some):
             throw Refusal.invalid(field: "kind", reason: "is one that an export does not have")
@@ -53,12 +53,12 @@ package struct RestoredStreams {
             return try add(hasher.identity(of: user, as: .user), isTopic: false, stream)
         case (.edited(let item, _), nil), (.retracted(let item), nil), (.expired(let item), nil):
             guard let own = numbers[stream] else {
-                guard hasGaps else { throw Self.wrong("is not that of the broadcast which the event names") }
+                guard hasGaps else { throw Self.wrong("is not the stream of the broadcast that the event names") }
                 return nil
             }
             let ofItem = try streamOf(item)
             guard streams[Int(own.rawValue) - 1].isTopic, ofItem == own || (hasGaps && ofItem == .absent) else {
-                throw Self.wrong("is not that of the broadcast which the event names")
+                throw Self.wrong("is not the stream of the broadcast that the event names")
             }
             return own
         case (_, nil):
@@ -70,12 +70,12 @@ package struct RestoredStreams {
         if let own = numbers[given] {
             let known = streams[Int(own.rawValue) - 1]
             guard known.identity == identity, known.isTopic == isTopic else {
-                throw Self.wrong("is that of another user or topic")
+                throw Self.wrong("belongs to another user or topic")
             }
             return own
         }
         guard given != .absent, hasGaps || Int(given.rawValue) == streams.count + 1 else {
-            throw Self.wrong("must be \(streams.count + 1), or that of an earlier event")
+            throw Self.wrong("must be \(streams.count + 1), or the stream of an earlier event")
         }
         guard identities.insert(identity).inserted else {
             throw Self.wrong("is a new one, but this user or topic has one already")

@@ -71,7 +71,7 @@ struct EraseCommandTests {
         try withFilled { store in
             let export = try store.run("export").text
             let run = try store.run("erase", "nobody", "--yes")
-            #expect(run.status == 0 && run.text == "unchanged: nobody of that name\n")
+            #expect(run.status == 0 && run.text == "unchanged: no user has that name\n")
             #expect(try store.run("erase", "", "--yes").status == 65)
             #expect(try store.run("export").text == export)
         }

@@ -75,7 +75,7 @@ import TestSupport
             func difference(_ moment: Seq) throws -> String? {
                 try Replay.run(directory: path, asOf: .seq(moment)) { _, _ in }.difference
             }
-            #expect(try difference(40) == "user ann: the tray as of event 40 is not that of the log")
+            #expect(try difference(40) == "user ann: the tray as of event 40 differs from the log's")
             #expect(try difference(30) == nil)
             #expect(throws: TraylogError.self) { try difference(81) }
         }

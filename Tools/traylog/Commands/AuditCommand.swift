@@ -7,19 +7,19 @@ struct AuditCommand: StoreCommand {
         commandName: "audit",
         abstract: "Report who did what to a user's tray, and what it changed.",
         discussion: """
-            Every event that touched the tray, oldest first: the user's own, and those of topics that reached the \
-            user. Each with both times, actor, device, and the unread and unseen items before and after it. The tree \
-            head says which log the report is about.
+            Every event that touched the tray, oldest first: the user's own events, and events of topics that reached \
+            the user. Each with both times, actor, device, and the unread and unseen items before and after it. The \
+            tree head says which log the report is about.
 
-            With --json the first line is about the report, and each further line about one event, with the proof \
-            that it is in the tree of the tree head ('traylog help prove').
+            With --json the first line is about the report, and each further line about one event, with the proof that \
+            it is in the tree of the tree head ('traylog help prove').
 
-            --html writes pages for browsers that need nothing else, to read and to print. A report of more than 600 \
-            events (2,000 with --no-proofs) continues in FILE-2, FILE-3 and so on; the command prints what it wrote. It \
-            replaces FILE and pages of an earlier report, and refuses to replace any other file beside it.
+            --html writes pages for browsers, to read and to print. A report of more than 600 events (2,000 with \
+            --no-proofs) continues in FILE-2, FILE-3 and so on; the command prints what it wrote. It replaces FILE and \
+            pages of an earlier report, and refuses to replace any other file beside it.
 
-            With --archive the report also has the events that compactions took out of the log, with their effects and \
-            their proofs; all archives have to be there.
+            With --archive the report also has the events that compactions removed from the log, with their effects \
+            and proofs; all archives must be there.
 
             EXAMPLES
               traylog audit alice
@@ -35,10 +35,10 @@ struct AuditCommand: StoreCommand {
     @Argument(help: "The user.", completion: .user)
     var user: String
 
-    @Option(help: ArgumentHelp("The first event, or the time from which on.", valueName: "seq-or-time"))
+    @Option(help: ArgumentHelp("The first event, or the earliest time.", valueName: "seq-or-time"))
     var from: Moment?
 
-    @Option(help: ArgumentHelp("The last event, or the time up to which.", valueName: "seq-or-time"))
+    @Option(help: ArgumentHelp("The last event, or the latest time.", valueName: "seq-or-time"))
     var to: Moment?
 
     @OptionGroup var moment: MomentOption
@@ -67,7 +67,7 @@ struct AuditCommand: StoreCommand {
         try requireStore()
         if sign != nil, html == nil { throw ValidationError("'--sign' goes with '--html'.") }
         if disclose, !global.json || noProofs { throw ValidationError("'--disclose' goes with '--json' and proofs.") }
-        guard html == nil || !global.json else { throw ValidationError("'--html' and '--json' exclude each other.") }
+        guard html == nil || !global.json else { throw ValidationError("'--html' and '--json' cannot be combined.") }
     }
 
     func run() throws {

@@ -7,12 +7,13 @@ struct BackupCommand: StoreCommand {
         commandName: "backup",
         abstract: "Copy the store, also while others write it.",
         discussion: """
-            The copy is a store of its own, with all that was durable when the command began, and smaller than the \
-            original where that has free pages. It is complete and safe on disk when the command ends with 0; before \
-            that, the directory holds no store. A run that was killed can be repeated.
+            The copy is a store with everything that was durable when the command began, without free pages. It is \
+            complete and safe on disk when the command ends with 0; before that, the directory holds no store. A run \
+            that was killed can be repeated.
 
-            With --incremental an earlier backup in the directory is brought up to date: only the events since then are \
-            copied, and compactions and erasures since then are repeated there. Where there is none, it is made.
+            With --incremental an earlier backup in the directory is brought up to date: the events since then are \
+            copied, and compactions and erasures since then are repeated there. Without an earlier backup a whole one \
+            is made.
 
             EXAMPLES
               traylog backup /mnt/disk/trays-2026-11-21

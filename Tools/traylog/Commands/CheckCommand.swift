@@ -8,10 +8,10 @@ struct CheckCommand: ParsableCommand {
         abstract: "Check a proof, a report or a person's file, without a store.",
         discussion: """
             FILE is what 'prove --json', 'prove-consistency --json' or 'audit --json' printed, or the dossier.jsonl of \
-            'dossier'. Everything in it is held against a tree head that was kept elsewhere; with --public-key its \
-            signature as well. Exit status 1 says what is wrong, each finding on a line.
+            'dossier'. Everything in it is compared with a tree head that was kept elsewhere; with --public-key the \
+            signature is checked, too. Exit status 1 says what is wrong, each finding on a line.
 
-            A report shows what events say. That is proved where salt and payload are there ('audit --disclose'); else \
+            A report shows what events say. That is proved if it has salt and payload ('audit --disclose'); otherwise \
             only number, kind and times are.
 
             EXAMPLES

@@ -5,21 +5,21 @@ import TerminalText
 struct CompactCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",
-        abstract: "Remove events from the log that nobody needs any more, and shrink the file.",
+        abstract: "Remove events that no tray needs any more from the log, and shrink the file.",
         discussion: """
             The floor moves up to the given event, or to the newest event that a query of the given time sees. Events \
-            below it leave the log, except those of items that somebody can still see. Every answer from the floor on \
-            stays the same, which is checked before anything leaves; earlier moments cannot be asked for any more. With \
-            --archive the events are first written to a file, which 'history', 'log' and 'export' can include; without it \
-            they are gone, and on a terminal that takes a --yes.
+            below it leave the log, except events of items that somebody can still see. Every answer from the floor on \
+            stays the same, which is checked before anything leaves; queries of earlier moments are refused from then \
+            on. With --archive the events are first written to a file, which 'history', 'log' and 'export' can \
+            include. Without it they are deleted, which needs --yes on a terminal.
 
-            The store is written to a new file, which then replaces the old one: killed at any moment, the store is as it \
-            was before or after. That needs room on the disk for the events that stay. Others may read meanwhile; a \
+            The store is written to a new file, which then replaces the old one: killed at any moment, the store is as \
+            it was before or after. That needs room on the disk for the events that stay. Others may read meanwhile; a \
             program that has the store open for writing compacts it itself.
 
             What is still in somebody's tray never leaves by itself. With --retain, items of a category that are older \
-            than so many days are first taken back ('retract', actor 'retention'; not those of held users); they leave \
-            the log with the first compaction whose floor is beyond that.
+            than so many days are first retracted (actor 'retention'), except those of held users; they leave the log \
+            with the first compaction whose floor is beyond that.
 
             EXAMPLES
               traylog compact --keep-days 90 --archive /var/lib/trays/archive
@@ -45,14 +45,14 @@ struct CompactCommand: StoreCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Take back items of a category that are older than so many days; may be given several times.",
+            "Retract items of a category that are older than so many days; may be repeated.",
             valueName: "category=days"))
     var retain: [Retention] = []
 
     @Option(help: "Who asks for it.")
     var actor: String?
 
-    @Flag(help: "Yes, without an archive: what leaves is gone for good.")
+    @Flag(help: "Confirm that events leave without an archive, permanently.")
     var yes = false
 
     @Flag(help: "Only say what would leave.")
@@ -66,7 +66,7 @@ struct CompactCommand: StoreCommand {
         // A script has decided; a person at a terminal may not know.
         guard archive != nil || dryRun || yes || !Descriptor.standardInput.isTerminal else {
             throw ValidationError(
-                "Without '--archive <dir>' the events are gone for good. If that is meant, add '--yes'.")
+                "Without '--archive <dir>' the events are deleted permanently. To go ahead, add '--yes'.")
         }
     }
 

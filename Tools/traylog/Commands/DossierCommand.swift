@@ -10,8 +10,9 @@ struct DossierCommand: StoreCommand {
         discussion: """
             The items, the person's own events, the broadcasts that reached the person, and what the person did in the \
             trays of others. DIR gets dossier.jsonl, in which each event has its proof and its content ('traylog help \
-            check'), and dossier.html, to read; an earlier dossier of the same person is replaced, any other file is not. Before an erasure it says what the erasure reaches, and after it what is \
-            left. With --archive also the events that compactions took out of the log.
+            check'), and dossier.html, to read. An earlier dossier of the same person is replaced, any other file is \
+            not. Before an erasure it says what the erasure reaches, and after it what is left. With --archive it \
+            includes the events that compactions removed from the log.
 
             EXAMPLES
               traylog dossier alice /tmp/alice

@@ -5,12 +5,12 @@ import Traylog
 struct EraseCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "erase",
-        abstract: "Erase a person for good.",
+        abstract: "Erase a person permanently.",
         discussion: """
-            Afterwards no file of the store or its archives has the user's name or the content of the user's own events. \
-            Kind and time of each event stay, in the history of a pseudonym, so that earlier proofs still hold. The \
-            content of other users' events stays, too, even where it names the person. Backups, exports and copies of \
-            archives are out of reach: erase there, too, or delete them.
+            Afterwards no file of the store or its archives has the user's name or the content of the user's own \
+            events. Kind and time of each event stay, in the history of a pseudonym, so that earlier proofs still \
+            hold. The content of other users' events stays, even where it names the person. Backups, exports and \
+            copies of archives are out of reach: erase there, too, or delete them.
 
             EXAMPLES
               traylog erase alice --yes
@@ -22,7 +22,7 @@ struct EraseCommand: StoreCommand {
     @Argument(help: "The user.", completion: .user)
     var user: String
 
-    @Flag(help: "Yes, for good.")
+    @Flag(help: "Confirm the erasure, which nobody can undo.")
     var yes = false
 
     @Option(help: "Who asks for it.")
@@ -36,7 +36,7 @@ struct EraseCommand: StoreCommand {
     func validate() throws {
         try requireStore()
         guard yes else {
-            throw ValidationError("Nobody can undo this. If it is meant, add '--yes'.")
+            throw ValidationError("Nobody can undo an erasure. To go ahead, add '--yes'.")
         }
     }
 
@@ -65,7 +65,7 @@ struct EraseCommand: StoreCommand {
 
 extension ErasureReport {
     fileprivate var words: [String] {
-        guard let seq, let pseudonym else { return ["unchanged: nobody of that name"] }
+        guard let seq, let pseudonym else { return ["unchanged: no user has that name"] }
         var lines = ["erased: \(events.counted("event")), now of \(pseudonym); event \(seq)"]
         for archive in archives { lines.append("archive rewritten: \(VisibleText(archive).text)") }
         lines.append("not reached: backups, exports, and copies of archives")

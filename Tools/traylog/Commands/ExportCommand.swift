@@ -7,16 +7,15 @@ struct ExportCommand: StoreCommand {
         commandName: "export",
         abstract: "Print all events as lines of JSON, with everything that a restore needs.",
         discussion: """
-            One event a line, in the order of the log, as of the start of the command. Each has the members that \
-            'log --json' shows, and "stored": the bytes of the event, in Base64. Several exports that follow on each \
-            other (--from) can be put together. --limit and --newest-first choose lines that cannot be restored by \
-            themselves. Of a store that was compacted, only an export with --archive can be \
-            restored: it has the events that left the log, too, and fails when one is missing.
+            One event a line, in the order of the log, as of the start of the command. Each has the members that 'log \
+            --json' shows, and "stored": the bytes of the event, in Base64. Exports of adjoining ranges (--from) can \
+            be concatenated. With --limit or --newest-first the lines alone cannot be restored. An export of a \
+            compacted store can be restored only with --archive: it then has the events that left the log, too, and \
+            fails when one is missing.
 
-            --skip-damaged is for a store without a backup. Pages are searched for events where the tables do not lead \
-            to them, also in a store that cannot be opened any more. A line stands in the place of each event that is \
-            lost, and of those that a compaction or an erasure took, so that 'traylog restore' makes a store of what \
-            is left. Exit status 1 when anything was lost.
+            --skip-damaged is for a store without a backup, even one that cannot be opened any more. It searches all \
+            pages for events. Each lost event, and each that a compaction or an erasure removed, gets a line of its \
+            own, so that 'traylog restore' makes a store of what is left. Exit status 1 when anything was lost.
 
             EXAMPLES
               traylog export > trays.jsonl
@@ -34,13 +33,13 @@ struct ExportCommand: StoreCommand {
     @OptionGroup var archive: ArchiveOption
     @OptionGroup var search: SearchOptions
 
-    @Flag(help: "Go on behind events that are damaged; each gap is named, and has lines in their place.")
+    @Flag(help: "Skip damaged events; each gap is named, and has lines in their place.")
     var skipDamaged = false
 
     func validate() throws {
         try requireStore()
         if skipDamaged, isChosen {
-            throw ValidationError("'--skip-damaged' goes without '--limit' and '--newest-first'.")
+            throw ValidationError("'--skip-damaged' cannot be combined with '--limit' or '--newest-first'.")
         }
     }
 

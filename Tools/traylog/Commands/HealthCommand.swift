@@ -6,10 +6,11 @@ struct HealthCommand: StoreCommand {
         commandName: "health",
         abstract: "Say on one line whether the store needs attention.",
         discussion: """
-            For cron, Nagios or Kubernetes. Exit status 1 names what is wrong: a 'verify' or 'replay' that found something, \
-            with nothing clean since; snoozes and expiries that were due a minute ago and are not ticked, a clock behind the log, damaged states, a reader that keeps the file growing, a \
-            full disk or map. With ages also an event, a backup or a verified log that is older than that, and with \
-            --writer that nobody has the store open for writing.
+            For cron, Nagios or Kubernetes. Exit status 1 names what is wrong: a 'verify' or 'replay' that found \
+            something, until the same check finds nothing; snoozes and expiries that have been due for a minute \
+            without a tick; a clock behind the log; damaged states; a reader that keeps the file growing; a full disk \
+            or map. With ages also an event, a backup or a verified log that is older; with --writer, that no process \
+            has the store open for writing.
 
             EXAMPLES
               traylog health

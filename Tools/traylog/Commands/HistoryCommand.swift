@@ -6,8 +6,8 @@ struct HistoryCommand: StoreCommand {
         commandName: "history",
         abstract: "Show a user's own events, oldest first: the audit trail.",
         discussion: """
-            Nothing is hidden. With --json one event a line. With --archive also the events that compactions took out \
-            of the log.
+            Nothing is hidden. With --json one event a line. With --archive it includes the events that compactions \
+            removed from the log.
 
             EXAMPLES
               traylog history alice

@@ -6,8 +6,8 @@ struct HoldCommand: StoreCommand {
         commandName: "hold",
         abstract: "Put a user's data on legal hold.",
         discussion: """
-            Neither compaction nor erasure takes any of it. From now on no event of the user leaves the log, and 'erase' is refused with 'held', until \
-            'release'. It is an event of the log, with who asked for it.
+            Until 'release' no event of the user leaves the log by a compaction, and 'erase' is refused with 'held'. \
+            The hold is an event of the log, with whoever asked for it as its actor.
 
             EXAMPLES
               traylog hold alice --actor legal@example.org

@@ -49,7 +49,7 @@ struct InboxCommand: StoreCommand {
     func validate() throws {
         try requireStore()
         try form.check(global)
-        if archived, snoozed { throw ValidationError("'--archived' and '--snoozed' exclude each other.") }
+        if archived, snoozed { throw ValidationError("'--archived' and '--snoozed' cannot be combined.") }
     }
 
     func run() throws {

@@ -6,8 +6,8 @@ struct LogCommand: StoreCommand {
         commandName: "log",
         abstract: "Show events of the log, oldest first.",
         discussion: """
-            With --json one event a line. With --follow it goes on with each event as soon as it is committed, by \
-            whatever process, until it is interrupted. With --archive also the events that compactions took out of it.
+            With --json one event a line. With --follow it goes on with each event as soon as any process has \
+            committed it, until it is interrupted. With --archive it includes the events that compactions removed.
 
             EXAMPLES
               traylog log
@@ -42,11 +42,11 @@ struct LogCommand: StoreCommand {
         try requireStore()
         try form.check(global)
         if follow, form.csv {
-            throw ValidationError("'--follow' goes without '--csv'; '--json' has lines without an end.")
+            throw ValidationError("'--follow' cannot be combined with '--csv'; '--json' prints lines as they come.")
         }
         if follow, range.to != nil { throw ValidationError("'--follow' has no end, so '--to' cannot go with it.") }
         if follow, search.isSet { throw ValidationError("'--follow' goes with '--user' and '--kind' only.") }
-        if follow, moment.asOf != nil { throw ValidationError("'--follow' and '--as-of' exclude each other.") }
+        if follow, moment.asOf != nil { throw ValidationError("'--follow' and '--as-of' cannot be combined.") }
     }
 
     func run() throws {

@@ -7,10 +7,10 @@ struct ProveCommand: StoreCommand {
         abstract: "Prove that an event is in the log.",
         discussion: """
             The proof is the event's leaf and the hashes beside its way to the root (RFC 9162, 2.1.3); SHA-256 is all \
-            that is needed to verify it. It binds only against a tree head that was kept elsewhere: compare its \
-            treeSize and rootHash, or ask with --as-of for the proof in that tree. The leaf has a salted hash of the \
-            event's content, which 'traylog export' prints with its salt. Of an event that left the log only the leaf's \
-            hash is known.
+            that is needed to verify it. It proves something only against a tree head that was kept elsewhere: compare \
+            its treeSize and rootHash, or ask with --as-of for the proof in that tree. The leaf has a salted hash of \
+            the event's content, which 'traylog export' prints with its salt. If the event left the log, the proof has \
+            only the hash of its leaf.
 
             EXAMPLES
               traylog prove 17

@@ -6,8 +6,8 @@ struct ProveConsistencyCommand: StoreCommand {
         commandName: "prove-consistency",
         abstract: "Prove that the log was only appended to between two sizes.",
         discussion: """
-            The path is that of RFC 9162, 2.1.4. Whoever has the tree head of OLD events can verify with it that the \
-            tree of NEW events has the same events at the same places.
+            The path is the consistency proof of RFC 9162, 2.1.4. With the tree head of OLD events it shows that the \
+            tree of NEW events begins with the same events, in the same places.
 
             EXAMPLES
               traylog prove-consistency 1000 2500
@@ -33,7 +33,7 @@ struct ProveConsistencyCommand: StoreCommand {
                     ("second", Cell("\(growth.second.size)")), ("second root", Cell(growth.second.root.hex)),
                 ]
                 let words =
-                    "the tree of \(growth.second.size.counted("event")) begins with that of \(growth.first.size.counted("event"))"
+                    "the tree of \(growth.second.size.counted("event")) begins with the tree of \(growth.first.size.counted("event"))"
                 facts.append(
                     ("path", Cell("\(growth.consistency.path.count.counted("hash", "hashes")); --json prints them")))
                 try output.line(words)

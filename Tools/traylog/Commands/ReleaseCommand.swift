@@ -6,7 +6,7 @@ struct ReleaseCommand: StoreCommand {
         commandName: "release",
         abstract: "End a hold.",
         discussion: """
-            From now on the user can be erased, and compactions take what they take of others.
+            From now on the user can be erased, and compactions treat the user's events like those of others.
 
             EXAMPLES
               traylog release alice --actor legal@example.org

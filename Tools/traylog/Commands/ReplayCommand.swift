@@ -7,13 +7,12 @@ struct ReplayCommand: StoreCommand {
         commandName: "replay",
         abstract: "Rebuild every tray from the log and compare it with the stored one.",
         discussion: """
-            The whole log is folded, and every stored state compared with the outcome: users and topics, their pages, what \
+            Folds the whole log, and compares every stored state with the result: users and topics, their pages, what \
             is kept of their past, their names, and what is due. Exit status 1 names the first difference.
 
-            With --as-of the log is folded through that moment, and the answers about it are compared: what looking back \
-            shows is what the log says.
+            With --as-of it folds the log through that moment, and compares the answers about it.
 
-            With --rebuild the stored states are replaced, all of them.
+            With --rebuild it replaces all stored states.
 
             EXAMPLES
               traylog replay
@@ -27,13 +26,13 @@ struct ReplayCommand: StoreCommand {
     @Option(help: ArgumentHelp("1 leaves the other processors alone (default: 2 where there are two).", valueName: "n"))
     var threads: Int?
 
-    @Flag(help: "Replace the stored states by those of the log.")
+    @Flag(help: "Replace the stored states by new ones, folded from the log.")
     var rebuild = false
 
     func validate() throws {
         try requireStore()
         FatalSignal.handle(store: directory)
-        if rebuild, moment.asOf != nil { throw ValidationError("'--rebuild' and '--as-of' exclude each other.") }
+        if rebuild, moment.asOf != nil { throw ValidationError("'--rebuild' and '--as-of' cannot be combined.") }
         guard threads.map({ 1...2 ~= $0 }) ?? true else { throw ValidationError("'--threads' is 1 or 2.") }
     }
 

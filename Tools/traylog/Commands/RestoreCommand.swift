@@ -8,12 +8,13 @@ struct RestoreCommand: StoreCommand {
         discussion: """
             The log becomes the same to the byte; trays and counts are derived from it. The store must be missing or \
             empty. Every line is checked: the first one that is not as it was exported ends the command with exit \
-            status 65 and its number. A store that was not finished, for whatever reason, cannot be opened; repeat the \
-            command, or delete the directory. Where the export has a gap ('traylog export --skip-damaged'), an event \
-            `lost` stands in the place of each event that is missing, so that all others keep their numbers; what the missing ones did is missing, too. Blank lines are skipped but counted in line numbers.
+            status 65 and its number. A store whose restore did not finish cannot be opened: repeat the command, or \
+            delete the directory. Where the export has a gap ('traylog export --skip-damaged'), an event `lost` stands \
+            in for each missing event, so that all others keep their numbers; what the missing ones did is missing, \
+            too. Blank lines are skipped but counted in line numbers.
 
             With --through the store becomes what it was at a moment: right after an event, or at a time. Later lines \
-            are not looked at. A directory is a backup, or any store; of one that was compacted, --archive must name \
+            are not looked at. A directory is a backup, or any store; for one that was compacted, --archive must name \
             its archives.
 
             EXAMPLES

@@ -4,7 +4,7 @@ import Traylog
 struct RetractCommand: Verb {
     static let configuration = CommandConfiguration(
         commandName: "retract",
-        abstract: "Take an item back for good, as its publisher.",
+        abstract: "Take an item back permanently, as its publisher.",
         discussion: """
             EXAMPLES
               traylog retract alice 17

@@ -6,8 +6,8 @@ struct ShowCommand: StoreCommand {
         commandName: "show",
         abstract: "Show one event with all its fields, or one item and its life.",
         discussion: """
-            With a seq alone, the event. With a user and an item, the item in whatever state it is, and who did what to \
-            it, when: also what was undone since.
+            With a seq alone, the event. With a user and an item, the item in whatever state it is, and who did what \
+            to it and when, including what was undone since.
 
             EXAMPLES
               traylog show 1200

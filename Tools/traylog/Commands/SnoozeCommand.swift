@@ -6,7 +6,7 @@ struct SnoozeCommand: Verb {
         commandName: "snooze",
         abstract: "Hide an item until a time.",
         discussion: """
-            Again with another time: replaces it.
+            A later snooze with another time replaces this one.
 
             EXAMPLES
               traylog snooze alice 17 --until 2030-01-01T08:00:00Z

@@ -4,10 +4,11 @@ import Traylog
 struct StatsCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
-        abstract: "Show sizes, counts, readers and what is not flushed yet.",
+        abstract: "Show sizes, counts, readers and unflushed events.",
         discussion: """
             With --prometheus the figures have the text format of Prometheus, for the textfile collector of \
-            node_exporter; no server is needed. With --watch a line every so many seconds, until it is interrupted.
+            node_exporter; no server is needed. With --watch it prints a line every so many seconds until it is \
+            interrupted.
 
             EXAMPLES
               traylog stats
@@ -21,7 +22,7 @@ struct StatsCommand: StoreCommand {
     @Flag(help: "In the text format of Prometheus.")
     var prometheus = false
 
-    @Option(help: ArgumentHelp("Go on with a line every so many seconds.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Print a line every so many seconds.", valueName: "seconds"))
     var watch: UInt32?
 
     func validate() throws {

@@ -6,7 +6,7 @@ struct TrayCommand: StoreCommand {
         commandName: "tray",
         abstract: "Show a user's tray: how much is unseen and unread.",
         discussion: """
-            All counts are exact. A user that nothing is known of has an empty tray.
+            All counts are exact. An unknown user has an empty tray.
 
             EXAMPLES
               traylog tray alice

@@ -7,12 +7,12 @@ struct TreeHeadCommand: StoreCommand {
         commandName: "tree-head",
         abstract: "Show size and root hash of the Merkle tree over the log.",
         discussion: """
-            Whoever keeps a tree head elsewhere can prove later that no event up to it was changed, dropped, added \
-            or moved: 'traylog verify --tree-head FILE'. With --sign it is a checkpoint (a C2SP signed note), \
-            which the log's key has signed.
+            Whoever keeps a tree head elsewhere can prove later that no event up to it was changed, dropped, added or \
+            moved: 'traylog verify --tree-head FILE'. With --sign it is a checkpoint (a C2SP signed note), signed with \
+            the log's key.
 
             It is a query and writes nothing. Events that the stored tree lacks are hashed anew each time: about a \
-            second for a million. --save stores the tree first, and needs the store for itself.
+            second for a million. --save stores the tree first, so it opens the store for writing.
 
             EXAMPLES
               traylog tree-head
@@ -28,7 +28,7 @@ struct TreeHeadCommand: StoreCommand {
     var sign: String?
 
     @Option(
-        help: ArgumentHelp("Add it to the end of a file, which 'verify' takes whole.", valueName: "file"),
+        help: ArgumentHelp("Append it to a file that 'verify' reads whole.", valueName: "file"),
         completion: .file())
     var append: String?
 

@@ -6,8 +6,8 @@ struct UsersCommand: StoreCommand {
         commandName: "users",
         abstract: "Show users' trays, in byte order of the users' names.",
         discussion: """
-            With --json one tray a line. Sorted by unread, those with most come first; that takes a look at every tray \
-            before the first line.
+            With --json one tray a line. Sorted by unread, users with most come first; that reads every tray before it \
+            prints the first line.
 
             EXAMPLES
               traylog users

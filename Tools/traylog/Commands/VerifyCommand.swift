@@ -7,13 +7,12 @@ struct VerifyCommand: StoreCommand {
         commandName: "verify",
         abstract: "Check everything in the store that can be checked.",
         discussion: """
-            Exit status 1 when anything is found, each finding on a line. With --archive each archive of the directory \
-            is read and checked as well.
+            Prints each finding on a line, and exits with status 1 if there are any. With --archive it also reads and \
+            checks each archive of the directory.
 
-            With --tree-head it is checked that the log extends a tree head that was kept elsewhere (JSON of \
-            'tree-head', or a checkpoint): that all events up to it are the same, in the same order. If they are not, \
-            the first event that differs is named, or the 256 events among which it is, as far as the tree stored beside \
-            the log or further tree heads tell.
+            With --tree-head it checks that the log extends a tree head that was kept elsewhere (JSON of 'tree-head', \
+            or a checkpoint): all events up to it are the same, in the same order. If they are not, it names the first \
+            event that differs, or the 256 events among which that is.
 
             EXAMPLES
               traylog verify

@@ -6,6 +6,6 @@ struct CSVOption: ParsableArguments {
     var csv = false
 
     func check(_ global: GlobalOptions) throws {
-        if csv, global.json { throw ValidationError("'--csv' and '--json' exclude each other.") }
+        if csv, global.json { throw ValidationError("'--csv' and '--json' cannot be combined.") }
     }
 }

@@ -17,7 +17,7 @@ struct PublishedItem: ParsableArguments {
 
     func validate() throws {
         if broadcast, item != nil {
-            throw ValidationError("With '--broadcast' the item stands alone, without a user.")
+            throw ValidationError("With '--broadcast' give the item alone, without a user.")
         }
         if !broadcast, item == nil {
             throw ValidationError("Missing expected argument '<item>'.")

@@ -27,7 +27,7 @@ struct SearchOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only events recorded until a time.", valueName: "time"))
     var until: Moment?
 
-    @Option(help: "At most so many events.")
+    @Option(help: "The most events to show.")
     var limit: Int?
 
     @Flag(help: "The newest events first.")

@@ -11,7 +11,7 @@ struct ThreadFilter: ParsableArguments {
 
     func validate() throws {
         if unthreaded, thread != nil {
-            throw ValidationError("'--thread' and '--unthreaded' exclude each other.")
+            throw ValidationError("'--thread' and '--unthreaded' cannot be combined.")
         }
     }
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import Traylog
 
 extension CompletionKind {
-    /// Names of users, from the store that the line names so far, or else that of the environment.
+    /// Names of users, from the store that the line names so far, or else the environment's.
     static var user: CompletionKind {
         .custom { words, _, prefix in UserCompletion(words: words, prefix: prefix).names }
     }

@@ -33,7 +33,7 @@ struct Health {
     func problems(maxAge: Age?, maxBackupAge: Age?, maxVerifiedAge: Age?, needsWriter: Bool) -> [String] {
         // A check that found something says what to do; it stays until the same check is clean.
         var problems = upkeep.failures.map(words)
-        if needsWriter, statistics.writer == nil { problems.append("nobody has the store open for writing") }
+        if needsWriter, statistics.writer == nil { problems.append("no process has the store open for writing") }
         if let last = statistics.lastEventAt, age(last).milliseconds < -Self.clockPatience.milliseconds {
             problems.append("the clock is \(Age(milliseconds: -age(last).milliseconds).words) behind the log: set it")
         }

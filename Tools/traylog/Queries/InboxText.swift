@@ -24,7 +24,7 @@ struct InboxText {
     /// A narrow terminal gives the room to the title.
     private func showsCategory(on terminal: Terminal) -> Bool { terminal.columns >= 110 }
 
-    /// When it happened: the time that the sender gave, or else that of recording; `--json` has both.
+    /// When it happened: the time that the sender gave, or else when it was recorded; `--json` has both.
     private func row(_ item: Item, on terminal: Terminal) -> [Cell] {
         [
             Cell(item.seq), Cell(item.stateWords, item.isRead ? .plain : .bold),

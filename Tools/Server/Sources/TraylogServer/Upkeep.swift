@@ -6,7 +6,7 @@ extension Service {
     ///
     /// A store that is too damaged to be checked counts as one with a finding.
     ///
-    /// - Parameter findings: those of a report.
+    /// - Parameter findings: a report's.
     package func check<Report: Sendable>(
         _ check: StoreUpkeep.Check, head: (Report) -> Seq, findings: (Report) -> [String],
         _ run: () async throws -> Report

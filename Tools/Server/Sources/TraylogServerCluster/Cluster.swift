@@ -107,7 +107,7 @@ final class Cluster: ClusterNodeHost {
         }
     }
 
-    /// The key that signs the checkpoints of all nodes: that of the node which was first.
+    /// The key that signs the checkpoints of all nodes: the first node's.
     ///
     /// - Throws: ``BrokerError`` when no broker answered for a minute.
     static func checkpointKey(
@@ -282,7 +282,7 @@ final class Cluster: ClusterNodeHost {
         while !Task.isCancelled {
             beats += 1
             let status = await status()
-            // Nodes that are gone for good are told by the age of what they said last.
+            // The age of its last position shows that a node is gone.
             if status.position.rawValue != told || beats % 30 == 0 {
                 let member = Members.Member(
                     url: settings.advertise, position: status.position.rawValue, head: status.head.rawValue,

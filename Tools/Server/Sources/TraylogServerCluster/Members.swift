@@ -56,7 +56,7 @@ struct Members: Sendable {
         }
     }
 
-    /// Removes a node that has left for good.
+    /// Removes a node that has left permanently.
     func forget(_ url: String) async throws(BrokerError) {
         try await queue.run { [bucket] () throws(BrokerError) in try bucket.purge(Self.key(url)) }
     }

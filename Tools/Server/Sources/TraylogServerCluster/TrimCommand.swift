@@ -9,7 +9,7 @@ package struct TrimCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "trim",
         abstract: "Experimental: remove from the cluster's stream what every node and a backup hold.",
-        discussion: "A node that is down counts too: once it has left for good, name it with --forget.")
+        discussion: "A stopped node still blocks trimming: once it has left permanently, name it with --forget.")
 
     package init() {}
 
@@ -18,7 +18,7 @@ package struct TrimCommand: AsyncParsableCommand {
     @Option(help: "The directory of a backup of one of the nodes.")
     var backup: String
 
-    @Option(help: "The URL of a node that has left for good; may be repeated.")
+    @Option(help: "The URL of a node that has left permanently; may be repeated.")
     var forget: [String] = []
 
     @Flag(help: "Say what would be removed, and remove nothing.")

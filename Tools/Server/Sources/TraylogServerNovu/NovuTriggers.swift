@@ -122,7 +122,7 @@ enum NovuTriggers {
         /// Where in the request it stands.
         private let place: String
 
-        /// - Parameter key: that of the request, where the event has no transaction.
+        /// - Parameter key: the request's, where the event has no transaction.
         /// - Throws: ``Problem`` 400 and 422, with Novu's names of fields.
         init(_ body: JSONValue, key: String?, isForAll: Bool = false, place: String = "") throws {
             guard case .object(let given) = body else { throw Problem.invalid("body", "must be one JSON object") }

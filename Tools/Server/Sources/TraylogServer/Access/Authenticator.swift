@@ -68,12 +68,12 @@ final class Authenticator: Sendable {
     /// Puts other keys in the place of those that are known.
     func replace(_ keys: ServerKeys) { self.keys.withLock { $0 = keys } }
 
-    /// Who presents a key; nil for one that is not known.
+    /// The caller with a key; nil for an unknown key.
     func caller(presentingKey key: String) -> (caller: Caller, credential: Credential)? {
         keys.withLock { $0.find(key) }.map { id, key in (.key(id: id, key), .key(id: id, key)) }
     }
 
-    /// Who sends a request with such a header `Authorization`.
+    /// The caller with this `Authorization` header.
     ///
     /// - Throws: ``Problem`` 401, which says why.
     func caller(

@@ -109,7 +109,7 @@ enum OperationPages {
         let days = (fields["keepDays"] ?? "").trimmingSpaces
         switch (before.isEmpty, days.isEmpty) {
         case (true, true): throw Problem.invalid("before", "is missing: give an event, a time, or a number of days")
-        case (false, false): throw Problem.invalid("keepDays", "goes without a start: give one of both")
+        case (false, false): throw Problem.invalid("keepDays", "cannot be combined with a start: give one of them")
         case (true, false):
             guard let count = TypedTime.number(days) else {
                 throw Problem.invalid("keepDays", "must be a number of days")

@@ -111,7 +111,7 @@ enum UserPages {
         view.query.view = view.name == "archived" ? .archived : view.name == "snoozed" ? .snoozed : .inbox
         if let text = visit.query["cursor"] {
             guard let cursor = Traylog.Cursor(text) else {
-                throw Problem.invalid("cursor", "is none that a page gave out")
+                throw Problem.invalid("cursor", "was not given out by a page")
             }
             view.query.cursor = cursor
         }

@@ -34,7 +34,7 @@ package struct AllowedOrigins: Sendable {
 
     /// The answer to a preflight for a path.
     ///
-    /// - Parameter routes: those of the path; none where the path is unknown.
+    /// - Parameter routes: the path's; none where the path is unknown.
     static func preflight(_ routes: [Route], _ request: Request) -> Response {
         var headers: HTTPFields = [.accessControlMaxAge: String(preflightSeconds)]
         let methods = routes.map(\.method.rawValue)

@@ -118,7 +118,7 @@ package final class Call: Sendable {
 
     package func cursor() throws(Problem) -> Traylog.Cursor? {
         guard let text = query["cursor"] else { return nil }
-        guard let cursor = Traylog.Cursor(text) else { throw .invalid("cursor", "is none that a page gave out") }
+        guard let cursor = Traylog.Cursor(text) else { throw .invalid("cursor", "was not given out by a page") }
         return cursor
     }
 }
@@ -187,7 +187,7 @@ package struct BodyParts: Sendable {
     /// The next part; nil at the end.
     package nonisolated(nonsending) func next() async throws -> ByteBuffer? {
         guard let part = try await source.iterator.next() else {
-            // A cancelled task is told of the end, too.
+            // A cancelled task hears of the end, too.
             try Task.checkCancellation()
             return nil
         }

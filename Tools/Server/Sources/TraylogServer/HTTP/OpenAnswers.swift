@@ -14,7 +14,7 @@ final class OpenAnswer: Sendable {
         case time
         /// The connection is gone.
         case disconnection
-        /// Its reader is told why.
+        /// Its reader learns why.
         case reason(EndReason)
     }
 

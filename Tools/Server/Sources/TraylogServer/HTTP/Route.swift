@@ -112,7 +112,7 @@ package final class Route: Sendable {
     package let origins: Origins
     package let partition: Partitioning
     package let node: Node
-    /// Whether a node whose log has diverged from that of record answers it, too.
+    /// Whether a node whose log has diverged from the log of record answers it, too.
     let answersDiverged: Bool
     package let status: Int
     package let answers: Answer

@@ -194,7 +194,7 @@ enum OpenAPI {
 }
 
 extension Access {
-    /// Who may, in words.
+    /// Who may use the route, in words.
     fileprivate var words: String {
         if isOpen { return "No credentials." }
         if any { return "Any server key, any user's token." }

@@ -33,7 +33,7 @@ package enum OpenAPISchemas {
         ]
     }
 
-    /// A JSON text a line: OpenAPI 3.1 has no word for a sequence, so the schema is that of each line.
+    /// A JSON text a line: OpenAPI 3.1 has no word for a sequence, so this is the schema of each line.
     static func lines(of schema: Schema) -> JSONValue {
         ["type": "string", "contentMediaType": .string(CommandRoutes.lines), "contentSchema": schema.reference]
     }
@@ -165,7 +165,7 @@ package enum OpenAPISchemas {
         }
     }
 
-    /// One event of a stream, whatever its kind: OpenAPI 3.1 has no word for a sequence, so the schema is that of each.
+    /// One event of a stream, whatever its kind: OpenAPI 3.1 has no word for a sequence, so this is the schema of each.
     static func serverSentEvent(ofFeed isFeed: Bool) -> JSONValue {
         let own =
             isFeed

@@ -102,7 +102,7 @@ package struct Partitions: Sendable {
         return .json(.object(Self.merged(parts)), isNew ? .created : .ok, headers: headers)
     }
 
-    /// The result of a broadcast, given that of each partition: `seq` is the first partition's.
+    /// The result of a broadcast, from the result of each partition: `seq` is the first partition's.
     package static func merged(_ parts: [JSONValue]) -> [(name: String, value: JSONValue)] {
         let isNew = parts.contains { $0["result"]?.string == "appended" }
         let first = (parts.first?.members ?? []).filter { $0.name != Call.partition }.map { member in

@@ -122,7 +122,7 @@ enum AuditRoutes {
 }
 
 extension Store {
-    /// The first event of a moment: its own seq, or that of the first event at that time or later.
+    /// The first event of a moment: its own seq, or the first event's at that time or later.
     fileprivate func first(atOrAfter moment: Moment) async throws -> Seq {
         switch moment {
         case .seq(let seq): seq

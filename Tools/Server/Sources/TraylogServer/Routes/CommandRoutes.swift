@@ -22,7 +22,7 @@ enum CommandRoutes {
         ]
     }
 
-    /// The commands of an array; a result in the place of one that cannot be read.
+    /// The commands of an array; a result in place of each that cannot be read.
     private static func commands(_ call: Call) async throws -> [Result<Command, Refusal>] {
         let body = try await call.body()
         var commands = try read(body)

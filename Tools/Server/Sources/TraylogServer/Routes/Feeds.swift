@@ -13,7 +13,7 @@ protocol Feed: Sendable {
     var store: Store { get }
     /// On a node that follows, a client may have come further than the node.
     var isOfCluster: Bool { get }
-    /// What tells offsets of this store from those of a store that it was restored from.
+    /// Distinguishes offsets of this store from those of a store that it was restored from.
     var history: StoreHistory { get }
     func offset(_ position: FeedPosition) -> FeedOffset
     /// Where to read, given the offset of a request.
@@ -180,7 +180,7 @@ struct LogFeed: Feed {
         filter.device = try call.name("device")
         for name in call.query["kind"]?.split(separator: ",", omittingEmptySubsequences: false) ?? [] {
             guard let kind = EventKind(rawValue: String(name)) else {
-                throw Problem.invalid("kind", "is none of the kinds of event")
+                throw Problem.invalid("kind", "is not a kind of event")
             }
             filter.kinds.insert(kind)
         }

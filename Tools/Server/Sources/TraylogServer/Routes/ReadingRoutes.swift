@@ -85,7 +85,7 @@ enum ReadingRoutes {
             var after: String?
             if let cursor = call.query["cursor"] {
                 after = [UInt8](base64URL: cursor).flatMap { String(validating: $0, as: UTF8.self) }
-                guard after != nil else { throw Problem.invalid("cursor", "is none that a page gave out") }
+                guard after != nil else { throw Problem.invalid("cursor", "was not given out by a page") }
             }
             let names = try await call.names(after: after, limit: limit + 1)
             var trays: [JSONValue] = []
@@ -106,7 +106,7 @@ enum ReadingRoutes {
             var cursor: SnapshotCursor?
             if let text = call.query["cursor"] {
                 cursor = SnapshotCursor(text)
-                guard cursor != nil else { throw Problem.invalid("cursor", "is none that a page gave out") }
+                guard cursor != nil else { throw Problem.invalid("cursor", "was not given out by a page") }
             }
             let page = try await call.store.snapshot(of: call.user, asOf: call.asOf(), cursor: cursor)
             let offset = FeedOffset(

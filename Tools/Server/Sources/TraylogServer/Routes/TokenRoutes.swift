@@ -14,7 +14,7 @@ enum TokenRoutes {
             ) { call in
                 guard case .user(let user, let scopes)? = call.caller else {
                     throw Problem.forbidden(
-                        "missingScope", "a server key is nobody's: name the user in the path instead of 'me'")
+                        "missingScope", "a server key belongs to no user: name the user in the path instead of 'me'")
                 }
                 let expires = call.credential.expiresAt.map { Timestamp(milliseconds: Int64($0 * 1_000)) }
                 return .json([

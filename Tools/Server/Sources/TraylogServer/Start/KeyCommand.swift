@@ -14,7 +14,7 @@ package struct KeyCommand: ParsableCommand {
         @Option(help: "What the key may do: of publish, users, audit, admin and metrics, with commas between.")
         var scope: String
 
-        @Option(help: "Who the key is: the actor of what it does without one.")
+        @Option(help: "The name of the key: the actor of commands that name none.")
         package var name: String?
 
         @Option(help: "Limit the key to users whose names begin so; without '--topics' it reaches no topic.")

@@ -13,7 +13,7 @@ struct UnusableAddress: Error, CustomStringConvertible {
     init(_ address: String, errno: CInt) {
         let reason = unsafe String(cString: strerror(errno))
         description =
-            "nobody can listen on \(address): \(reason). Choose another address, or end the program that has it"
+            "cannot listen on \(address): \(reason). Choose another address, or stop the program that uses it"
     }
 }
 

@@ -30,7 +30,7 @@ package struct ServeOptions: ParsableArguments {
         help: "Experimental: HOST:PORT for push providers, as Apple's service has it (HTTP/2); needs a certificate.")
     var apnsListen: String?
 
-    @Option(help: "A file with the certificates (PEM) that sign those of push providers; needed beyond loopback.")
+    @Option(help: "A file with the certificates (PEM) that must have signed a push provider's; needed beyond loopback.")
     var apnsClients: String?
 
     @OptionGroup(title: "Cluster (experimental)") var cluster: ClusterOptions

@@ -4,7 +4,7 @@ import Foundation
 enum SmallFile {
     /// Puts a file in the place of the one before, whole: it is on the disk, and so is its name, when this returns.
     ///
-    /// - Parameter rights: those of the file; its owner may read and write it.
+    /// - Parameter rights: the file's permissions; its owner may read and write it.
     /// - Throws: ``Problem`` 507 when it cannot be written; the one before stays.
     static func write(_ data: Data, to path: String, rights: Int = 0o600) throws {
         let draft = path + ".new"
