@@ -41,7 +41,7 @@ package struct ArchiveCursor {
         if eventsLeft == 0 {
             guard index + 1 < reader.blocks.count else {
                 guard seq == reader.footer.last else {
-                    throw reader.damage(in: reader.blocks[index], "its last event is not that which its footer says")
+                    throw reader.damage(in: reader.blocks[index], "its last event is not the one in its footer")
                 }
                 return seq = nil
             }

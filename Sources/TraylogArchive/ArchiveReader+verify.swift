@@ -31,7 +31,7 @@ extension ArchiveReader {
             progress(done, summary.events)
         }
         if !blocks.isEmpty, check.isWhole, check.last != footer.last {
-            finding(ArchiveError(.damaged, path: file.path, "its last event is not that which its footer says"))
+            finding(ArchiveError(.damaged, path: file.path, "its last event is not the one in its footer"))
         }
         if let error = try wholeFileDamage() { finding(error) }
     }

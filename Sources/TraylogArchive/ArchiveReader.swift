@@ -69,7 +69,7 @@ extension ArchiveReader {
     ) throws(ArchiveError) -> [ArchiveBlock] {
         let (indexBytes, isTooLarge) = footer.blocks.multipliedReportingOverflow(by: UInt64(ArchiveBlock.byteCount))
         guard !isTooLarge, indexBytes <= end, end - indexBytes == footer.indexOffset else {
-            throw ArchiveError(.damaged, path: file.path, "its length is not that which its footer says")
+            throw ArchiveError(.damaged, path: file.path, "its length is not the one in its footer")
         }
         var bytes: [UInt8] = []
         try file.read(Int(indexBytes), at: footer.indexOffset, into: &bytes)

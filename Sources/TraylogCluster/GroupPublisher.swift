@@ -36,7 +36,7 @@ actor GroupPublisher: LogOfRecord {
         try node.checkOwning()
         guard let leaseEnd, ContinuousClock.now < leaseEnd else {
             node.lostLease()
-            throw .unavailable("\(node.name) could not renew its lease in time, and looks who has it")
+            throw .unavailable("\(node.name) could not renew its lease in time, and asks who has it")
         }
         let bounds: LogBounds
         do {

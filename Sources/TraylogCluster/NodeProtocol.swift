@@ -177,7 +177,7 @@ package struct NodeProtocol: Sendable {
         flight = nil
         fall()
         return .unavailable(
-            "the log of record does not answer, so that nobody knows whether the commands are performed")
+            "the log of record does not answer, so it is unknown whether the commands were performed")
     }
 
     private mutating func accept(_ flight: Flight) -> Step {
@@ -203,7 +203,7 @@ package struct NodeProtocol: Sendable {
                 agreed = head
             } else {
                 stop(
-                    "message \(message.position) of the log is the newest one that this store holds, and ends otherwise"
+                    "message \(message.position) of the log is the newest one that this store holds, but has another end"
                 )
             }
         } catch {

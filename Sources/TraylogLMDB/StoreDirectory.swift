@@ -188,7 +188,7 @@ struct StoreDirectory: Sendable {
         guard status.isDirectory else {
             throw LMDBError(
                 .unusableTarget, operation: "create", path: next.path,
-                message: "This is not a directory, but the store needs one with this name: take it away.")
+                message: "This is not a directory, but the store needs one with this name: move it away.")
         }
         guard let claim = EnvironmentRegistry.claim([status.identity]) else {
             throw LMDBError(

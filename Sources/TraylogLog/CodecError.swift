@@ -72,13 +72,13 @@ extension CodecError {
         case .malformed(let offset):
             self.init(.damaged, seq: seq, "no field begins at byte \(offset) of its payload")
         case .badValue(let field):
-            self.init(.damaged, seq: seq, "the value of its field `\(field)` cannot be one")
+            self.init(.damaged, seq: seq, "its field `\(field)` has an impossible value")
         case .badText(let field):
             self.init(.damaged, seq: seq, "its field `\(field)` is not UTF-8")
         case .missing(let field):
             self.init(.damaged, seq: seq, "its field `\(field)` is missing")
         case .contradiction(let first, let second):
-            self.init(.damaged, seq: seq, "its fields `\(first)` and `\(second)` exclude each other")
+            self.init(.damaged, seq: seq, "its fields `\(first)` and `\(second)` cannot both be there")
         case .newerValue(let field, let value):
             self.init(.newer, seq: seq, "its field `\(field)` has the value \(value)")
         case .newerKind(let number):

@@ -170,7 +170,7 @@ struct StoreCopy {
         throw StoreFailure(
             code: .busy,
             message:
-                "\(source.directory): somebody was held or released meanwhile, and nothing was compacted; try again")
+                "\(source.directory): a user was held or released meanwhile, so nothing was compacted; try again")
     }
 
     /// The event that reports the rewrite; nil for a rewrite that removes nothing.

@@ -91,7 +91,7 @@ extension BlockingStore {
         try perform(.retract(item, of: user))
     }
 
-    /// The user looked at the tray: the dot goes out.
+    /// The user looked at the tray: everything in it becomes seen.
     ///
     /// Pass the `asOf` of the page that was on the screen, so that nothing counts as seen that came later.
     ///

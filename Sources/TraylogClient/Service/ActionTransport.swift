@@ -100,7 +100,7 @@ final class ActionTransport: OutboxTransport {
             if !undone.isOver, undone.mayHaveArrived {
                 throw OutboxFailure.reject(
                     code: "unknownOutcome",
-                    "What this undoes has no answer yet, so that its event is not known: resend that one, then this.")
+                    "The action that this undoes has no answer yet, so its event is unknown: resend that one first.")
             }
             guard let seq = ActionReceipt(undone.receipt)?.seq,
                 case .command(let command) = try UserAction(undone.payload)
