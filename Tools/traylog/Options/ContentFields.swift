@@ -6,7 +6,7 @@ struct ContentFields: ParsableArguments {
     @Option(help: "The conversation or object that the item belongs to.")
     var thread: String?
 
-    @Option(help: "The category, which counts and mutes go by.")
+    @Option(help: "The category, for counts and mutes.")
     var category: String?
 
     @Option(help: "At most 1 KiB.")

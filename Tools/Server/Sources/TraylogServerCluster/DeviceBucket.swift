@@ -62,7 +62,7 @@ struct DeviceBucket: Devices {
         do throws(BrokerError) {
             return try await queue.run { [bucket] () throws(BrokerError) in try body(bucket) }
         } catch {
-            throw Problem.unavailable("device tokens are with the brokers: \(error)")
+            throw Problem.unavailable("the brokers have the device tokens: \(error)")
         }
     }
 

@@ -15,7 +15,7 @@ package struct ClusterOptions: ParsableArguments {
     @Option(help: "The brokers' monitoring pages, http://HOST:PORT with commas between; port 8222 of each without it.")
     package var monitor: String?
 
-    @Option(help: "A node to begin with a copy of, where there is no store yet.")
+    @Option(help: "A node whose store is copied, where there is none yet.")
     package var seed: String?
 
     @Option(

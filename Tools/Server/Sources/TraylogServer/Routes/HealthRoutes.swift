@@ -150,7 +150,7 @@ enum HealthRoutes {
             let name = labels + ["broker=\"\(broker.name)\""]
             gauges.append(
                 Gauge(
-                    "traylog_broker_lag_messages", "Messages that a broker lacks of the stream.", "\(broker.lag)", name)
+                    "traylog_broker_lag_messages", "Messages of the stream that a broker lacks.", "\(broker.lag)", name)
             )
             gauges.append(
                 Gauge(

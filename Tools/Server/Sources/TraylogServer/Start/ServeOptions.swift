@@ -35,7 +35,7 @@ package struct ServeOptions: ParsableArguments {
 
     @OptionGroup(title: "Cluster (experimental)") var cluster: ClusterOptions
 
-    @Flag(help: "A proxy before the server does TLS, so that it may listen on any address.")
+    @Flag(help: "A proxy in front of the server does TLS, so it may listen on any address.")
     var behindProxy = false
 
     @Option(help: "An origin whose web pages may call the API, such as https://app.example.org; may be repeated.")
