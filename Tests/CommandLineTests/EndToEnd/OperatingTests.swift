@@ -18,7 +18,7 @@ struct OperatingTests {
             let run = try store.run("health")
             #expect(run.status == 0 && run.lines.count == 1 && run.text.hasPrefix("ok: head 6, last event "))
             let late = try store.run("health", "--max-backup-age", "1d", "--writer")
-            #expect(late.status == 1 && late.text.contains("there is no backup") && late.text.contains("nobody has"))
+            #expect(late.status == 1 && late.text.contains("there is no backup") && late.text.contains("no process has"))
             #expect(try store.run("backup", store.directory + "-copy", "--verify").text.contains(", verified"))
             #expect(try store.run("verify").status == 0)
             #expect(try store.run("health", "--max-backup-age", "1d", "--max-verified-age", "1d").status == 0)
