@@ -106,7 +106,7 @@ enum OpenAPI {
             "schema": ["type": "integer", "minimum": 0, "maximum": .int(count - 1)],
             "description": .string(
                 isRequired
-                    ? "Whose log: each partition has its own." : "Only this partition; by default all that the request concerns."
+                    ? "Whose log: each partition has its own." : "Only this partition; else all it concerns."
             ),
         ]
     }
