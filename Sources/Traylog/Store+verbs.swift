@@ -149,15 +149,15 @@ extension Store {
     /// Marks all items that match, up to a position; up to the head when nil.
     ///
     /// ```swift
-    /// try await store.markAll(.read, of: "ann", thread: "ci", upTo: page.asOf)
+    /// try await store.markAll(.read, of: "ann", ItemFilter(thread: "ci"), upTo: page.asOf)
     /// ```
     ///
     /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
     @discardableResult
     public func markAll(
-        _ mark: BulkMark, of user: String, thread: Selection.Thread = .any, category: String? = nil, upTo: Seq? = nil
+        _ mark: BulkMark, of user: String, _ filter: ItemFilter = ItemFilter(), upTo: Seq? = nil
     ) async throws(TraylogError) -> Receipt {
-        try await perform(.markAll(mark, of: user, thread: thread, category: category, upTo: upTo))
+        try await perform(.markAll(mark, of: user, filter, upTo: upTo))
     }
 
     /// Hides an item until it wakes: then it comes to the top, unseen and unread.

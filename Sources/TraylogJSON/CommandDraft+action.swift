@@ -30,7 +30,7 @@ extension CommandDraft {
         case .broadcast: .broadcast(topic: topic!, contentWithNull)
         case .seeTray: .seeTray(upTo: upTo)
         case .mark: .mark(mark!, items)
-        case .markAll: .markAll(try bulkMark(), selection)
+        case .markAll: .markAll(try bulkMark(), filter, upTo: upTo)
         case .mute: .mute(try muteScope())
         case .unmute: .unmute(try muteScope())
         case .snooze: .snooze(item!, until: until!)
@@ -62,10 +62,10 @@ extension CommandDraft {
         return mark
     }
 
-    private var selection: Selection {
-        let thread: Selection.Thread =
+    private var filter: ItemFilter {
+        let thread: ItemFilter.Thread =
             nulls.contains(.thread) ? .unthreaded : content.thread.map { .named($0) } ?? .any
-        return Selection(thread: thread, category: content.category, upTo: upTo)
+        return ItemFilter(thread: thread, category: content.category)
     }
 
     private func muteScope() throws(Refusal) -> MuteScope {

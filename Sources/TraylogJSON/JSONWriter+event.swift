@@ -37,7 +37,7 @@ import TraylogDomain
             members(content)
         case .traySeen(let upTo): member("upTo", upTo)
         case .marked(let mark, let items): members(mark, items)
-        case .allMarked(let mark, let selection): members(mark, selection)
+        case .allMarked(let mark, let filter, let upTo): members(mark, filter, upTo: upTo)
         case .muted(let scope), .unmuted(let scope): members(scope)
         case .snoozed(let item, let until):
             member("item", item)
@@ -62,19 +62,19 @@ import TraylogDomain
         member("items", each: items) { $0.value($1) }
     }
 
-    mutating func members(_ mark: BulkMark, _ selection: Selection) {
+    mutating func members(_ mark: BulkMark, _ filter: ItemFilter, upTo: Seq?) {
         member("as", mark.rawValue)
-        members(selection)
+        member(filter.thread)
+        member("category", filter.category)
+        member("upTo", upTo)
     }
 
-    mutating func members(_ selection: Selection) {
-        switch selection.thread {
+    mutating func member(_ thread: ItemFilter.Thread) {
+        switch thread {
         case .any: break
         case .unthreaded: member("thread", orNull: String?.none)
         case .named(let thread): member("thread", thread)
         }
-        member("category", selection.category)
-        member("upTo", selection.upTo)
     }
 
     mutating func members(_ scope: MuteScope) {

@@ -52,8 +52,8 @@ extension PayloadWriter {
         case .mark(let mark, let items):
             put(.mark, mark.stored, &bytes)
             for item in items { put(item, &bytes) }
-        case .markAll(let mark, let selection):
-            put(mark, selection, &bytes)
+        case .markAll(let mark, let filter, let upTo):
+            put(mark, filter, upTo: upTo, &bytes)
         case .mute(let scope), .unmute(let scope):
             put(scope, &bytes)
         case .snooze(let item, let until):
@@ -139,7 +139,7 @@ extension Command.Action {
         case .notify(let content): content.variableBytes
         case .broadcast(let topic, let content): topic.utf8.count + content.variableBytes
         case .mark(_, let items): items.reduce(0) { $0 + $1.variableBytes }
-        case .markAll(_, let selection): selection.variableBytes
+        case .markAll(_, let filter, _): filter.markBytes
         case .mute(let scope), .unmute(let scope): scope.variableBytes
         case .snooze(let item, _), .wake(let item), .retract(let item): item.variableBytes
         case .edit(let item, let edit): item.variableBytes + edit.variableBytes

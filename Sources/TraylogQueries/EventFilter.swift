@@ -84,7 +84,7 @@ extension Event {
     fileprivate var thread: String? {
         switch body {
         case .notified(let content), .broadcast(_, let content): content.thread
-        case .allMarked(_, let selection): if case .named(let name) = selection.thread { name } else { nil }
+        case .allMarked(_, let filter, _): if case .named(let name) = filter.thread { name } else { nil }
         case .muted(.thread(let name)), .unmuted(.thread(let name)): name
         default: nil
         }
@@ -93,7 +93,7 @@ extension Event {
     fileprivate var category: String? {
         switch body {
         case .notified(let content), .broadcast(_, let content): content.category
-        case .allMarked(_, let selection): selection.category
+        case .allMarked(_, let filter, _): filter.category
         case .muted(.category(let name)), .unmuted(.category(let name)): name
         default: nil
         }

@@ -15,7 +15,7 @@ import Testing
         "name functions or constants": ["Limits", "Replay", "Verification"],
         "hold closures": ["StoreOptions", "TypedTime", "NodeOptions", "TrayClientOptions"],
         "is a secret; its text is asked for by name": ["NotePrivateKey"],
-        "are a member of another value, where being absent says something": ["Change", "Thread"],
+        "are a member of another value, where being absent says something": ["Change", "ItemFilter", "Thread"],
         "travels in its note, which has the text": ["Signature"],
         "pass between the library and an app's own transport or storage, in one process": [
             "ServiceRequest", "ServiceResponse", "ServiceStream", "DeviceChange", "LogMessage", "PublishOutcome",

@@ -46,7 +46,7 @@ struct FixtureScript {
             var content = Content(thread: index % 3 == 0 ? nil : "t\(index % 7)", title: "Title \(index)")
             content.category = ["build", nil, "mail"][index % 3]
             try perform("cleo", .notify(content))
-            if index % 90 == 80 { try perform("cleo", .markAll(.read, Selection(thread: .named("t\(index % 7)")))) }
+            if index % 90 == 80 { try perform("cleo", .markAll(.read, ItemFilter(thread: .named("t\(index % 7)")))) }
         }
     }
 
@@ -90,13 +90,13 @@ struct FixtureScript {
     private mutating func theRest() throws {
         try perform("ann", .seeTray(upTo: seqs[100]))
         for mark in BulkMark.allCases {
-            try perform("bob", .markAll(mark, Selection(category: mark == .read ? "mail" : nil, upTo: 20)))
+            try perform("bob", .markAll(mark, ItemFilter(category: mark == .read ? "mail" : nil), upTo: 20))
         }
         for (index, mark) in Mark.allCases.enumerated() {
             try perform("ann", .mark(mark, [.seq(seqs[150 + index % 3]), .seq(seqs[120])]))
         }
-        try perform("ann", .markAll(.read, Selection(thread: .named("t1"))))
-        try perform("ann", .markAll(.deleted, Selection(thread: .unthreaded, upTo: seqs[30])))
+        try perform("ann", .markAll(.read, ItemFilter(thread: .named("t1"))))
+        try perform("ann", .markAll(.deleted, ItemFilter(thread: .unthreaded), upTo: seqs[30]))
         var edit = ContentEdit()
         edit.title = .set("Edited")
         edit.body = .clear

@@ -48,7 +48,7 @@ import TraylogClientHTTP
         let client = try TrayClient(
             user: "ann", directory: path, transport: HTTPTransport(server: url), tokens: TokenFile(file))
         // example: a list
-        let list = try client.fetcher(query: InboxQuery(thread: "ci"))
+        let list = try client.fetcher(query: InboxQuery(ItemFilter(thread: "ci")))
         try await list.fetchNew()
         for item in list.items where !item.isRead { try await list.mark(.read, item) }
         // end

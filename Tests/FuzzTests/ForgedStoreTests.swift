@@ -85,7 +85,7 @@ import TraylogLMDB
     private func ask(_ store: some BlockingQueries) {
         for user in ((try? store.users(limit: .max).users) ?? []) + ["zoe"] {
             _ = try? store.tray(of: user)
-            _ = try? store.inbox(of: user, InboxQuery(includeSilent: true, limit: 100))
+            _ = try? store.inbox(of: user, InboxQuery(ItemFilter(includeSilent: true), limit: 100))
             _ = try? store.threads(of: user)
             _ = try? store.tray(of: user, asOf: .seq(70))
             _ = try? store.history(of: user, limit: .max).events

@@ -87,7 +87,7 @@ import TraylogFoundation
         try await store.seeTray(of: "ann")
         let tray = try await store.tray(of: "ann")
         #expect(tray.isSeen && tray.seenAt != nil)
-        #expect(try await store.inbox(of: "ann", InboxQuery(thread: "ci")).items.map(\.isRead) == [true])
+        #expect(try await store.inbox(of: "ann", InboxQuery(ItemFilter(thread: "ci"))).items.map(\.isRead) == [true])
         let group = try await store.threads(of: "ann").threads[0]
         #expect((group.more, group.names) == (0, []))
         var fetcher: InboxFetcher<Store>?

@@ -16,7 +16,7 @@ import Traylog
         .notify("ann", Content(title: "2"), key: "second"), .subscribe("ann", to: "releases"),
         .broadcast(to: "releases", Content(title: "3"), key: "third"), .edit("k", of: "ann", edit),
         .mark(.read, 1, 2, of: "ann"), .mark(.unread, seqs, of: "ann"), .mark(.archived, ["k", .seq(2)], of: "ann"),
-        .markAll(.seen, of: "ann", thread: "t", category: "c", upTo: 1), .undo(8, of: "ann"),
+        .markAll(.seen, of: "ann", ItemFilter(thread: "t", categories: ["c"]), upTo: 1), .undo(8, of: "ann"),
         .snooze(1, of: "ann", until: later), .wake(1, of: "ann"), .mute(.thread("t"), of: "ann"),
         .unmute(.thread("t"), of: "ann"), .seeTray(of: "ann", upTo: 4), .unsubscribe("ann", from: "releases"),
         .retract("second", of: "ann"),
@@ -34,7 +34,7 @@ import Traylog
             try await store.mark(.read, 1, 2, of: "ann")
             try await store.mark(.unread, seqs, of: "ann")
             try await store.mark(.archived, ["k", .seq(2)], of: "ann")
-            try await store.markAll(.seen, of: "ann", thread: "t", category: "c", upTo: 1)
+            try await store.markAll(.seen, of: "ann", ItemFilter(thread: "t", categories: ["c"]), upTo: 1)
             try await store.undo(8, of: "ann")
             try await store.snooze(1, of: "ann", until: later)
             try await store.wake(1, of: "ann")
@@ -65,7 +65,7 @@ import Traylog
         try store.mark(.read, 1, 2, of: "ann")
         try store.mark(.unread, seqs, of: "ann")
         try store.mark(.archived, ["k", .seq(2)], of: "ann")
-        try store.markAll(.seen, of: "ann", thread: "t", category: "c", upTo: 1)
+        try store.markAll(.seen, of: "ann", ItemFilter(thread: "t", categories: ["c"]), upTo: 1)
         try store.undo(8, of: "ann")
         try store.snooze(1, of: "ann", until: later)
         try store.wake(1, of: "ann")

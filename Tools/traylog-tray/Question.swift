@@ -64,7 +64,7 @@ struct Question {
             guard let mark = BulkMark(try Mark(wire: fields)) else {
                 throw WireFault("as: must be seen, read, archived or deleted")
             }
-            return try await client.markAll(mark, Selection(wire: fields)).id
+            return try await client.markAll(mark, ItemFilter(wire: fields), upTo: fields.seq(maybe: "upTo")).id
         case "snooze": return try await client.snooze(fields.reference("item"), until: fields.time("until")).id
         case "wake": return try await client.wake(fields.reference("item")).id
         case "mute": return try await client.mute(scope()).id
@@ -169,15 +169,16 @@ struct Question {
 
     private func query() throws -> InboxQuery {
         var query = InboxQuery(
-            includeSilent: try fields.boolean(maybe: "includeSilent") ?? false,
-            onlyUnread: try fields.boolean(maybe: "unread") ?? false,
-            onlyUnseen: try fields.boolean(maybe: "unseen") ?? false,
-            categories: try fields.string(maybe: "category").map { [$0] } ?? [], limit: try limit(),
+            ItemFilter(
+                includeSilent: try fields.boolean(maybe: "includeSilent") ?? false,
+                onlyUnread: try fields.boolean(maybe: "unread") ?? false,
+                onlyUnseen: try fields.boolean(maybe: "unseen") ?? false,
+                categories: try fields.string(maybe: "category").map { [$0] } ?? []), limit: try limit(),
             cursor: try cursor())
-        if let thread = try fields.string(maybe: "thread") { query.thread = .named(thread) }
+        if let thread = try fields.string(maybe: "thread") { query.filter.thread = .named(thread) }
         if try fields.boolean(maybe: "unthreaded") == true {
-            guard query.thread == .any else { throw WireFault("unthreaded: cannot be combined with thread") }
-            query.thread = .unthreaded
+            guard query.filter.thread == .any else { throw WireFault("unthreaded: cannot be combined with thread") }
+            query.filter.thread = .unthreaded
         }
         switch try fields.string(maybe: "view") {
         case nil, "inbox": break

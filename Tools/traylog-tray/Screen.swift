@@ -47,7 +47,7 @@ final class Screen {
     /// Items show that have this text; all when it is empty.
     var filter = ""
     /// The thread whose items show.
-    var thread = Selection.Thread.any
+    var thread = ItemFilter.Thread.any
     /// What the user did here, for `U`.
     private var undoing: [() async throws -> String] = []
 
@@ -290,8 +290,8 @@ final class Screen {
         let old = item?.seq
         // One page more than what the user has come to.
         if selected + Limits.pageItems / 2 >= wanted { wanted += Limits.pageItems }
-        var query = InboxQuery(onlyUnread: onlyUnread, limit: Limits.pageItems)
-        query.thread = thread
+        var query = InboxQuery(ItemFilter(onlyUnread: onlyUnread), limit: Limits.pageItems)
+        query.filter.thread = thread
         var items: [Item] = []
         repeat {
             let page = try await client.inbox(query)

@@ -45,7 +45,7 @@ extension TrayQueries {
     /// One page of a user's items, newest position first.
     ///
     /// ```swift
-    /// var page = try await store.inbox(of: "ann", InboxQuery(onlyUnread: true))
+    /// var page = try await store.inbox(of: "ann", InboxQuery(ItemFilter(onlyUnread: true)))
     /// while let next = page.next { page = try await store.inbox(of: "ann", InboxQuery(cursor: next)) }
     /// ```
     public func inbox(

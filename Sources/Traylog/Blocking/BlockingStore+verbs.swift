@@ -157,16 +157,16 @@ extension BlockingStore {
     /// Marks all items that match, up to a position; up to the head when nil.
     ///
     /// ```swift
-    /// try store.blocking.markAll(.read, of: "ann", thread: "ci", upTo: page.asOf)
+    /// try store.blocking.markAll(.read, of: "ann", ItemFilter(thread: "ci"), upTo: page.asOf)
     /// ```
     ///
     /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
     @available(*, noasync, message: "use `await store.markAll`; this call blocks a thread that tasks share")
     @discardableResult
     public func markAll(
-        _ mark: BulkMark, of user: String, thread: Selection.Thread = .any, category: String? = nil, upTo: Seq? = nil
+        _ mark: BulkMark, of user: String, _ filter: ItemFilter = ItemFilter(), upTo: Seq? = nil
     ) throws(TraylogError) -> Receipt {
-        try perform(.markAll(mark, of: user, thread: thread, category: category, upTo: upTo))
+        try perform(.markAll(mark, of: user, filter, upTo: upTo))
     }
 
     /// Hides an item until it wakes: then it comes to the top, unseen and unread.

@@ -24,9 +24,9 @@ import TraylogDomain
         case .marked(let mark, let items):
             title = "Marked \(mark.rawValue)"
             detail = Self.list(items, most: mostItems)
-        case .allMarked(let mark, let selection):
+        case .allMarked(let mark, let filter, let upTo):
             title = "Marked all \(mark.rawValue)"
-            detail = Self.words(selection)
+            detail = Self.words(filter, upTo: upTo)
         case .redacted(let kind):
             title = kind.title
             detail = "content erased"
@@ -66,15 +66,15 @@ import TraylogDomain
         return (items.count == 1 ? "item " : "items ") + named + rest
     }
 
-    private static func words(_ selection: Selection) -> String {
+    private static func words(_ filter: ItemFilter, upTo: Seq) -> String {
         var parts: [String] = []
-        switch selection.thread {
+        switch filter.thread {
         case .named(let name): parts.append("thread \(name)")
         case .unthreaded: parts.append("items without a thread")
         case .any: break
         }
-        if let category = selection.category { parts.append("category \(category)") }
-        if let upTo = selection.upTo { parts.append("up to \(upTo)") }
+        if let category = filter.category { parts.append("category \(category)") }
+        parts.append("up to \(upTo)")
         return parts.joined(separator: ", ")
     }
 

@@ -30,7 +30,7 @@ extension Event.Body {
         case .marked: self = .marked(try Mark(wire: fields), items: try fields.seqs("items"))
         case .allMarked:
             guard let mark = BulkMark(try Mark(wire: fields)) else { throw WireFault("as is no mark of all items") }
-            self = .allMarked(mark, try Selection(wire: fields))
+            self = .allMarked(mark, try ItemFilter(wire: fields), upTo: try fields.seq("upTo"))
         case .muted: self = .muted(try MuteScope(wire: fields))
         case .unmuted: self = .unmuted(try MuteScope(wire: fields))
         case .snoozed: self = .snoozed(item: try fields.seq("item"), until: try fields.time("until"))
@@ -61,12 +61,13 @@ extension Mark {
     }
 }
 
-extension Selection {
+extension ItemFilter {
+    /// The filter of a bulk mark.
     package init(wire fields: WireObject) throws {
         let thread = try fields.string(maybe: "thread")
         self.init(
             thread: thread.map { .named($0) } ?? (fields.has("thread") ? .unthreaded : .any),
-            category: try fields.string(maybe: "category"), upTo: try fields.seq(maybe: "upTo"))
+            category: try fields.string(maybe: "category"))
     }
 }
 

@@ -44,7 +44,9 @@ extension TrayClient: MarkableInbox {
     /// Queues what the user did in a fetcher.
     public func perform(_ action: Command.Action, of user: String) throws(TraylogError) -> OutboxEntry {
         do throws(TrayClientRefusal) {
-            if case .markAll(let mark, let selection) = action { return try markAll(mark, selection) }
+            if case .markAll(let mark, let filter, let upTo) = action {
+                return try markAll(mark, filter, upTo: upTo)
+            }
             return try perform(action)
         } catch {
             if case .refused(let refusal) = error { throw .refused(refusal) }

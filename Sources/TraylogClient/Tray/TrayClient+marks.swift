@@ -41,15 +41,14 @@ extension TrayClient {
     /// Marks all items that match and were shown.
     ///
     /// ```swift
-    /// try await client.markAll(.read, Selection(thread: "ci"))
+    /// try await client.markAll(.read, ItemFilter(thread: "ci"))
     /// ```
     @discardableResult
-    public func markAll(_ mark: BulkMark, _ selection: Selection = Selection()) throws(TrayClientRefusal) -> OutboxEntry
-    {
-        _ = try valid(Command(user: user, .markAll(mark, selection)))
-        var selection = selection
-        selection.upTo = try bound(selection.upTo)
-        return try perform(.markAll(mark, selection))
+    public func markAll(
+        _ mark: BulkMark, _ filter: ItemFilter = ItemFilter(), upTo: Seq? = nil
+    ) throws(TrayClientRefusal) -> OutboxEntry {
+        _ = try valid(Command(user: user, .markAll(mark, filter, upTo: upTo)))
+        return try perform(.markAll(mark, filter, upTo: bound(upTo)))
     }
 
     /// Hides an item until a time.
@@ -293,10 +292,9 @@ extension TrayClient {
         case .seeTray(let upTo):
             guard bound > .zero else { return nil }
             command.action = .seeTray(upTo: min(upTo ?? bound, bound))
-        case .markAll(let mark, var selection):
+        case .markAll(let mark, let filter, let upTo):
             guard bound > .zero else { return nil }
-            selection.upTo = min(selection.upTo ?? bound, bound)
-            command.action = .markAll(mark, selection)
+            command.action = .markAll(mark, filter, upTo: min(upTo ?? bound, bound))
         case .mark(let mark, let items):
             let left = items.filter { $0.isAtOrBelow(bound) }
             guard !left.isEmpty else { return nil }

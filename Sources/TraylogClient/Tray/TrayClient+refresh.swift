@@ -577,15 +577,15 @@ extension InboxQuery {
         case .archived: fields.append("view=archived")
         case .snoozed: fields.append("view=snoozed")
         }
-        if includeSilent { fields.append("includeSilent=true") }
-        if onlyUnread { fields.append("unread=true") }
-        if onlyUnseen { fields.append("unseen=true") }
-        switch thread {
+        if filter.includeSilent { fields.append("includeSilent=true") }
+        if filter.onlyUnread { fields.append("unread=true") }
+        if filter.onlyUnseen { fields.append("unseen=true") }
+        switch filter.thread {
         case .any: break
         case .unthreaded: fields.append("unthreaded=true")
         case .named(let name): fields.append("thread=\(ServiceRequest.encode(name))")
         }
-        for category in categories { fields.append("category=\(ServiceRequest.encode(category))") }
+        for category in filter.categories { fields.append("category=\(ServiceRequest.encode(category))") }
         return fields.joined(separator: "&")
     }
 }

@@ -189,7 +189,7 @@ public actor TrayClient {
     /// no title. Before the first answer of the server the page is empty.
     ///
     /// ```swift
-    /// let page = try await client.inbox(InboxQuery(onlyUnread: true))
+    /// let page = try await client.inbox(InboxQuery(ItemFilter(onlyUnread: true)))
     /// ```
     ///
     /// - Throws: ``Refusal`` for a limit outside of 1…100; ``DeviceFailure``.

@@ -73,12 +73,12 @@ extension Command {
     /// Marks all items that match, up to a position; up to the head when nil.
     ///
     /// ```swift
-    /// let command: Command = .markAll(.read, of: "ann", thread: "ci", upTo: page.asOf)
+    /// let command: Command = .markAll(.read, of: "ann", ItemFilter(thread: "ci"), upTo: page.asOf)
     /// ```
     public static func markAll(
-        _ mark: BulkMark, of user: String, thread: Selection.Thread = .any, category: String? = nil, upTo: Seq? = nil
+        _ mark: BulkMark, of user: String, _ filter: ItemFilter = ItemFilter(), upTo: Seq? = nil
     ) -> Command {
-        Command(user: user, .markAll(mark, Selection(thread: thread, category: category, upTo: upTo)))
+        Command(user: user, .markAll(mark, filter, upTo: upTo))
     }
 
     /// Items that come from now on in the thread or category are listed and never counted.
@@ -173,9 +173,4 @@ extension ItemReference: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral
     public init(integerLiteral seq: UInt64) { self = .seq(Seq(seq)) }
     /// Makes one from a literal.
     public init(stringLiteral key: String) { self = .key(key) }
-}
-
-extension Selection.Thread: ExpressibleByStringLiteral {
-    /// Makes one from a literal.
-    public init(stringLiteral name: String) { self = .named(name) }
 }

@@ -64,9 +64,10 @@ extension Command {
             }
             try content.validate(dataIsJSON: dataIsJSON)
         case .mark(_, let items): try Command.check(items)
-        case .markAll(_, let selection):
-            if case .named(let thread) = selection.thread { try Limits.check(identifier: thread, "thread") }
-            try Limits.check(identifier: selection.category, "category")
+        case .markAll(_, let filter, _):
+            try filter.checkForMarking()
+            if case .named(let thread) = filter.thread { try Limits.check(identifier: thread, "thread") }
+            try Limits.check(identifier: filter.category, "category")
         case .mute(.thread(let name)), .unmute(.thread(let name)): try Limits.check(identifier: name, "thread")
         case .mute(.category(let name)), .unmute(.category(let name)):
             try Limits.check(identifier: name, "category")

@@ -46,8 +46,8 @@ extension Command {
         case seeTray(upTo: Seq? = nil)
         /// 1…1,000 items.
         case mark(Mark, [ItemReference])
-        /// Marks all items that match; always stored.
-        case markAll(BulkMark, Selection = Selection())
+        /// Marks all items that match, up to a position (the head when nil); always stored.
+        case markAll(BulkMark, ItemFilter = ItemFilter(), upTo: Seq? = nil)
         /// Items that arrive from now on are listed, and never count.
         case mute(MuteScope)
         /// Items that arrive from now on count again; those that came muted stay so.
@@ -77,33 +77,6 @@ public enum ItemReference: Hashable, Sendable {
     case seq(Seq)
     /// The idempotency key of the `notify` that brought it. Keys belong to one user.
     case key(String)
-}
-
-/// The items that a `markAll` covers: those that match every part.
-public struct Selection: Hashable, Sendable {
-    /// All threads, the app-level group, or one thread.
-    public enum Thread: Hashable, Sendable {
-        /// All threads, and items without one.
-        case any
-        /// The app-level group: items without a thread.
-        case unthreaded
-        /// One thread.
-        case named(String)
-    }
-
-    /// The threads that are covered.
-    public var thread: Thread
-    /// The category that is covered; all when nil.
-    public var category: String?
-    /// The highest position that is covered; the head when nil.
-    public var upTo: Seq?
-
-    /// The items of a thread and a category, up to a position; all of the inbox without any of them.
-    public init(thread: Thread = .any, category: String? = nil, upTo: Seq? = nil) {
-        self.thread = thread
-        self.category = category
-        self.upTo = upTo
-    }
 }
 
 /// The items that a `mute` leaves out of the counts: one thread or one category.

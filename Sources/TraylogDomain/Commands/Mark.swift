@@ -48,7 +48,7 @@ extension Mark {
     }
 }
 
-/// A change that `markAll` makes to all items that match a ``Selection``.
+/// A change that `markAll` makes to all items that match a ``ItemFilter``.
 ///
 /// The raw values are the names in JSON and on the command line.
 public enum BulkMark: String, Hashable, Sendable, CaseIterable {

@@ -17,7 +17,8 @@ extension Command {
         switch action {
         case .notify(let content): return .notified(content)
         case .broadcast(let topic, let content): return .broadcast(topic: topic, content)
-        case .markAll(let mark, let selection): return try .allMarked(mark, selection.bounded(by: head))
+        case .markAll(let mark, let filter, let upTo):
+            return try .allMarked(mark, filter, upTo: Seq(upTo.within(head)))
         default: return nil
         }
     }
@@ -44,8 +45,8 @@ extension TrayState {
             return try decideSeen(upTo: upTo.within(head), source: source)
         case .mark(let mark, let references):
             return try decide(mark, references, hasher: hasher, source: source)
-        case .markAll(let mark, let selection):
-            return try .append(.allMarked(mark, selection.bounded(by: head)))
+        case .markAll(let mark, let filter, let upTo):
+            return try .append(.allMarked(mark, filter, upTo: Seq(upTo.within(head))))
         case .mute(let scope):
             return isMuted(scope, hasher: hasher) ? .unchanged : .append(.muted(scope))
         case .unmute(let scope):
@@ -224,13 +225,5 @@ extension Seq? {
         guard let upTo = self else { return head }
         guard upTo.rawValue <= head else { throw .upToBeyondHead(upTo, head: Seq(head)) }
         return upTo.rawValue
-    }
-}
-
-extension Selection {
-    fileprivate func bounded(by head: UInt64) throws(Refusal) -> Selection {
-        var selection = self
-        selection.upTo = Seq(try upTo.within(head))
-        return selection
     }
 }

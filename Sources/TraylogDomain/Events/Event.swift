@@ -86,8 +86,8 @@ extension Event {
         case traySeen(upTo: Seq)
         /// `items` has only the items that changed.
         case marked(Mark, items: [Seq])
-        /// ``Selection/upTo`` is always present.
-        case allMarked(BulkMark, Selection)
+        /// Every item that matches became so, up to a position.
+        case allMarked(BulkMark, ItemFilter, upTo: Seq)
         /// Later items do not count.
         case muted(MuteScope)
         /// Later items count.

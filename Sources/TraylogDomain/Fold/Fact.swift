@@ -92,11 +92,11 @@ extension Fact {
         case .marked(let mark, let items):
             self.mark = mark.code
             self.items = items.map(\.rawValue)
-        case .allMarked(let mark, let selection):
+        case .allMarked(let mark, let filter, let upTo):
             self.mark = mark.code
-            upTo = selection.upTo?.rawValue ?? 0
-            category = hasher.identity(of: selection.category, as: .category)
-            switch selection.thread {
+            self.upTo = upTo.rawValue
+            category = hasher.identity(of: filter.category, as: .category)
+            switch filter.thread {
             case .any: break
             case .unthreaded: isUnthreaded = true
             case .named(let name): thread = hasher.identity(of: name, as: .thread)

@@ -10,18 +10,10 @@ public struct InboxQuery: Hashable, Sendable {
         case snoozed
     }
 
+    /// Which of them are shown.
+    public var filter: ItemFilter
     /// Which items are looked through.
     public var view: View
-    /// Includes silent items.
-    public var includeSilent: Bool
-    /// Only items that were not read; muted ones count here, too.
-    public var onlyUnread: Bool
-    /// Only items that were not seen; muted ones count here, too.
-    public var onlyUnseen: Bool
-    /// Only items of these threads.
-    public var thread: Selection.Thread
-    /// Only items of any of these categories; empty for all.
-    public var categories: [String]
     /// Items in a page: 1…``Limits/pageItems``.
     public var limit: Int
     /// ``InboxPage/next`` of the page before; nil for the first page.
@@ -29,16 +21,11 @@ public struct InboxQuery: Hashable, Sendable {
 
     /// A query for the newest ``Limits/defaultPageItems`` items of the inbox, unless told otherwise.
     public init(
-        view: View = .inbox, includeSilent: Bool = false, onlyUnread: Bool = false, onlyUnseen: Bool = false,
-        thread: Selection.Thread = .any, categories: [String] = [], limit: Int = Limits.defaultPageItems,
+        _ filter: ItemFilter = ItemFilter(), view: View = .inbox, limit: Int = Limits.defaultPageItems,
         cursor: Cursor? = nil
     ) {
+        self.filter = filter
         self.view = view
-        self.includeSilent = includeSilent
-        self.onlyUnread = onlyUnread
-        self.onlyUnseen = onlyUnseen
-        self.thread = thread
-        self.categories = categories
         self.limit = limit
         self.cursor = cursor
     }

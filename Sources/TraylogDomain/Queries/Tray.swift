@@ -110,7 +110,7 @@ extension TrayState {
     package func shownItems(
         _ query: InboxQuery, hasher: IdentityHasher, stored: some StatePages
     ) throws -> (items: [ShownItem], next: Cursor?) {
-        let filter = ItemFilter(query, hasher: hasher)
+        let filter = EntryFilter(query, hasher: hasher)
         var items: [ShownItem] = []
         items.reserveCapacity(min(query.limit, 32))
         var next: Cursor?
@@ -130,19 +130,19 @@ extension TrayState {
 }
 
 /// An ``InboxQuery`` in terms of entries.
-private struct ItemFilter {
+private struct EntryFilter {
     let query: InboxQuery
     let thread: Identity
     let categories: [Identity]
 
     init(_ query: InboxQuery, hasher: IdentityHasher) {
         self.query = query
-        if case .named(let name) = query.thread {
+        if case .named(let name) = query.filter.thread {
             thread = hasher.identity(of: name, as: .thread)
         } else {
             thread = .absent
         }
-        categories = query.categories.map { hasher.identity(of: $0, as: .category) }
+        categories = query.filter.categories.map { hasher.identity(of: $0, as: .category) }
     }
 
     func admits(_ entry: ItemEntry, seen: Bool) -> Bool {
@@ -153,11 +153,11 @@ private struct ItemFilter {
             case .archived: flags.isLive && flags.contains(.archived)
             case .snoozed: flags.isLive && flags.contains(.snoozed)
             }
-        guard inView, query.includeSilent || !flags.contains(.silent) else { return false }
-        if query.onlyUnread, flags.contains(.read) { return false }
-        if query.onlyUnseen, seen { return false }
+        guard inView, query.filter.includeSilent || !flags.contains(.silent) else { return false }
+        if query.filter.onlyUnread, flags.contains(.read) { return false }
+        if query.filter.onlyUnseen, seen { return false }
         if !categories.isEmpty, !categories.contains(entry.category) { return false }
-        switch query.thread {
+        switch query.filter.thread {
         case .any: return true
         case .unthreaded: return entry.thread == .absent
         case .named: return entry.thread == thread

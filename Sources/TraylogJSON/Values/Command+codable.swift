@@ -59,7 +59,7 @@ extension Command {
         case .mark(let mark, let items):
             member("as", mark.rawValue)
             member("items", each: items) { $0.value($1) }
-        case .markAll(let mark, let selection): members(mark, selection)
+        case .markAll(let mark, let filter, let upTo): members(mark, filter, upTo: upTo)
         case .mute(let scope), .unmute(let scope): members(scope)
         case .snooze(let item, let until):
             member(item)

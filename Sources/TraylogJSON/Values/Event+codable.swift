@@ -26,7 +26,7 @@ extension Event.Body {
         case .broadcast: self = .broadcast(topic: try fields["topic"], try Content(from: decoder))
         case .traySeen: self = .traySeen(upTo: try fields["upTo"])
         case .marked: self = .marked(try fields["as"], items: try fields["items"])
-        case .allMarked: self = .allMarked(try fields["as"], try Selection(from: decoder))
+        case .allMarked: self = .allMarked(try fields["as"], try ItemFilter(marking: fields), upTo: try fields["upTo"])
         case .muted: self = .muted(try MuteScope(from: decoder))
         case .unmuted: self = .unmuted(try MuteScope(from: decoder))
         case .snoozed: self = .snoozed(item: try fields["item"], until: try fields["until"])

@@ -33,25 +33,14 @@ import TraylogDomain
     public init(from decoder: any Decoder) throws { try self.init(JSONFields(decoder), decoder) }
 }
 
-@_spi(JSON) extension Selection: JSONWritable {
-    /// Without `thread` it is any, `null` is the app-level group.
-    public func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.members(self)
-        writer.endObject()
+extension ItemFilter {
+    /// The filter of a bulk mark: without `thread` it is any, `null` is the app-level group.
+    init(marking fields: JSONFields) throws {
+        self.init(thread: try Thread(fields), category: try fields[maybe: "category"])
     }
 }
 
-@_spi(JSON) extension Selection: Decodable {
-    /// Reads the JSON form.
-    public init(from decoder: any Decoder) throws {
-        let fields = try JSONFields(decoder)
-        self.init(
-            thread: try Thread(fields), category: try fields[maybe: "category"], upTo: try fields[maybe: "upTo"])
-    }
-}
-
-extension Selection.Thread {
+extension ItemFilter.Thread {
     fileprivate init(_ fields: JSONFields) throws {
         let thread: String? = try fields[maybe: "thread"]
         self = thread.map { .named($0) } ?? (fields.has("thread") ? .unthreaded : .any)
@@ -76,15 +65,19 @@ extension Selection.Thread {
 }
 
 @_spi(JSON) extension InboxQuery: JSONWritable {
-    /// With the names of the parameters of a request; `thread` as in a ``Selection``.
+    /// With the names of the parameters of a request; `thread` as in a `markAll`.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("view", view.rawValue)
-        writer.member("includeSilent", includeSilent)
-        writer.member("unread", onlyUnread)
-        writer.member("unseen", onlyUnseen)
-        writer.members(Selection(thread: thread, category: categories.count == 1 ? categories[0] : nil))
-        if categories.count > 1 { writer.member("category", each: categories) { $0.value($1) } }
+        writer.member("includeSilent", filter.includeSilent)
+        writer.member("unread", filter.onlyUnread)
+        writer.member("unseen", filter.onlyUnseen)
+        writer.member(filter.thread)
+        switch filter.categories.count {
+        case 0: break
+        case 1: writer.member("category", filter.categories[0])
+        default: writer.member("category", each: filter.categories) { $0.value($1) }
+        }
         writer.member("limit", limit)
         writer.member("cursor", cursor?.description)
         writer.endObject()
@@ -95,10 +88,12 @@ extension Selection.Thread {
     /// Takes the default of each member that is missing.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
-        self.init(
-            view: try fields[maybe: "view"] ?? .inbox, includeSilent: try fields[maybe: "includeSilent"] ?? false,
+        let filter = ItemFilter(
+            includeSilent: try fields[maybe: "includeSilent"] ?? false,
             onlyUnread: try fields[maybe: "unread"] ?? false, onlyUnseen: try fields[maybe: "unseen"] ?? false,
-            thread: try Selection.Thread(fields), categories: try fields.oneOrMany("category"),
+            thread: try ItemFilter.Thread(fields), categories: try fields.oneOrMany("category"))
+        self.init(
+            filter, view: try fields[maybe: "view"] ?? .inbox,
             limit: try fields[maybe: "limit"] ?? Limits.defaultPageItems, cursor: try fields[maybe: "cursor"])
     }
 }

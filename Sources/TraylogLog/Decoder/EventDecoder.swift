@@ -78,7 +78,7 @@ extension EventDecoder {
                 try Mark(stored: try fields.required(.mark)), items: try fields.items(payload) { Seq($0) })
         case .allMarked:
             let mark = try BulkMark(stored: try fields.required(.mark))
-            return .allMarked(mark, try fields.selection(payload))
+            return .allMarked(mark, try fields.filter(payload), upTo: try fields.requiredSeq(.upTo))
         case .muted: return .muted(try fields.muteScope(payload))
         case .unmuted: return .unmuted(try fields.muteScope(payload))
         case .snoozed:

@@ -63,13 +63,11 @@ extension PayloadFields {
         if let range = range(field) { text = try self.text(field, payload, range) }
     }
 
-    func selection(_ payload: RawSpan) throws(PayloadFault) -> Selection {
+    func filter(_ payload: RawSpan) throws(PayloadFault) -> ItemFilter {
         let name = try optional(.thread, payload)
         let isUnthreaded = try isUnthreaded()
-        let thread: Selection.Thread = isUnthreaded ? .unthreaded : name.map { .named($0) } ?? .any
-        return Selection(
-            thread: thread, category: try optional(.category, payload),
-            upTo: try requiredSeq(.upTo))
+        let thread: ItemFilter.Thread = isUnthreaded ? .unthreaded : name.map { .named($0) } ?? .any
+        return ItemFilter(thread: thread, category: try optional(.category, payload))
     }
 
     func muteScope(_ payload: RawSpan) throws(PayloadFault) -> MuteScope {

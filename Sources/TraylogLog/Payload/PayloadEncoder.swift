@@ -83,7 +83,7 @@ extension Event.Body {
         case .broadcast(let topic, let content): topic.utf8.count + content.variableBytes
         case .subscribed(let topic), .unsubscribed(let topic): topic.utf8.count
         case .marked(_, let items): items.count * PayloadEncoder.varintBytes
-        case .allMarked(_, let selection): selection.variableBytes
+        case .allMarked(_, let filter, _): filter.markBytes
         case .muted(let scope), .unmuted(let scope): scope.variableBytes
         case .edited(_, let edit): edit.variableBytes
         case .redacted: 0
@@ -102,8 +102,9 @@ extension Content {
     }
 }
 
-extension Selection {
-    var variableBytes: Int {
+extension ItemFilter {
+    /// Of what an event of a bulk mark has of it.
+    var markBytes: Int {
         guard case .named(let name) = thread else { return PayloadEncoder.byteCount(category) }
         return name.utf8.count + PayloadEncoder.byteCount(category)
     }

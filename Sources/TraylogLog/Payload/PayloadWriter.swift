@@ -129,8 +129,8 @@ extension PayloadWriter {
         case .marked(let mark, let items):
             put(.mark, mark.stored, &bytes)
             put(.items, packed: items, &bytes)
-        case .allMarked(let mark, let selection):
-            put(mark, selection, &bytes)
+        case .allMarked(let mark, let filter, let upTo):
+            put(mark, filter, upTo: upTo, &bytes)
         case .muted(let scope), .unmuted(let scope):
             put(scope, &bytes)
         case .snoozed(let item, let until):
@@ -169,12 +169,12 @@ extension PayloadWriter {
         put(.data, content.data, &bytes)
     }
 
-    mutating func put(_ mark: BulkMark, _ selection: Selection, _ bytes: inout MutableSpan<UInt8>) {
-        if case .named(let thread) = selection.thread { put(.thread, some: thread, &bytes) }
-        put(.category, selection.category, &bytes)
-        put(.upTo, selection.upTo, &bytes)
+    mutating func put(_ mark: BulkMark, _ filter: ItemFilter, upTo: Seq?, _ bytes: inout MutableSpan<UInt8>) {
+        if case .named(let thread) = filter.thread { put(.thread, some: thread, &bytes) }
+        put(.category, filter.category, &bytes)
+        put(.upTo, upTo, &bytes)
         put(.mark, mark.stored, &bytes)
-        put(.unthreaded, selection.thread == .unthreaded, &bytes)
+        put(.unthreaded, filter.thread == .unthreaded, &bytes)
     }
 
     mutating func put(_ scope: MuteScope, _ bytes: inout MutableSpan<UInt8>) {

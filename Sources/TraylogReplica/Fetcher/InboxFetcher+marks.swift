@@ -33,8 +33,9 @@ extension InboxFetcher where Source: MarkableInbox {
     public func markAllAsRead() async throws(TraylogError) -> Source.Marked? {
         guard let shownUpTo else { return nil }
         var marked: Source.Marked?
-        for category in query.categories.isEmpty ? [nil] : query.categories.map(Optional.some) {
-            marked = try await perform(.allRead(Selection(thread: query.thread, category: category, upTo: shownUpTo)))
+        let (thread, categories) = (query.filter.thread, query.filter.categories)
+        for category in categories.isEmpty ? [nil] : categories.map(Optional.some) {
+            marked = try await perform(.allRead(ItemFilter(thread: thread, category: category), upTo: shownUpTo))
         }
         return marked
     }
@@ -61,21 +62,20 @@ extension InboxFetcher where Source: MarkableInbox {
 package enum PendingMark: Hashable, Sendable {
     case one(Mark, Seq)
     /// Every loaded item that a bulk mark covers.
-    case allRead(Selection)
+    case allRead(ItemFilter, upTo: Seq)
 
     var action: Command.Action {
         switch self {
         case .one(let mark, let item): .mark(mark, [.seq(item)])
-        case .allRead(let selection): .markAll(.read, selection)
+        case .allRead(let filter, let upTo): .markAll(.read, filter, upTo: upTo)
         }
     }
 
     /// Shows the mark in a list; the source shows the same with the next fetch.
     func apply(to items: inout [Item]) {
         switch self {
-        case .allRead(let selection):
-            let end = selection.upTo ?? .zero
-            for index in items.indices where items[index].position <= end {
+        case .allRead(_, let upTo):
+            for index in items.indices where items[index].position <= upTo {
                 (items[index].isRead, items[index].isSeen) = (true, true)
             }
         case .one(let mark, let seq):

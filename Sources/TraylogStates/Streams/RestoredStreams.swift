@@ -108,7 +108,7 @@ extension Event.Body {
             0
         case .traySeen(let upTo): upTo
         case .marked(_, let items): items.max() ?? 0
-        case .allMarked(_, let selection): selection.upTo ?? 0
+        case .allMarked(_, _, let upTo): upTo
         case .snoozed(let item, _), .woken(let item), .edited(let item, _), .retracted(let item), .expired(let item):
             item
         case .undone(let event): event

@@ -35,7 +35,7 @@ struct CommandTests {
         #expect(try action("mark-all", "ada", "deleted") == .markAll(.deleted))
         #expect(
             try action("mark-all", "ada", "seen", "--unthreaded", "--category", "c", "--up-to", "4")
-                == .markAll(.seen, Selection(thread: .unthreaded, category: "c", upTo: 4)))
+                == .markAll(.seen, ItemFilter(thread: .unthreaded, category: "c"), upTo: 4))
         #expect(try action("mute", "ada", "--thread", "t") == .mute(.thread("t")))
         #expect(try action("unmute", "ada", "--category", "c") == .unmute(.category("c")))
         #expect(try action("retract", "ada", "k") == .retract(.key("k")))

@@ -22,7 +22,7 @@ enum DeviceOracle {
             let replica = try? TrayReplica([page.snapshot], hasher: IdentityHasher(key0: 1, key1: 2))
         else { return nil }
         _ = try? replica.tray()
-        _ = try? replica.inbox(InboxQuery(includeSilent: true, limit: 100))
+        _ = try? replica.inbox(InboxQuery(ItemFilter(includeSilent: true), limit: 100))
         _ = try? replica.threads()
         _ = replica.packed()
         return nil

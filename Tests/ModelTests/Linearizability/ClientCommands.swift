@@ -30,7 +30,7 @@ struct ClientCommands {
         case 7: .seeTray()
         case 8: .seeTray(upTo: seq())
         case 9: .mark(random.pick(Array(Mark.allCases)), [item(), item()])
-        case 10: .markAll(random.pick(Array(BulkMark.allCases)), Selection(category: random.pick([nil, "c1"])))
+        case 10: .markAll(random.pick(Array(BulkMark.allCases)), ItemFilter(category: random.pick([nil, "c1"])))
         case 11: .mute(.thread("t1"))
         case 12: .unmute(.thread("t1"))
         case 13, 14: .snooze(item(), until: Timestamp(milliseconds: 4_000_000_000_000))

@@ -54,7 +54,9 @@ import TraylogDomain
         perform([Command(user: "ann", .mark(.read, [.key("nobody")]))])
         perform([notify("a")])
         add(.past(naive.tray(of: "ann", asOf: 2), 2))
-        if let page = try? naive.inbox(of: "ann", InboxQuery(includeSilent: true, limit: 100)) { add(.inbox(page)) }
+        if let page = try? naive.inbox(of: "ann", InboxQuery(ItemFilter(includeSilent: true), limit: 100)) {
+            add(.inbox(page))
+        }
         add(.tray(naive.tray(of: "bob")))
         history.events = naive.events
         history.observed = [observed]

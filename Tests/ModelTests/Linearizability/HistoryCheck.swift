@@ -124,7 +124,7 @@ extension HistoryCheck {
         case .tray(let tray):
             return naive.tray(of: tray.user) == tray
         case .inbox(let page):
-            let query = InboxQuery(includeSilent: true, limit: 100)
+            let query = InboxQuery(ItemFilter(includeSilent: true), limit: 100)
             guard let expected = try? naive.inbox(of: page.user, query) else { return false }
             return expected == page
         case .head(let seq): return seq.rawValue == moment

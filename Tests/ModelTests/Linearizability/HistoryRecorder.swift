@@ -69,7 +69,7 @@ final class HistoryRecorder: Sendable {
         case 0: add(client, since: began, .head(try store.head()))
         case 1, 2: add(client, since: began, .tray(try store.tray(of: user)))
         case 3:
-            let query = InboxQuery(includeSilent: true, limit: 100)
+            let query = InboxQuery(ItemFilter(includeSilent: true), limit: 100)
             add(client, since: began, .inbox(try store.inbox(of: user, query)))
         default:
             let seq = Seq(UInt64(random.below(Int(try store.head().rawValue) + 1)))

@@ -21,7 +21,7 @@ import TraylogDomain
         let log = Script { $0.notify("ann", Content(isSilent: true)) }
         #expect(log.naive.tray(of: "ann") == Tray(user: "ann", asOf: 1))
         #expect(try log.naive.inbox(of: "ann").items.isEmpty)
-        #expect(try log.naive.inbox(of: "ann", InboxQuery(includeSilent: true)).items.map(\.seq) == [1])
+        #expect(try log.naive.inbox(of: "ann", InboxQuery(ItemFilter(includeSilent: true))).items.map(\.seq) == [1])
     }
 
     @Test func itemsThatArriveWhileMutedAreListedButNeverCounted() throws {
@@ -35,7 +35,7 @@ import TraylogDomain
         let tray = log.naive.tray(of: "ann")
         #expect((tray.unseen, tray.unread, tray.total) == (2, 2, 3))
         #expect(try log.naive.inbox(of: "ann").items.map(\.isMuted) == [false, true, false])
-        #expect(try log.naive.inbox(of: "ann", InboxQuery(onlyUnseen: true)).items.map(\.seq) == [5, 3, 1])
+        #expect(try log.naive.inbox(of: "ann", InboxQuery(ItemFilter(onlyUnseen: true))).items.map(\.seq) == [5, 3, 1])
     }
 
     @Test func aMutedCategoryCountsForItsItemsInEveryThread() {

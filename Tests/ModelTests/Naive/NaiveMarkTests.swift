@@ -82,7 +82,7 @@ import TraylogDomain
             $0.append("ann", .mark(.archived, [.seq(1)]))
             $0.append("ann", .mark(.deleted, [.seq(2)]))
             $0.append("ann", .snooze(.seq(3), until: at(999)))
-            $0.append("ann", .markAll(.read, Selection(upTo: 3)))
+            $0.append("ann", .markAll(.read, ItemFilter(), upTo: 3))
             $0.append("ann", .mark(.restored, [.seq(2)]))
         }
         #expect(try log.naive.inbox(of: "ann").items.map(\.isRead) == [false, true])
@@ -90,7 +90,7 @@ import TraylogDomain
         #expect(try log.naive.inbox(of: "ann", InboxQuery(view: .snoozed)).items.map(\.isSeen) == [true])
         #expect(log.naive.tray(of: "ann").seenUpTo == 0)
         log.append("ann", .markAll(.seen))
-        #expect(log.naive.events.last?.body == .allMarked(.seen, Selection(upTo: 9)))
+        #expect(log.naive.events.last?.body == .allMarked(.seen, ItemFilter(), upTo: 9))
     }
 
     @Test func markAllArchivedAndDeletedCoverOnlyTheInbox() throws {
@@ -101,7 +101,7 @@ import TraylogDomain
             $0.append("ann", .snooze(.seq(2), until: at(999)))
             $0.append("ann", .markAll(.deleted))
         }
-        #expect(try log.naive.inbox(of: "ann", InboxQuery(includeSilent: true)).items.isEmpty)
+        #expect(try log.naive.inbox(of: "ann", InboxQuery(ItemFilter(includeSilent: true))).items.isEmpty)
         #expect(try log.naive.inbox(of: "ann", InboxQuery(view: .archived)).items.map(\.seq) == [1])
         #expect(try log.naive.inbox(of: "ann", InboxQuery(view: .snoozed)).items.map(\.seq) == [2])
     }
@@ -112,12 +112,12 @@ import TraylogDomain
             $0.notify("ann", Content(thread: "t", category: "d"))
             $0.notify("ann", Content(category: "c"))
         }
-        log.append("ann", .markAll(.read, Selection(thread: .named("t"), category: "c")))
-        #expect(try log.naive.inbox(of: "ann", InboxQuery(onlyUnread: true)).items.map(\.seq) == [3, 2])
-        log.append("ann", .markAll(.archived, Selection(thread: .unthreaded)))
+        log.append("ann", .markAll(.read, ItemFilter(thread: .named("t"), category: "c")))
+        #expect(try log.naive.inbox(of: "ann", InboxQuery(ItemFilter(onlyUnread: true))).items.map(\.seq) == [3, 2])
+        log.append("ann", .markAll(.archived, ItemFilter(thread: .unthreaded)))
         #expect(try log.naive.inbox(of: "ann").items.map(\.seq) == [2, 1])
         // Nothing matches, and still it is stored.
-        log.append("ann", .markAll(.deleted, Selection(thread: .named("none"), upTo: 0)))
-        #expect(log.perform("ann", .markAll(.seen, Selection(upTo: 7))) == .failure(.upToBeyondHead(7, head: 6)))
+        log.append("ann", .markAll(.deleted, ItemFilter(thread: .named("none")), upTo: 0))
+        #expect(log.perform("ann", .markAll(.seen, ItemFilter(), upTo: 7)) == .failure(.upToBeyondHead(7, head: 6)))
     }
 }

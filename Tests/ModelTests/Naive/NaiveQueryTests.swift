@@ -27,14 +27,14 @@ import TraylogDomain
         let log = Script {
             for index in 1...10 { $0.notify("ann", Content(thread: index % 2 == 0 ? "even" : nil)) }
         }
-        var query = InboxQuery(thread: .named("even"), limit: 3)
+        var query = InboxQuery(ItemFilter(thread: .named("even")), limit: 3)
         let first = try log.naive.inbox(of: "ann", query)
         #expect(first.items.map(\.seq) == [10, 8, 6])
         query.cursor = first.next
         let second = try log.naive.inbox(of: "ann", query)
         #expect(second.items.map(\.seq) == [4, 2])
         #expect(second.next == nil)
-        query = InboxQuery(thread: .unthreaded, limit: 5)
+        query = InboxQuery(ItemFilter(thread: .unthreaded), limit: 5)
         #expect(try log.naive.inbox(of: "ann", query).next == nil)
         for limit in [0, -1, 101] {
             #expect(throws: Refusal.self) { try log.naive.inbox(of: "ann", InboxQuery(limit: limit)) }

@@ -146,7 +146,7 @@ private struct Copy {
         try expectSame(try store.tray(of: user, asOf: moment), try replica.tray(), "tray")
         for view in [InboxQuery.View.inbox, .archived, .snoozed] {
             for isSilent in [false, true] {
-                var query = InboxQuery(view: view, includeSilent: isSilent, limit: 7)
+                var query = InboxQuery(ItemFilter(includeSilent: isSilent), view: view, limit: 7)
                 repeat {
                     let page = try store.inbox(of: user, query, asOf: moment)
                     try expectSame(page, try replica.inbox(query), "inbox \(query)")
@@ -154,7 +154,9 @@ private struct Copy {
                 } while query.cursor != nil
             }
         }
-        for query in [InboxQuery(onlyUnread: true, limit: 100), InboxQuery(onlyUnseen: true, limit: 100)] {
+        for query in [
+            InboxQuery(ItemFilter(onlyUnread: true), limit: 100), InboxQuery(ItemFilter(onlyUnseen: true), limit: 100),
+        ] {
             try expectSame(try store.inbox(of: user, query, asOf: moment), try replica.inbox(query), "\(query)")
         }
         let threads = try store.threads(of: user, limit: 100, cursor: nil, asOf: moment)

@@ -48,7 +48,7 @@ import TraylogDomain
             expect(member("items", inbox), try json.items(user, InboxQuery()).firstHundred, "\(label), inbox \(user)")
             let filtered = try tool.object(
                 "inbox", user, "--json", "--limit", "100", "--archived", "--unread", "--include-silent")
-            let query = InboxQuery(view: .archived, includeSilent: true, onlyUnread: true)
+            let query = InboxQuery(ItemFilter(includeSilent: true, onlyUnread: true), view: .archived)
             expect(member("items", filtered), try json.items(user, query).firstHundred, "\(label), archived \(user)")
             let threads = try tool.object("threads", user, "--json", "--limit", "100")
             expect(member("threads", threads), try json.threads(user).firstHundred, "\(label), threads \(user)")

@@ -194,14 +194,15 @@ extension Comparison {
         for view in [InboxQuery.View.inbox, .archived, .snoozed] {
             for flags in 0..<8 {
                 for thread in [.any, .unthreaded, .named("of nobody")]
-                    + threads.map({ Selection.Thread.named($0.text) })
+                    + threads.map({ ItemFilter.Thread.named($0.text) })
                 {
                     let names = categories.map(\.text)
                     for chosen in [[], ["of nobody"], names.suffix(2) + ["of nobody"]] + names.map({ [$0] }) {
                         queries.append(
                             InboxQuery(
-                                view: view, includeSilent: flags & 1 != 0, onlyUnread: flags & 2 != 0,
-                                onlyUnseen: flags & 4 != 0, thread: thread, categories: chosen))
+                                ItemFilter(
+                                    includeSilent: flags & 1 != 0, onlyUnread: flags & 2 != 0,
+                                    onlyUnseen: flags & 4 != 0, thread: thread, categories: chosen), view: view))
                     }
                 }
             }

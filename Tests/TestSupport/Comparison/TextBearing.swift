@@ -51,9 +51,9 @@ extension Event.Body: TextBearing {
             switch scope {
             case .thread(let name), .category(let name): return [name]
             }
-        case .allMarked(_, let selection):
-            if case .named(let thread) = selection.thread { return [thread, selection.category] }
-            return [selection.category]
+        case .allMarked(_, let filter, _):
+            if case .named(let thread) = filter.thread { return [thread, filter.category] }
+            return [filter.category]
         case .compacted(_, _, let archive): return [archive]
         case .traySeen, .marked, .snoozed, .woken, .retracted, .undone, .expired, .erased, .held, .released, .redacted,
             .lost:

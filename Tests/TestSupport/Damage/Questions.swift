@@ -74,7 +74,7 @@ package struct Questions {
         }
         for view in [InboxQuery.View.inbox, .archived, .snoozed] {
             answer("\(phase) \(view) \(number)") {
-                var query = InboxQuery(view: view, includeSilent: true, limit: 100)
+                var query = InboxQuery(ItemFilter(includeSilent: true), view: view, limit: 100)
                 var items: [Item] = []
                 repeat {
                     let page = try reader.inbox(of: user, query, asOf: now)

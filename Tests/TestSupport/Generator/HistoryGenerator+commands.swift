@@ -23,7 +23,7 @@ extension HistoryGenerator {
         case .markAll:
             // Deleting all leaves little to compare, so the others come more often.
             let mark = random.pick(weighted: [(BulkMark.seen, 3), (.read, 3), (.archived, 1), (.deleted, 1)])
-            return Command(user: user, .markAll(mark, selection(store)))
+            return Command(user: user, .markAll(mark, filter(), upTo: upTo(store)))
         case .mute: return Command(user: user, .mute(scope()))
         case .unmute: return Command(user: user, .unmute(scope()))
         case .edit: return Command(user: user, .edit(reference(state, store), edit(like: state.items.last?.content)))
@@ -65,15 +65,15 @@ extension HistoryGenerator {
         return Seq(UInt64(random.chance(6) ? head + random.between(1, 5) : random.between(0, head)))
     }
 
-    private mutating func selection(_ store: NaiveStore) -> Selection {
-        var selection = Selection(upTo: upTo(store))
+    private mutating func filter() -> ItemFilter {
+        var filter = ItemFilter()
         switch random.below(4) {
-        case 0: selection.thread = .unthreaded
-        case 1, 2: selection.thread = .named(random.pick(threads + ["thread of nobody"]))
+        case 0: filter.thread = .unthreaded
+        case 1, 2: filter.thread = .named(random.pick(threads + ["thread of nobody"]))
         default: break
         }
-        if random.chance(40) { selection.category = random.pick(categories + ["category of nobody"]) }
-        return selection
+        if random.chance(40) { filter.category = random.pick(categories + ["category of nobody"]) }
+        return filter
     }
 
     private mutating func scope() -> MuteScope {

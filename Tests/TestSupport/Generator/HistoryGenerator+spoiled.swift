@@ -35,9 +35,9 @@ extension HistoryGenerator {
         case .mark(let mark, let references):
             let many = Array(repeating: references[0], count: 1_001)
             command.action = .mark(mark, random.pick([[], many, references.prefix(999) + [.key(bad)]]))
-        case .markAll(let mark, var selection):
-            if random.chance(50) { selection.category = bad } else { selection.thread = .named(bad) }
-            command.action = .markAll(mark, selection)
+        case .markAll(let mark, var filter, let upTo):
+            if random.chance(50) { filter.category = bad } else { filter.thread = .named(bad) }
+            command.action = .markAll(mark, filter, upTo: upTo)
         case .mute: command.action = .mute(random.chance(50) ? .thread(bad) : .category(bad))
         case .unmute: command.action = .unmute(random.chance(50) ? .thread(bad) : .category(bad))
         case .edit(let reference, var edit):

@@ -24,7 +24,8 @@ extension Command.Action {
         case .seeTray(let upTo): [("upTo", upTo?.description)]
         case .mark(let mark, let items):
             [("as", quoted(mark.rawValue)), ("items", "[" + items.map(\.json).joined(separator: ",") + "]")]
-        case .markAll(let mark, let selection): [("as", quoted(mark.rawValue))] + selection.members
+        case .markAll(let mark, let filter, let upTo):
+            [("as", quoted(mark.rawValue))] + filter.members + [("upTo", upTo?.description)]
         case .mute(.thread(let name)), .unmute(.thread(let name)): [("thread", quoted(name))]
         case .mute(.category(let name)), .unmute(.category(let name)): [("category", quoted(name))]
         case .snooze(let item, let until): [("item", item.json), ("until", quoted(until))]
@@ -47,7 +48,7 @@ extension Content {
     }
 }
 
-extension Selection {
+extension ItemFilter {
     fileprivate var members: [(String, String?)] {
         let thread: String? =
             switch thread {
@@ -55,7 +56,7 @@ extension Selection {
             case .unthreaded: "null"
             case .named(let name): quoted(name)
             }
-        return [("thread", thread), ("category", category.map(quoted)), ("upTo", upTo?.description)]
+        return [("thread", thread), ("category", category.map(quoted))]
     }
 }
 

@@ -37,7 +37,7 @@ package struct NaiveItem: Hashable, Sendable {
     package var isUnseen: Bool { isCounted && !seen }
     package var isUnread: Bool { isCounted && !read }
 
-    package func matches(_ thread: Selection.Thread, _ category: String?) -> Bool {
+    package func matches(_ thread: ItemFilter.Thread, _ category: String?) -> Bool {
         if let category, Name(category) != Name(content.category) { return false }
         switch thread {
         case .any: return true

@@ -13,9 +13,8 @@ extension NaiveStore {
             return try see(upTo, state)
         case .mark(let mark, let references):
             return try self.mark(mark, references, state)
-        case .markAll(let mark, var selection):
-            selection.upTo = try checked(selection.upTo)
-            return .allMarked(mark, selection)
+        case .markAll(let mark, let filter, let upTo):
+            return .allMarked(mark, filter, upTo: try checked(upTo))
         case .mute(let scope):
             return state.isMuted(scope) ? nil : .muted(scope)
         case .unmute(let scope):

@@ -35,9 +35,11 @@ extension NaiveStore {
                 case .archived: item.isLive && item.archived
                 case .snoozed: item.isLive && item.snoozedUntil != nil
                 }
-            return isInView && (query.includeSilent || !item.content.isSilent) && !(query.onlyUnread && item.read)
-                && !(query.onlyUnseen && item.seen) && item.matches(query.thread, nil)
-                && (query.categories.isEmpty || query.categories.contains { Name($0) == Name(item.content.category) })
+            return isInView && (query.filter.includeSilent || !item.content.isSilent)
+                && !(query.filter.onlyUnread && item.read)
+                && !(query.filter.onlyUnseen && item.seen) && item.matches(query.filter.thread, nil)
+                && (query.filter.categories.isEmpty
+                    || query.filter.categories.contains { Name($0) == Name(item.content.category) })
         }
         return items.sorted { $0.position > $1.position }.map(\.shown)
     }

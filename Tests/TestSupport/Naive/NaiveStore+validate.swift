@@ -18,9 +18,9 @@ extension NaiveStore {
         case .mark(_, let references):
             if references.isEmpty || references.count > 1_000 { throw .invalid(field: "items", reason: "1…1000") }
             for reference in references { try validate(reference, "items") }
-        case .markAll(_, let selection):
-            if case .named(let thread) = selection.thread { try identifier(thread, "thread") }
-            try identifier(selection.category, "category")
+        case .markAll(_, let filter, _):
+            if case .named(let thread) = filter.thread { try identifier(thread, "thread") }
+            try identifier(filter.category, "category")
         case .mute(let scope), .unmute(let scope):
             switch scope {
             case .thread(let thread): try identifier(thread, "thread")

@@ -39,8 +39,8 @@ package struct NaiveUser: Hashable, Sendable {
             if upTo > seenUpTo { (seenUpTo, seenBy, seenAt) = (upTo, event.seq, event.recordedAt) }
         case .marked(let mark, let seqs):
             for seq in seqs { change(seq) { $0.take(mark) } }
-        case .allMarked(let mark, let selection):
-            applyAll(mark, selection)
+        case .allMarked(let mark, let filter, let upTo):
+            applyAll(mark, filter, upTo: upTo)
         case .muted(let scope), .unmuted(let scope):
             setMuted(scope, event.kind == .muted)
         case .snoozed(let seq, let until):
@@ -80,10 +80,9 @@ extension NaiveUser {
         changeAll(where: { $0.isLive && Name($0.content.collapseKey) == collapseKey }, { $0.gone = true })
     }
 
-    private mutating func applyAll(_ mark: BulkMark, _ selection: Selection) {
-        let upTo = selection.upTo ?? .zero
+    private mutating func applyAll(_ mark: BulkMark, _ filter: ItemFilter, upTo: Seq) {
         let covered = { (item: NaiveItem) in
-            item.position <= upTo && item.matches(selection.thread, selection.category)
+            item.position <= upTo && item.matches(filter.thread, filter.category)
         }
         switch mark {
         case .seen: changeAll(where: covered, { $0.take(.seen) })

@@ -43,7 +43,7 @@ struct TestedClient {
         (tray.asOf, theirs.asOf) = (0, 0)
         #expect(tray == theirs, comment)
         for view in [InboxQuery.View.inbox, .archived] {
-            let query = InboxQuery(view: view, includeSilent: true, limit: 100)
+            let query = InboxQuery(ItemFilter(includeSilent: true), view: view, limit: 100)
             #expect(try await client.inbox(query).items == service.store.inbox(of: "ann", query).items, comment)
         }
         #expect(

@@ -21,7 +21,7 @@ struct RandomClientTests {
                 case 0: _ = try await store.perform(.notify("ann", title: "later \(step)", thread: "t"))
                 case 1: _ = try await store.perform(.broadcast(to: "news", Content(title: "news \(step)")))
                 case 2: try await tested.client.see()
-                case 3: try await tested.client.markAll(.read, Selection(thread: .named("t")))
+                case 3: try await tested.client.markAll(.read, ItemFilter(thread: .named("t")))
                 case 4...6:
                     let items = try await tested.client.inbox(InboxQuery(limit: 100)).items
                     guard let item = items.randomElement(using: &random) else { break }

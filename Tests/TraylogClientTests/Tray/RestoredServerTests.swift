@@ -122,7 +122,9 @@ private struct Life {
         await client.refresh(.pull)
         #expect(await client.wait(for: .synced, seconds: 60), comment)
         try await tested.expectEqual(comment)
-        for item in try await service.store.inbox(of: "ann", InboxQuery(includeSilent: true, limit: 100)).items {
+        for item in try await service.store.inbox(of: "ann", InboxQuery(ItemFilter(includeSilent: true), limit: 100))
+            .items
+        {
             let title = item.content.title
             #expect(!item.isRead || marked.contains(title), "seed \(seed): \(title ?? "") was read by nobody")
             #expect(!item.isSeen || seen.contains(title), "seed \(seed): \(title ?? "") was seen by nobody")
@@ -166,7 +168,7 @@ private struct Life {
             seen.formUnion(titles)
             if isReading {
                 marked.formUnion(titles)
-                try await client.markAll(.read, Selection(upTo: page.asOf))
+                try await client.markAll(.read, ItemFilter(), upTo: page.asOf)
             } else {
                 try await client.see(upTo: page.asOf)
             }

@@ -85,7 +85,7 @@ struct ScenarioTests {
         let device = try await TestedClient(service, clock: WrongClock(milliseconds: milliseconds))
         #expect(await device.client.wait(for: .synced, seconds: 30))
         try await device.client.mark(.read, [.seq(1)])
-        try await device.client.markAll(.archived, Selection(thread: .named("t")))
+        try await device.client.markAll(.archived, ItemFilter(thread: .named("t")))
         try await service.store.notify("ann", title: "later")
         #expect(await device.client.wait(for: .synced, seconds: 30))
         try await device.expectEqual()

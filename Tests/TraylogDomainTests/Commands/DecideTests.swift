@@ -90,14 +90,25 @@ import Testing
 
     @Test func markAllIsAlwaysStoredWithItsPosition() throws {
         let script = try script()
-        let selection = Selection(thread: .named("none"), category: "none")
-        var bounded = selection
+        let filter = ItemFilter(thread: .named("none"), category: "none")
         for mark in BulkMark.allCases {
-            bounded.upTo = 12
-            #expect(try script.decide(.markAll(mark, selection)) == .append(.allMarked(mark, bounded)))
-            bounded.upTo = 0
-            #expect(try script.decide(.markAll(mark, bounded)) == .append(.allMarked(mark, bounded)))
-            #expect(try refusal(.markAll(mark, Selection(upTo: 13))) == .upToBeyondHead(13, head: 12))
+            #expect(try script.decide(.markAll(mark, filter)) == .append(.allMarked(mark, filter, upTo: 12)))
+            #expect(try script.decide(.markAll(mark, filter, upTo: 0)) == .append(.allMarked(mark, filter, upTo: 0)))
+            #expect(try refusal(.markAll(mark, ItemFilter(), upTo: 13)) == .upToBeyondHead(13, head: 12))
+        }
+    }
+
+    @Test func aBulkMarkTakesOnlyTheFiltersThatItsEventCanName() {
+        let filters: [(String, ItemFilter)] = [
+            ("category", ItemFilter(categories: ["a", "b"])), ("unread", ItemFilter(onlyUnread: true)),
+            ("unseen", ItemFilter(onlyUnseen: true)),
+        ]
+        for (field, filter) in filters {
+            let refusal = #expect(throws: Refusal.self) { try Command(user: "ann", .markAll(.read, filter)).validate() }
+            guard case .invalid(field, _) = refusal else {
+                Issue.record("\(field): \(String(describing: refusal))")
+                continue
+            }
         }
     }
 
@@ -160,7 +171,7 @@ import Testing
     @Test func blindDecisionsEqualDecisionsOnAnyState() throws {
         let script = try script()
         let actions: [Command.Action] = [
-            .notify(Content(title: "x", collapseKey: "c")), .markAll(.read), .markAll(.seen, Selection(upTo: 3)),
+            .notify(Content(title: "x", collapseKey: "c")), .markAll(.read), .markAll(.seen, ItemFilter(), upTo: 3),
             .seeTray(), .mark(.read, [.seq(1)]), .mute(.thread("t")), .retract(.seq(1)),
         ]
         for action in actions {
@@ -169,7 +180,7 @@ import Testing
             #expect(try Command(user: "ann", action, key: "k").decideBlindly(head: script.head) == nil)
         }
         #expect(throws: Refusal.upToBeyondHead(13, head: 12)) {
-            try Command(user: "ann", .markAll(.read, Selection(upTo: 13))).decideBlindly(head: 12)
+            try Command(user: "ann", .markAll(.read, ItemFilter(), upTo: 13)).decideBlindly(head: 12)
         }
     }
 }

@@ -29,10 +29,8 @@ struct Script {
         for _ in 0..<count { try append(.notified(content)) }
     }
 
-    mutating func markAll(_ mark: BulkMark, _ selection: Selection = Selection()) throws {
-        var selection = selection
-        selection.upTo = selection.upTo ?? Seq(head)
-        try append(.allMarked(mark, selection))
+    mutating func markAll(_ mark: BulkMark, _ filter: ItemFilter = ItemFilter(), upTo: Seq? = nil) throws {
+        try append(.allMarked(mark, filter, upTo: upTo ?? Seq(head)))
     }
 
     mutating func mark(_ mark: Mark, _ items: Seq...) throws { try append(.marked(mark, items: items)) }

@@ -60,10 +60,10 @@ import Testing
     @Test func waitingMarksKeepTheirOrder() throws {
         var script = Script()
         try script.notify(150)
-        try script.markAll(.archived, Selection(upTo: 10))
-        try script.markAll(.deleted, Selection(upTo: 20))
+        try script.markAll(.archived, ItemFilter(), upTo: 10)
+        try script.markAll(.deleted, ItemFilter(), upTo: 20)
         try script.mark(.unarchived, 4)
-        try script.markAll(.archived, Selection(upTo: 30))
+        try script.markAll(.archived, ItemFilter(), upTo: 30)
         try expectCounts(script, total: 120, unseen: 120, unread: 120)
         #expect(try script.entry(5)?.flags == .archived)
         #expect(try script.entry(4)?.flags == .archived)
@@ -78,7 +78,7 @@ import Testing
         for mark in BulkMark.allCases {
             var script = Script()
             try script.notify(200)
-            try script.markAll(mark, Selection(upTo: Seq(upTo)))
+            try script.markAll(mark, ItemFilter(), upTo: Seq(upTo))
             let left = 200 - Int(upTo)
             let isTaken = mark == .archived || mark == .deleted
             try expectCounts(
@@ -89,7 +89,7 @@ import Testing
     /// In the tail and in a page, before and after marks of each kind, of which some wait for the page.
     @Test(arguments: [10, 195] as [UInt64])
     func aGoneItemKeepsTheMarksItHadWhenItWent(item: UInt64) throws {
-        for filter in [Selection(), Selection(category: "c")] {
+        for filter in [ItemFilter(), ItemFilter(category: "c")] {
             for isSeenBefore in [false, true] {
                 for isTallied in [false, true] {
                     var script = Script()
@@ -124,9 +124,9 @@ import Testing
     @Test func theThirtyThirdWaitingMarkSettlesAll() throws {
         var script = Script()
         try script.notify(200, Content(category: "c0"))
-        for index in 0..<32 { try script.markAll(.seen, Selection(category: "c\(index)", upTo: 100)) }
+        for index in 0..<32 { try script.markAll(.seen, ItemFilter(category: "c\(index)"), upTo: 100) }
         #expect(script.flushed.state.rangeMarks.count == 32)
-        try script.markAll(.read, Selection(category: "c0", upTo: 50))
+        try script.markAll(.read, ItemFilter(category: "c0"), upTo: 50)
         #expect(script.flushed.state.rangeMarks.isEmpty)
         try expectCounts(script, total: 200, unseen: 100, unread: 150)
         #expect(try script.flushedSource.items(at: 1)?.entries[49].flags == [.seen, .read])
@@ -141,7 +141,7 @@ import Testing
         #expect(script.state.sealedPages == UInt64(pages))
         let all = UInt64(pages * 64 + 32)
         try script.mark(.read, 7)
-        try script.markAll(.archived, Selection(thread: .named("t"), upTo: Seq(all - 10)))
+        try script.markAll(.archived, ItemFilter(thread: .named("t")), upTo: Seq(all - 10))
         #expect(script.flushed.state.tallies.pageCount == (pages > 7 ? 1 : 0))
         #expect(script.flushed.state.rangeMarks.count == (pages > 7 ? 1 : 0))
         try expectCounts(script, total: 10, unseen: 10, unread: 10)
@@ -157,14 +157,14 @@ import Testing
         let pages = script.state.sealedPages
         for round in 0..<3 {
             for thread in 0..<100 {
-                try script.markAll(.seen, Selection(thread: .named("t\(thread)")))
-                try script.markAll(.read, Selection(thread: .named("t\(thread)")))
+                try script.markAll(.seen, ItemFilter(thread: .named("t\(thread)")))
+                try script.markAll(.read, ItemFilter(thread: .named("t\(thread)")))
                 #expect(script.flushed.state.rangeMarks.count <= 32 + 2 * Int(pages) / 8)
             }
             try expectCounts(script, total: 1_200, unseen: 0, unread: 0)
             if round == 0 { try script.mark(.unread, 5, 700) }
         }
-        try script.markAll(.read, Selection(category: "c1"))
+        try script.markAll(.read, ItemFilter(category: "c1"))
         try script.markAll(.read)
         #expect(script.flushed.state.rangeMarks.count == 1)
         #expect(try script.entry(5)?.flags == [.seen, .read])
@@ -214,7 +214,7 @@ import Testing
         try script.notify(1, Content(thread: "t", category: "c"))
         try expectCounts(script, total: 102, unseen: 2, unread: 2)
         #expect(try script.flushedTray()[category: "c"].unseen == 2)
-        #expect(try script.inbox(InboxQuery(onlyUnseen: true, limit: 100)).seqs.count == 100)
+        #expect(try script.inbox(InboxQuery(ItemFilter(onlyUnseen: true), limit: 100)).seqs.count == 100)
     }
 
     @Test func anEventThatTheStateHoldsChangesNothing() throws {

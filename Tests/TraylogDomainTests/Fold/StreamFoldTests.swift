@@ -77,7 +77,7 @@ import Testing
         let tray = try state.tray(of: user, asOf: moment ?? naive.head, source: source)
         #expect(tray == naive.tray(of: user, asOf: moment), place)
         for view in [InboxQuery.View.inbox, .archived, .snoozed] {
-            var query = InboxQuery(view: view, includeSilent: true, limit: 100)
+            var query = InboxQuery(ItemFilter(includeSilent: true), view: view, limit: 100)
             let expected = naive.matches(of: user, query, asOf: moment)
             var found: [Item] = []
             repeat {

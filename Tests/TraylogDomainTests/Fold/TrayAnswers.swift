@@ -61,11 +61,12 @@ struct TrayAnswers {
 
     private func inbox(_ random: inout SeededRandom) -> InboxQuery {
         InboxQuery(
-            view: random.chance(75) ? .inbox : .archived, includeSilent: random.chance(30),
-            onlyUnread: random.chance(30), onlyUnseen: random.chance(20),
-            thread: random.pick([.any, .any, .unthreaded, .named(random.pick(TrayHistory.threads))]),
-            categories: random.chance(30) ? (0...random.below(2)).map { _ in random.pick(TrayHistory.categories) } : [],
-            limit: random.between(1, 100))
+            ItemFilter(
+                includeSilent: random.chance(30), onlyUnread: random.chance(30), onlyUnseen: random.chance(20),
+                thread: random.pick([.any, .any, .unthreaded, .named(random.pick(TrayHistory.threads))]),
+                categories: random.chance(30)
+                    ? (0...random.below(2)).map { _ in random.pick(TrayHistory.categories) } : []),
+            view: random.chance(75) ? .inbox : .archived, limit: random.between(1, 100))
     }
 
     private func expectInbox(_ query: InboxQuery, _ state: TrayState, _ source: some StateSource) throws {

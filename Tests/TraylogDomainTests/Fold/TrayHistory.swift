@@ -82,14 +82,16 @@ struct TrayHistory {
     }
 
     private mutating func markAll(head: UInt64) -> Command.Action {
-        var selection = Selection(upTo: upTo(head: head))
+        let upTo = upTo(head: head)
+        var selected = ItemFilter()
         if !random.chance(mix.unfilteredMarks) {
             let filter = random.below(5)
-            if filter != 0 { selection.category = category() }
-            if filter == 0 || filter == 3 { selection.thread = .named(random.pick(Self.threads)) }
-            if filter == 4 { selection.thread = .unthreaded }
+            if filter != 0 { selected.category = category() }
+            if filter == 0 || filter == 3 { selected.thread = .named(random.pick(Self.threads)) }
+            if filter == 4 { selected.thread = .unthreaded }
         }
-        return .markAll(random.pick(weighted: [(.seen, 3), (.read, 3), (.archived, 1), (.deleted, 1)]), selection)
+        return .markAll(
+            random.pick(weighted: [(.seen, 3), (.read, 3), (.archived, 1), (.deleted, 1)]), selected, upTo: upTo)
     }
 
     /// The head, nothing, an old or a new item, anything, or beyond the head.

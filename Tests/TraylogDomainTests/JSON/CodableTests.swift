@@ -31,7 +31,6 @@ import Testing
             try expectForm(random.next().action, seed)
             try expectForm(random.event().body, seed)
             try expectForm(random.scope(), seed)
-            try expectForm(random.selection(), seed)
             try expectForm(random.query(), seed)
             try expectForm(random.content(collapsing: true), seed)
             try expectForm(random.edit(), seed)
@@ -203,18 +202,16 @@ extension RandomCommands {
             recordedAt: time())
     }
 
-    fileprivate mutating func selection() -> Selection {
-        let threads: [Selection.Thread] = [.any, .unthreaded, .named(identifier())]
-        return Selection(
-            thread: threads.randomElement(using: &generator)!, category: maybe { $0.identifier() },
-            upTo: maybe { $0.number() })
+    fileprivate mutating func thread() -> ItemFilter.Thread {
+        [.any, .unthreaded, .named(identifier())].randomElement(using: &generator)!
     }
 
     fileprivate mutating func query() -> InboxQuery {
         InboxQuery(
-            view: .snoozed, includeSilent: .random(using: &generator), onlyUnread: .random(using: &generator),
-            onlyUnseen: .random(using: &generator), thread: selection().thread,
-            categories: (0..<Int.random(in: 0...2, using: &generator)).map { _ in identifier() },
+            ItemFilter(
+                includeSilent: .random(using: &generator), onlyUnread: .random(using: &generator),
+                onlyUnseen: .random(using: &generator), thread: thread(),
+                categories: (0..<Int.random(in: 0...2, using: &generator)).map { _ in identifier() }), view: .snoozed,
             limit: count(), cursor: maybe { _ in Cursor("c1-zz")! })
     }
 
@@ -255,9 +252,7 @@ extension RandomCommands {
         case .broadcast(let topic, let content): return .broadcast(topic: topic, content)
         case .seeTray: return .traySeen(upTo: number())
         case .mark(let mark, _): return .marked(mark, items: [number(), number()])
-        case .markAll(let mark, var selection):
-            selection.upTo = number()
-            return .allMarked(mark, selection)
+        case .markAll(let mark, let filter, _): return .allMarked(mark, filter, upTo: number())
         case .mute(let scope): return .muted(scope)
         case .unmute(let scope): return .unmuted(scope)
         case .snooze(_, let until): return .snoozed(item: number(), until: until)

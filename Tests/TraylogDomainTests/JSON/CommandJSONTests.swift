@@ -41,10 +41,10 @@ import Testing
         (#""mark","user":"u","as":"read","items":[1,"k",3.0]"#, .mark(.read, [.seq(1), .key("k"), .seq(3)])),
         (#""mark","user":"u","as":"unarchived","items":[ 1 ]"#, .mark(.unarchived, [.seq(1)])),
         (#""markAll","user":"u","as":"deleted""#, .markAll(.deleted)),
-        (#""markAll","user":"u","as":"seen","thread":null"#, .markAll(.seen, Selection(thread: .unthreaded))),
+        (#""markAll","user":"u","as":"seen","thread":null"#, .markAll(.seen, ItemFilter(thread: .unthreaded))),
         (
             #""markAll","user":"u","as":"read","thread":"t","category":"c","upTo":0"#,
-            .markAll(.read, Selection(thread: .named("t"), category: "c", upTo: 0))
+            .markAll(.read, ItemFilter(thread: .named("t"), category: "c"), upTo: 0)
         ),
         (#""mute","user":"u","thread":"t""#, .mute(.thread("t"))),
         (#""unmute","user":"u","category":"c""#, .unmute(.category("c"))),

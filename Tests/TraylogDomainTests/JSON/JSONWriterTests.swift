@@ -50,13 +50,13 @@ import Testing
             (.broadcast(topic: "n", Content(title: "T")), #"broadcast,"topic":"n","title":"T"}"#),
             (.traySeen(upTo: 5), #"traySeen,"upTo":5}"#),
             (.marked(.restored, items: [1, 2]), #"marked,"as":"restored","items":[1,2]}"#),
-            (.allMarked(.seen, Selection(upTo: 5)), #"allMarked,"as":"seen","upTo":5}"#),
+            (.allMarked(.seen, ItemFilter(), upTo: 5), #"allMarked,"as":"seen","upTo":5}"#),
             (
-                .allMarked(.read, Selection(thread: .unthreaded, upTo: 5)),
+                .allMarked(.read, ItemFilter(thread: .unthreaded), upTo: 5),
                 #"allMarked,"as":"read","thread":null,"upTo":5}"#
             ),
             (
-                .allMarked(.deleted, Selection(thread: .named("t"), category: "c", upTo: 5)),
+                .allMarked(.deleted, ItemFilter(thread: .named("t"), category: "c"), upTo: 5),
                 #"allMarked,"as":"deleted","thread":"t","category":"c","upTo":5}"#
             ),
             (.muted(.thread("t")), #"muted,"thread":"t"}"#), (.unmuted(.category("c")), #"unmuted,"category":"c"}"#),

@@ -29,11 +29,11 @@ struct RandomCommands {
             let count = Int.random(in: 1...5, using: &generator)
             return .mark(Mark.allCases.randomElement(using: &generator)!, (0..<count).map { _ in item() })
         case .markAll:
-            let threads: [Selection.Thread] = [.any, .unthreaded, .named(identifier())]
-            let selection = Selection(
-                thread: threads.randomElement(using: &generator)!, category: maybe { $0.identifier() },
-                upTo: maybe { $0.seq() })
-            return .markAll(BulkMark.allCases.randomElement(using: &generator)!, selection)
+            let threads: [ItemFilter.Thread] = [.any, .unthreaded, .named(identifier())]
+            let filter = ItemFilter(
+                thread: threads.randomElement(using: &generator)!, category: maybe { $0.identifier() })
+            return .markAll(
+                BulkMark.allCases.randomElement(using: &generator)!, filter, upTo: maybe { $0.seq() })
         case .mute: return .mute(scope())
         case .unmute: return .unmute(scope())
         case .snooze: return .snooze(item(), until: time())

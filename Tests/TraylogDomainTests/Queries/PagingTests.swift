@@ -32,10 +32,11 @@ import Testing
     @Test func aPageIsFilledPastFilteredItems() throws {
         var script = Script()
         for index in 0..<200 { try script.notify(1, Content(category: index.isMultiple(of: 50) ? "rare" : "often")) }
-        #expect(try walk(script, InboxQuery(categories: ["rare"], limit: 3)) == [[151, 101, 51], [1]])
-        #expect(try walk(script, InboxQuery(categories: ["rare"], limit: 4)) == [[151, 101, 51, 1]])
-        #expect(try walk(script, InboxQuery(categories: ["none"])) == [[]])
-        #expect(try walk(script, InboxQuery(categories: ["none", "rare"], limit: 4)) == [[151, 101, 51, 1]])
+        #expect(try walk(script, InboxQuery(ItemFilter(categories: ["rare"]), limit: 3)) == [[151, 101, 51], [1]])
+        #expect(try walk(script, InboxQuery(ItemFilter(categories: ["rare"]), limit: 4)) == [[151, 101, 51, 1]])
+        #expect(try walk(script, InboxQuery(ItemFilter(categories: ["none"]))) == [[]])
+        #expect(
+            try walk(script, InboxQuery(ItemFilter(categories: ["none", "rare"]), limit: 4)) == [[151, 101, 51, 1]])
     }
 
     @Test func inboxFiltersCombine() throws {
@@ -51,13 +52,14 @@ import Testing
         try script.mark(.archived, 7)
         let shown = { (query: InboxQuery) in try script.inbox(query).seqs }
         #expect(try shown(InboxQuery()) == [5, 3, 1])
-        #expect(try shown(InboxQuery(includeSilent: true)) == [8, 6, 5, 4, 3, 2, 1])
-        #expect(try shown(InboxQuery(onlyUnread: true)) == [3, 1])
-        #expect(try shown(InboxQuery(thread: .unthreaded)) == [3, 1])
-        #expect(try shown(InboxQuery(thread: .unthreaded, categories: ["c"])) == [3])
-        #expect(try shown(InboxQuery(includeSilent: true, onlyUnread: true, thread: .named("t"))) == [8, 6])
+        #expect(try shown(InboxQuery(ItemFilter(includeSilent: true))) == [8, 6, 5, 4, 3, 2, 1])
+        #expect(try shown(InboxQuery(ItemFilter(onlyUnread: true))) == [3, 1])
+        #expect(try shown(InboxQuery(ItemFilter(thread: .unthreaded))) == [3, 1])
+        #expect(try shown(InboxQuery(ItemFilter(thread: .unthreaded, categories: ["c"]))) == [3])
+        #expect(
+            try shown(InboxQuery(ItemFilter(includeSilent: true, onlyUnread: true, thread: .named("t")))) == [8, 6])
         #expect(try shown(InboxQuery(view: .archived)) == [7])
-        #expect(try shown(InboxQuery(view: .archived, thread: .unthreaded)) == [])
+        #expect(try shown(InboxQuery(ItemFilter(thread: .unthreaded), view: .archived)) == [])
         #expect(try shown(InboxQuery(view: .snoozed)) == [])
         try script.mark(.deleted, 7)
         #expect(try shown(InboxQuery(view: .archived)) == [])
@@ -80,7 +82,7 @@ import Testing
     func threadsComeByTheirNewestItem(limit: Int) throws {
         var script = Script()
         for index in 0..<120 { try script.notify(1, Content(thread: index % 6 == 0 ? nil : "t\(index % 6)")) }
-        try script.markAll(.deleted, Selection(thread: .named("t5")))
+        try script.markAll(.deleted, ItemFilter(thread: .named("t5")))
         try script.mark(.read, 1, 115)
         var groups: [ThreadGroup] = []
         var cursor: Cursor?

@@ -12,9 +12,9 @@ enum GoldenEvents {
         ("marked", event(5, .marked(.unarchived, items: [1, 300, 70_000, Seq(.max)]))),
         (
             "allMarked",
-            event(6, .allMarked(.deleted, Selection(thread: .named("t"), category: "c", upTo: 5)))
+            event(6, .allMarked(.deleted, ItemFilter(thread: .named("t"), category: "c"), upTo: 5))
         ),
-        ("allMarked-unthreaded", event(7, .allMarked(.archived, Selection(thread: .unthreaded, upTo: 5)))),
+        ("allMarked-unthreaded", event(7, .allMarked(.archived, ItemFilter(thread: .unthreaded), upTo: 5))),
         ("muted", event(8, .muted(.thread("family")))),
         ("unmuted", event(9, .unmuted(.category("offers")))),
         ("snoozed", event(10, .snoozed(item: 1, until: Timestamp(milliseconds: 1_700_003_600_000)))),

@@ -55,10 +55,9 @@ extension Seeded {
         Bool.random(using: &self) ? .thread(text()) : .category(text())
     }
 
-    mutating func selection() -> Selection {
-        let threads: [Selection.Thread] = [.any, .unthreaded, .named(text())]
-        return Selection(
-            thread: threads.randomElement(using: &self)!, category: maybe { $0.text() }, upTo: Seq(number()))
+    mutating func filter() -> ItemFilter {
+        let threads: [ItemFilter.Thread] = [.any, .unthreaded, .named(text())]
+        return ItemFilter(thread: threads.randomElement(using: &self)!, category: maybe { $0.text() })
     }
 
     mutating func body(_ kind: EventKind) -> Event.Body {
@@ -69,7 +68,7 @@ extension Seeded {
             .marked(
                 .allCases.randomElement(using: &self)!,
                 items: (0..<Int.random(in: 0..<40, using: &self)).map { _ in Seq(number()) })
-        case .allMarked: .allMarked(.allCases.randomElement(using: &self)!, selection())
+        case .allMarked: .allMarked(.allCases.randomElement(using: &self)!, filter(), upTo: Seq(number()))
         case .muted: .muted(scope())
         case .unmuted: .unmuted(scope())
         case .snoozed: .snoozed(item: Seq(number()), until: time())

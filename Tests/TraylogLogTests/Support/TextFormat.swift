@@ -24,12 +24,12 @@ struct TextFormat {
         case .marked(let mark, let items):
             add("mark", word: "MARK", "\(mark)")
             for item in items { add("items", item.rawValue) }
-        case .allMarked(let mark, let selection):
-            if case .named(let thread) = selection.thread { add("thread", thread) }
-            add("category", selection.category)
-            add("up_to", selection.upTo?.rawValue)
+        case .allMarked(let mark, let filter, let upTo):
+            if case .named(let thread) = filter.thread { add("thread", thread) }
+            add("category", filter.category)
+            add("up_to", upTo.rawValue)
             add("mark", word: "MARK", "\(mark)")
-            if selection.thread == .unthreaded { lines.append("unthreaded: true") }
+            if filter.thread == .unthreaded { lines.append("unthreaded: true") }
         case .muted(.thread(let name)), .unmuted(.thread(let name)): add("thread", name)
         case .muted(.category(let name)), .unmuted(.category(let name)): add("category", name)
         case .snoozed(let item, let until):

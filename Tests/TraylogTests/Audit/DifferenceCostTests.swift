@@ -15,7 +15,7 @@ import TestSupport
                         (start..<start + 1_000).map { index in
                             let thread = "t\(index % 50)"
                             return index % 10 == 9
-                                ? Command(user: "big", .markAll(.read, Selection(thread: .named(thread))))
+                                ? Command(user: "big", .markAll(.read, ItemFilter(thread: .named(thread))))
                                 : Command(user: "big", .notify(Content(thread: thread)))
                         })
                 }

@@ -54,7 +54,7 @@ import TestSupport
     private func shown(_ user: String, _ seq: Seq, _ store: Store) throws -> [Seq: Item] {
         var items: [Seq: Item] = [:]
         for view in [InboxQuery.View.inbox, .archived, .snoozed] {
-            var query = InboxQuery(view: view, includeSilent: true, limit: 100)
+            var query = InboxQuery(ItemFilter(includeSilent: true), view: view, limit: 100)
             repeat {
                 let page = try store.inbox(of: user, query, asOf: .seq(seq))
                 for item in page.items { items[item.seq] = item }
@@ -71,7 +71,7 @@ import TestSupport
             try tested.act("ann", .seeTray())
             try tested.act("ann", .mark(.read, [.seq(1)]))
             try tested.notify("ann", Content(title: "Three", collapseKey: "c"))
-            try tested.act("ann", .markAll(.archived, Selection()))
+            try tested.act("ann", .markAll(.archived, ItemFilter()))
             try tested.act("ann", .undo(event: 6))
             let difference = try tested.store.difference(of: "ann", from: .seq(2))
             #expect(difference.items.map(\.item) == [1, 2, 5])

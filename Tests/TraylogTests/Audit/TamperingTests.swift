@@ -39,7 +39,7 @@ import TestSupport
         let action: Command.Action =
             switch random.below(20) {
             case 0: .seeTray()
-            case 1: .markAll(.read, Selection())
+            case 1: .markAll(.read, ItemFilter())
             case 2: .mute(.thread("t\(random.below(3))"))
             case 3: .subscribe(topic: "rel")
             case 4: .broadcast(topic: "rel", Content(title: "To all"))

@@ -271,7 +271,7 @@ private struct AnyBytes {
             ask(store)
             let commands = [
                 Command(user: "ann", .mark(.read, [.seq(3), .key("k9")])), notify("ann", key: "k5"), notify("ann"),
-                Command(user: "ann", .seeTray()), Command(user: "ann", .markAll(.deleted, Selection(category: "c1"))),
+                Command(user: "ann", .seeTray()), Command(user: "ann", .markAll(.deleted, ItemFilter(category: "c1"))),
                 Command(user: "ann", .markAll(.read)), Command(user: "ann", .markAll(.archived)),
             ]
             for command in commands { _ = try? store.perform(command) }
@@ -297,7 +297,7 @@ private struct AnyBytes {
                 commands.append(Command(user: "ann", .notify(content), key: random.chance(70) ? "k\(index)" : nil))
                 if random.chance(10) { commands.append(Command(user: "ann", .seeTray())) }
                 if random.chance(2) {
-                    commands.append(Command(user: "ann", .markAll(.read, Selection(category: "c1"))))
+                    commands.append(Command(user: "ann", .markAll(.read, ItemFilter(category: "c1"))))
                 }
             }
             _ = try store.submit(commands, stopAtRefusal: false)
@@ -308,8 +308,8 @@ private struct AnyBytes {
         _ = try? store.tray(of: "ann")
         _ = try? store.threads(of: "ann")
         _ = try? store.history(of: "ann", limit: .max).events
-        _ = try? store.inbox(of: "ann", InboxQuery(view: .archived, includeSilent: true, limit: 100))
-        _ = try? store.inbox(of: "ann", InboxQuery(includeSilent: true, limit: 100))
+        _ = try? store.inbox(of: "ann", InboxQuery(ItemFilter(includeSilent: true), view: .archived, limit: 100))
+        _ = try? store.inbox(of: "ann", InboxQuery(ItemFilter(includeSilent: true), limit: 100))
         _ = try? store.inbox(of: "ann", InboxQuery(limit: 100, cursor: Cursor(before: 30)))
         _ = try? store.statistics()
     }

@@ -79,11 +79,7 @@ extension Event.Body {
         switch self {
         case .traySeen(let upTo): .traySeen(upTo: seq(upTo))
         case .marked(let mark, let items): .marked(mark, items: (items + items).map(seq))
-        case .allMarked(let mark, var selection):
-            {
-                selection.upTo = selection.upTo.map(seq)
-                return .allMarked(mark, selection)
-            }()
+        case .allMarked(let mark, let filter, let upTo): .allMarked(mark, filter, upTo: seq(upTo))
         case .snoozed(let item, let until): .snoozed(item: seq(item), until: until)
         case .woken(let item): .woken(item: seq(item))
         case .edited(let item, let edit): .edited(item: seq(item), edit)

@@ -15,7 +15,7 @@ import TraylogFoundation
         try await store.mark(.read, 1, 2, of: "ann")
         try await store.seeTray(of: "ann")
         #expect(try await store.tray(of: "ann").isSeen)
-        let marked = try await store.markAll(.deleted, of: "ann", thread: "ci")
+        let marked = try await store.markAll(.deleted, of: "ann", ItemFilter(thread: "ci"))
         #expect(try await store.item(1, of: "ann").isDeleted)
         try await store.undo(try #require(marked.seq), of: "ann")
         #expect(try await !store.item("k", of: "ann").isDeleted)
@@ -23,7 +23,8 @@ import TraylogFoundation
             .snooze("k", of: "ann", until: .now + .seconds(3_600)), .seeTray(of: "ann").with(actor: "bot", device: "d"),
         ])
         #expect(
-            try await store.inbox(of: "ann", InboxQuery(view: .snoozed, thread: "ci")).items.map(\.isSnoozed) == [true])
+            try await store.inbox(of: "ann", InboxQuery(ItemFilter(thread: "ci"), view: .snoozed)).items.map(
+                \.isSnoozed) == [true])
         await store.close()
     }
 

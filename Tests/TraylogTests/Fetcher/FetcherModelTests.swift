@@ -55,7 +55,8 @@ struct FetcherModelTests {
                 let showsSilent = random.chance(20)
                 let (pageSize, limit) = (random.between(1, 8), random.pick([0, 1, 5, 20]))
                 let fetcher = try InboxFetcher(
-                    store, of: "ann", pageSize: pageSize, limit: limit, query: InboxQuery(includeSilent: showsSilent))
+                    store, of: "ann", pageSize: pageSize, limit: limit,
+                    query: InboxQuery(ItemFilter(includeSilent: showsSilent)))
                 var naive = NaiveFetcher(pageSize: pageSize, limit: limit == 0 ? .max : limit)
                 for step in 0..<80 {
                     let inbox = try wholeInbox(store, includeSilent: showsSilent)
@@ -138,7 +139,7 @@ struct FetcherModelTests {
 
     private func wholeInbox(_ store: Store, includeSilent: Bool) throws -> [Item] {
         var items: [Item] = []
-        var query = InboxQuery(includeSilent: includeSilent, limit: 100)
+        var query = InboxQuery(ItemFilter(includeSilent: includeSilent), limit: 100)
         while true {
             let page = try store.inbox(of: "ann", query)
             items += page.items

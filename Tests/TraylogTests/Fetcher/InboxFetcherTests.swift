@@ -102,7 +102,7 @@ import TraylogLMDB
             _ = try await store.perform(Command(user: "ann", .notify(Content(isSilent: true))))
             let (without, with) = (
                 try InboxFetcher(store, of: "ann"),
-                try InboxFetcher(store, of: "ann", query: InboxQuery(includeSilent: true))
+                try InboxFetcher(store, of: "ann", query: InboxQuery(ItemFilter(includeSilent: true)))
             )
             try await without.fetchNew()
             try await with.fetchNew()
@@ -215,15 +215,15 @@ import TraylogLMDB
             try await store.perform(.mark(.read, [.seq(1)], of: "ann"))
             try await store.perform(.mark(.archived, [.seq(2)], of: "ann"))
             let queries: [(InboxQuery, [Seq])] = [
-                (InboxQuery(thread: "ci"), [4, 3]), (InboxQuery(categories: ["build"]), [3]),
-                (InboxQuery(onlyUnread: true), [4, 3]), (InboxQuery(view: .archived), [2]),
+                (InboxQuery(ItemFilter(thread: "ci")), [4, 3]), (InboxQuery(ItemFilter(categories: ["build"])), [3]),
+                (InboxQuery(ItemFilter(onlyUnread: true)), [4, 3]), (InboxQuery(view: .archived), [2]),
             ]
             for (query, expected) in queries {
                 let fetcher = try InboxFetcher(store, of: "ann", query: query)
                 try await fetcher.fetchNew()
                 #expect(fetcher.items.map(\.seq) == expected)
             }
-            let build = try InboxFetcher(store, of: "ann", query: InboxQuery(categories: ["build"]))
+            let build = try InboxFetcher(store, of: "ann", query: InboxQuery(ItemFilter(categories: ["build"])))
             try await build.fetchNew()
             try await build.markAllAsRead()
             #expect(try await store.inbox(of: "ann").items.map(\.isRead) == [false, true, true])

@@ -9,7 +9,7 @@ import Testing
         let store = try Store.temporary()
         try await store.perform(.notify("ann", Content(title: "loud")))
         try await store.perform(.notify("ann", Content(title: "silent", isSilent: true)))
-        let fetcher = try InboxFetcher(store, of: "ann", query: InboxQuery(includeSilent: includes))
+        let fetcher = try InboxFetcher(store, of: "ann", query: InboxQuery(ItemFilter(includeSilent: includes)))
         try await fetcher.fetchNew()
         #expect(fetcher.items.count == count)
         await store.close()

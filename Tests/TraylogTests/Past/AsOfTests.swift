@@ -18,7 +18,7 @@ import TestSupport
 
         init(_ queries: any BlockingQueries, asOf: Moment?) throws {
             tray = try queries.tray(of: "ann", asOf: asOf)
-            inbox = try queries.inbox(of: "ann", InboxQuery(includeSilent: true, limit: 5), asOf: asOf)
+            inbox = try queries.inbox(of: "ann", InboxQuery(ItemFilter(includeSilent: true), limit: 5), asOf: asOf)
             archived = try queries.inbox(of: "ann", InboxQuery(view: .archived), asOf: asOf).items
             snoozed = try queries.inbox(of: "ann", InboxQuery(view: .snoozed), asOf: asOf).items
             threads = try queries.threads(of: "ann", limit: 2, asOf: asOf)

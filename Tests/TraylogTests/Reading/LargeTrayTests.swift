@@ -39,18 +39,18 @@ import TestSupport
         return [
             .seeTray(upTo: seq(count / 2)),
             .mark(.read, old),
-            .markAll(.read, Selection(category: "category 2", upTo: seq(count / 2))),
-            .markAll(.read, Selection(thread: .named("thread 3"))),
+            .markAll(.read, ItemFilter(category: "category 2"), upTo: seq(count / 2)),
+            .markAll(.read, ItemFilter(thread: .named("thread 3"))),
             .mark(.unread, old),
             .mark(.deleted, old),
             .markAll(
-                .archived, Selection(thread: .named("thread 1"), category: "category 4", upTo: seq(count / 4 * 3))),
-            .markAll(.deleted, Selection(thread: .named("thread 5"))),
+                .archived, ItemFilter(thread: .named("thread 1"), category: "category 4"), upTo: seq(count / 4 * 3)),
+            .markAll(.deleted, ItemFilter(thread: .named("thread 5"))),
             .mark(.restored, old),
-            .markAll(.deleted, Selection(category: "category 0")),
+            .markAll(.deleted, ItemFilter(category: "category 0")),
             .markAll(.seen),
             .markAll(.read),
-            .markAll(.archived, Selection(upTo: seq(count / 2))),
+            .markAll(.archived, ItemFilter(), upTo: seq(count / 2)),
             .markAll(.deleted),
         ]
     }
@@ -97,7 +97,7 @@ private struct PlainItems {
             for index in 0..<seenUpTo { items[index].seen = true }
         case .mark(let mark, let references):
             for case .seq(let seq) in references { apply(mark, Int(seq.rawValue) - 1) }
-        case .markAll(let mark, let selection): apply(mark, selection)
+        case .markAll(let mark, let filter, let upTo): apply(mark, filter, upTo: upTo)
         default: preconditionFailure("no such step")
         }
     }
@@ -112,10 +112,10 @@ private struct PlainItems {
         }
     }
 
-    private mutating func apply(_ mark: BulkMark, _ selection: Selection) {
-        let end = selection.upTo.map { Int($0.rawValue) } ?? count
-        let thread: Int? = if case .named(let name) = selection.thread { name.last?.wholeNumberValue } else { nil }
-        let category = selection.category?.last?.wholeNumberValue
+    private mutating func apply(_ mark: BulkMark, _ filter: ItemFilter, upTo: Seq?) {
+        let end = upTo.map { Int($0.rawValue) } ?? count
+        let thread: Int? = if case .named(let name) = filter.thread { name.last?.wholeNumberValue } else { nil }
+        let category = filter.category?.last?.wholeNumberValue
         for index in 0..<min(end, count) {
             if let thread, (index + 1) % 7 != thread { continue }
             if let category, (index + 1) % 5 != category { continue }
@@ -150,10 +150,10 @@ private struct PlainItems {
         #expect(tray == expected, "\(label)")
         for before in [count + 1, count / 2, 130] {
             try expectPages(InboxQuery(limit: 50), before: before, pages: 3, in: store, label)
-            let filtered = InboxQuery(thread: .named("thread 2"), limit: 20)
+            let filtered = InboxQuery(ItemFilter(thread: .named("thread 2")), limit: 20)
             try expectPages(filtered, before: before, pages: 2, in: store, label)
         }
-        let archived = InboxQuery(view: .archived, categories: ["category 4"], limit: 5)
+        let archived = InboxQuery(ItemFilter(categories: ["category 4"]), view: .archived, limit: 5)
         try expectPages(archived, before: 1_000, pages: 2, in: store, label)
     }
 
@@ -179,8 +179,8 @@ private struct PlainItems {
     }
 
     private func shown(_ query: InboxQuery, before: Int, limit: Int) -> [Int] {
-        let thread: Int? = if case .named(let name) = query.thread { name.last?.wholeNumberValue } else { nil }
-        let category = query.categories.first?.last?.wholeNumberValue
+        let thread: Int? = if case .named(let name) = query.filter.thread { name.last?.wholeNumberValue } else { nil }
+        let category = query.filter.categories.first?.last?.wholeNumberValue
         var found: [Int] = []
         var item = before - 1
         while item > 0, found.count < limit {

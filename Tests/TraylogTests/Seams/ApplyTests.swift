@@ -24,7 +24,7 @@ import TraylogPages
             notify("bob", String(repeating: "long ", count: 200), key: "k2"),
             command("bob", .notify(Content(body: String(repeating: "b", count: 16_000)))),
             command("ann", .snooze(.key("k1"), until: .at(9_000))),
-            command("ann", .markAll(.read, Selection())), command(nil, .edit(3, renaming)),
+            command("ann", .markAll(.read, ItemFilter())), command(nil, .edit(3, renaming)),
         ])
         _ = try first.tick(now: .at(10_000))
         _ = try first.perform(command("ann", .undo(event: 7)))

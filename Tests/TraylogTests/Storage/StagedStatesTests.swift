@@ -33,8 +33,8 @@ import TraylogPages
 
     private static func change(_ random: inout SeededRandom) -> Command.Action {
         switch random.below(10) {
-        case 0: .markAll(.read, Selection(thread: .named("t\(random.below(90))")))
-        case 1: .markAll(.archived, Selection(category: "c\(random.below(7))"))
+        case 0: .markAll(.read, ItemFilter(thread: .named("t\(random.below(90))")))
+        case 1: .markAll(.archived, ItemFilter(category: "c\(random.below(7))"))
         case 2: .snooze(.seq(Seq(random.next() % items + 1)), until: Timestamp(milliseconds: 4_000_000_000_000))
         default:
             .mark(

@@ -117,7 +117,7 @@ import TestSupport
             let (ann, bob) = (try store.tray("ann"), try store.tray("bob"))
             #expect((ann.total, ann.unseen, ann.categories.count) == (1, 0, 0))
             #expect((bob.total, bob.unseen, bob[category: "c"].unread) == (1, 1, 1))
-            let all = InboxQuery(includeSilent: true, limit: 100)
+            let all = InboxQuery(ItemFilter(includeSilent: true), limit: 100)
             #expect(try store.inbox("bob", all) == [silent, threaded])
         }
     }

@@ -9,8 +9,8 @@ import TestSupport
     private static let count = sized(1_500, nightly: 200_000)
 
     private static let marks: [Command.Action] = [
-        .seeTray(), .markAll(.read), .markAll(.archived, Selection(thread: .named("t1"))),
-        .markAll(.deleted, Selection(category: "c2", upTo: Seq(UInt64(count / 2)))), .markAll(.deleted),
+        .seeTray(), .markAll(.read), .markAll(.archived, ItemFilter(thread: .named("t1"))),
+        .markAll(.deleted, ItemFilter(category: "c2"), upTo: Seq(UInt64(count / 2))), .markAll(.deleted),
     ]
 
     @Test(arguments: marks)
@@ -26,7 +26,7 @@ import TestSupport
                 #expect(marked != before)
                 // Other marks over and under it, and pages written in between.
                 let other = try #require(
-                    try store.perform(command("ann", .markAll(.seen, Selection(category: "c0")))).seq)
+                    try store.perform(command("ann", .markAll(.seen, ItemFilter(category: "c0")))).seq)
                 for _ in 0..<60 { _ = try store.perform(notify("bob")) }
                 _ = try store.perform(command("ann", .undo(event: event)))
                 _ = try store.perform(command("ann", .undo(event: other)))
@@ -55,9 +55,9 @@ import TestSupport
         }
         let some = stride(from: 1, to: Self.count, by: Self.count / 50).map { ItemReference.seq(Seq(UInt64($0))) }
         _ = try store.perform([
-            command("ann", .markAll(.read, Selection(upTo: Seq(UInt64(Self.count / 3))))),
+            command("ann", .markAll(.read, ItemFilter(), upTo: Seq(UInt64(Self.count / 3)))),
             command("ann", .mark(.archived, some)), command("ann", .mark(.unread, some)),
-            command("ann", .markAll(.archived, Selection(thread: .named("t2"), category: "c1"))),
+            command("ann", .markAll(.archived, ItemFilter(thread: .named("t2"), category: "c1"))),
             command("ann", .seeTray(upTo: Seq(UInt64(Self.count / 4)))),
         ])
     }

@@ -10,8 +10,8 @@ import TestSupport
         .seeTray(), .seeTray(upTo: 3), .mark(.seen, [.seq(1), .seq(2)]), .mark(.read, [.seq(2)]),
         .mark(.unread, [.seq(4)]), .mark(.archived, [.seq(1)]), .mark(.unarchived, [.seq(5)]),
         .mark(.deleted, [.seq(2), .seq(4), .seq(5)]), .mark(.restored, [.seq(6)]), .markAll(.seen), .markAll(.read),
-        .markAll(.read, Selection(upTo: 2)), .markAll(.archived, Selection(thread: .unthreaded)),
-        .markAll(.deleted, Selection(thread: .named("t"))), .markAll(.read, Selection(category: "c")),
+        .markAll(.read, ItemFilter(), upTo: 2), .markAll(.archived, ItemFilter(thread: .unthreaded)),
+        .markAll(.deleted, ItemFilter(thread: .named("t"))), .markAll(.read, ItemFilter(category: "c")),
         .markAll(.deleted),
     ]
 
@@ -120,7 +120,7 @@ import TestSupport
     func anEventFarBackIsUndoneToo(way: StoreWay) throws {
         try TestedStore.with(way) { store throws in
             let items = try (0..<150).map { _ in try store.notify("ann") }
-            let all = try store.act("ann", .markAll(.deleted, Selection(upTo: items[99])))
+            let all = try store.act("ann", .markAll(.deleted, ItemFilter(), upTo: items[99]))
             for index in stride(from: 0, to: 150, by: 3) { try store.act("ann", .mark(.seen, [.seq(items[index])])) }
             #expect(try store.tray("ann").total == 50)
             try store.act("ann", .undo(event: all))

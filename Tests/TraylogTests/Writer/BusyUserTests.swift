@@ -227,7 +227,7 @@ import TraylogPlatform
                 #expect(try store.tray(of: "busy") == tray)
                 // Once by the query, once here.
                 #expect(source.memory.withLock { $0.turns } == turns + 2)
-                _ = try store.perform(Command(user: "busy", .markAll(.read, Selection(category: "category-7"))))
+                _ = try store.perform(Command(user: "busy", .markAll(.read, ItemFilter(category: "category-7"))))
                 #expect(try store.tray(of: "busy").unread == 2_999)
             }
             #expect(try replay(path).identical)

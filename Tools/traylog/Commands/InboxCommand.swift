@@ -71,7 +71,9 @@ struct InboxCommand: StoreCommand {
 
     private var query: InboxQuery {
         InboxQuery(
-            view: archived ? .archived : snoozed ? .snoozed : .inbox, includeSilent: includeSilent, onlyUnread: unread,
-            onlyUnseen: unseen, thread: filter.selected, categories: category, limit: page.limit, cursor: page.cursor)
+            ItemFilter(
+                includeSilent: includeSilent, onlyUnread: unread, onlyUnseen: unseen, thread: filter.selected,
+                categories: category), view: archived ? .archived : snoozed ? .snoozed : .inbox, limit: page.limit,
+            cursor: page.cursor)
     }
 }

@@ -33,6 +33,6 @@ struct MarkAllCommand: Verb {
     var tray: String? { user }
 
     func action() throws -> Command.Action {
-        .markAll(mark.value, Selection(thread: filter.selected, category: category, upTo: upTo))
+        .markAll(mark.value, ItemFilter(thread: filter.selected, categories: category.map { [$0] } ?? []), upTo: upTo)
     }
 }

@@ -65,7 +65,7 @@ struct Dossier {
     private static func items(of user: String, _ reader: BlockingReader, _ asOf: Moment) throws -> [Item] {
         var items: [Item] = []
         for view in [InboxQuery.View.inbox, .archived, .snoozed] {
-            var query = InboxQuery(view: view, includeSilent: true, limit: 100)
+            var query = InboxQuery(ItemFilter(includeSilent: true), view: view, limit: 100)
             repeat {
                 let page = try reader.inbox(of: user, query, asOf: asOf)
                 items += page.items

@@ -15,8 +15,8 @@ struct ThreadFilter: ParsableArguments {
         }
     }
 
-    var selected: Selection.Thread {
+    var selected: ItemFilter.Thread {
         if unthreaded { return .unthreaded }
-        return thread.map(Selection.Thread.named) ?? .any
+        return thread.map(ItemFilter.Thread.named) ?? .any
     }
 }

@@ -8,7 +8,7 @@ extension Event {
         case .broadcast(let topic, let content): "to \(topic): \(content.headline)"
         case .traySeen(let upTo): "up to \(upTo)"
         case .marked(let mark, let items): "\(mark): \(items.map(\.description).joined(separator: ", "))"
-        case .allMarked(let mark, let selection): "\(mark): \(selection.words)"
+        case .allMarked(let mark, let filter, let upTo): "\(mark): \(filter.words)up to \(upTo)"
         case .muted(let scope), .unmuted(let scope): scope.words
         case .snoozed(let item, let until): "item \(item) until \(until.localText)"
         case .edited(let item, let edit): "item \(item): \(edit.words)"
@@ -25,7 +25,7 @@ extension Event {
     }
 }
 
-extension Selection {
+extension ItemFilter {
     fileprivate var words: String {
         var words: [String] = []
         switch thread {
@@ -33,9 +33,8 @@ extension Selection {
         case .unthreaded: words.append("unthreaded")
         case .named(let name): words.append("thread \(name)")
         }
-        if let category { words.append("category \(category)") }
-        if let upTo { words.append("up to \(upTo)") }
-        return words.joined(separator: ", ")
+        if let category = categories.first { words.append("category \(category)") }
+        return words.map { "\($0), " }.joined()
     }
 }
 

@@ -123,17 +123,17 @@ struct GrowthRun {
     }
 
     private func mark(_ store: BlockingStore) throws -> [Cost] {
-        func bulk(_ name: String, _ mark: BulkMark, _ selection: @escaping (Int) -> Selection) throws -> Cost {
+        func bulk(_ name: String, _ mark: BulkMark, _ filter: @escaping (Int) -> ItemFilter) throws -> Cost {
             try cost(name, 100, store) { index in
-                _ = try store.perform(command(.markAll(mark, selection(index))))
+                _ = try store.perform(command(.markAll(mark, filter(index))))
                 _ = try store.tray(of: Self.user)
             }
         }
         return [
-            try bulk("`markAll` of a thread", .read) { Selection(thread: .named("thread-\($0)")) },
-            try bulk("`markAll` of a category", .read) { Selection(category: "category-\($0)") },
-            try bulk("`markAll` archived, of a category", .archived) { Selection(category: "category-\($0)") },
-            try bulk("`markAll` of everything", .read) { _ in Selection() },
+            try bulk("`markAll` of a thread", .read) { ItemFilter(thread: .named("thread-\($0)")) },
+            try bulk("`markAll` of a category", .read) { ItemFilter(category: "category-\($0)") },
+            try bulk("`markAll` archived, of a category", .archived) { ItemFilter(category: "category-\($0)") },
+            try bulk("`markAll` of everything", .read) { _ in ItemFilter() },
             try cost("`mark` of 1,000 items", 5, store) { index in
                 let first = index * 1_000 % items + 1
                 let references = (first..<min(first + 1_000, items)).map { ItemReference.seq(Seq(UInt64($0))) }

@@ -39,6 +39,6 @@ struct MixedDayMeasure {
             return command
         }
         return Command(
-            user: command.user, place < 113 ? .seeTray() : .markAll(.read, Selection(thread: .named(thread))))
+            user: command.user, place < 113 ? .seeTray() : .markAll(.read, ItemFilter(thread: .named(thread))))
     }
 }

@@ -125,8 +125,8 @@ enum NovuSubscribers {
         return marks.map { name, mark in
             all(name, tags) { call, body in
                 let categories = try NovuFilter(body).categories
-                for category in categories.isEmpty ? [nil] : categories.map(Optional.some) {
-                    let action = Command.Action.markAll(mark, Selection(category: category))
+                for category in categories.isEmpty ? [[]] : categories.map({ [$0] }) {
+                    let action = Command.Action.markAll(mark, ItemFilter(categories: category))
                     _ = try await call.store.perform(call.attributed(Command(user: call.user, action)))
                 }
             }
@@ -265,8 +265,8 @@ struct NovuFilter {
     ///
     /// - Returns: whether there are more.
     func walk(_ store: Store, _ user: String, _ body: (Item) throws -> Bool) async throws -> Bool {
-        var query = InboxQuery(view: view, onlyUnread: isRead == false, onlyUnseen: isSeen == false)
-        query.categories = categories
+        var query = InboxQuery(ItemFilter(onlyUnread: isRead == false, onlyUnseen: isSeen == false), view: view)
+        query.filter.categories = categories
         query.limit = Limits.pageItems
         repeat {
             let page = try await store.inbox(of: user, query)

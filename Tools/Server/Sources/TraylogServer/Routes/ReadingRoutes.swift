@@ -132,14 +132,14 @@ extension Call {
     fileprivate func inboxQuery() throws -> InboxQuery {
         var query = InboxQuery(limit: try limit(), cursor: try cursor())
         query.view = try view()
-        query.includeSilent = try flag("includeSilent")
-        query.onlyUnread = try flag("unread")
-        query.onlyUnseen = try flag("unseen")
-        query.categories = try names("category")
-        if let thread = try name("thread") { query.thread = .named(thread) }
+        query.filter.includeSilent = try flag("includeSilent")
+        query.filter.onlyUnread = try flag("unread")
+        query.filter.onlyUnseen = try flag("unseen")
+        query.filter.categories = try names("category")
+        if let thread = try name("thread") { query.filter.thread = .named(thread) }
         if try flag("unthreaded") {
             guard self.query["thread"] == nil else { throw Problem.invalid("unthreaded", "excludes thread") }
-            query.thread = .unthreaded
+            query.filter.thread = .unthreaded
         }
         return query
     }

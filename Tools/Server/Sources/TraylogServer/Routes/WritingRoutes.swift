@@ -93,7 +93,7 @@ enum WritingRoutes {
                 answers: .json(.trayReceipt)
             ) { call in
                 let command = try await call.command("markAll", user: call.user)
-                if case .markAll(_, let selection) = command.action, selection.upTo == nil {
+                if case .markAll(_, _, nil) = command.action {
                     try await call.checkMayMarkUnshown()
                 }
                 return try await call.perform(command, withTray: true)
