@@ -131,8 +131,8 @@ struct GrowthRun {
         }
         return [
             try bulk("`markAll` of a thread", .read) { ItemFilter(thread: .named("thread-\($0)")) },
-            try bulk("`markAll` of a category", .read) { ItemFilter(category: "category-\($0)") },
-            try bulk("`markAll` archived, of a category", .archived) { ItemFilter(category: "category-\($0)") },
+            try bulk("`markAll` of a category", .read) { ItemFilter(categories: ["category-\($0)"]) },
+            try bulk("`markAll` archived, of a category", .archived) { ItemFilter(categories: ["category-\($0)"]) },
             try bulk("`markAll` of everything", .read) { _ in ItemFilter() },
             try cost("`mark` of 1,000 items", 5, store) { index in
                 let first = index * 1_000 % items + 1
