@@ -47,9 +47,9 @@ def leaf(line):
         digest = base64.b64decode(stored["digest"])
     else:
         digest = sha256(base64.b64decode(stored["salt"]), base64.b64decode(stored["payload"]))
-    header = (1, KINDS.index(line["kind"]) + 1, stored["stream"], line["seq"])
+    header = (2, KINDS.index(line["kind"]) + 1, stored["stream"], line.get("revision", 0), line["seq"])
     times = (milliseconds(line["recordedAt"]), milliseconds(line.get("occurredAt")))
-    return struct.pack("<BBIQqq", *header, *times) + digest
+    return struct.pack("<BBIIQqq", *header, *times) + digest
 
 
 def split(leaves):
@@ -212,10 +212,11 @@ class HandedOut:
         text = {**proof, **entry.get("disclosed", {})}
         self.check_proof(text)
         self.expect("the event", event["seq"], proof["seq"])
-        header = struct.unpack("<BBIQqq", base64.b64decode(proof["leaf"])[:30])
+        header = struct.unpack("<BBIIQqq", base64.b64decode(proof["leaf"])[:34])
         self.expect("the kind", KINDS.index(event["kind"]) + 1, header[1])
         times = (milliseconds(event["recordedAt"]), milliseconds(event.get("occurredAt")))
-        self.expect("the times", times, header[4:])
+        self.expect("the revision", event.get("revision", 0), header[3])
+        self.expect("the times", times, header[5:])
         if "payload" in text:
             found = {self.TEXTS[number]: value.decode() for number, value in fields(base64.b64decode(text["payload"]))
                      if number in self.TEXTS}
@@ -240,10 +241,10 @@ class HandedOut:
         if "leaf" in proof:
             leaf = base64.b64decode(proof["leaf"], validate=True)
             self.expect("the leaf's hash", proof["leafHash"], sha256(b"\0", leaf).hex())
-            self.expect("the leaf's event", struct.unpack("<Q", leaf[6:14])[0], proof["seq"])
+            self.expect("the leaf's event", struct.unpack("<Q", leaf[10:18])[0], proof["seq"])
         if "payload" in proof:
             digest = sha256(base64.b64decode(proof["salt"]), base64.b64decode(proof["payload"]))
-            self.expect("the digest", leaf[30:], digest)
+            self.expect("the digest", leaf[34:], digest)
         found = climb(bytes.fromhex(proof["leafHash"]), index, size, [bytes.fromhex(node) for node in proof["path"]])
         self.expect("the way to the root", found.hex(), proof["rootHash"])
 

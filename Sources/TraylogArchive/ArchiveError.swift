@@ -11,6 +11,8 @@ package struct ArchiveError: Error, Hashable, Sendable {
         case notAnArchive
         /// A newer Traylog wrote the archive.
         case newer
+        /// A Traylog before 0.1.0 wrote the archive.
+        case older
         /// The end of the file is missing.
         case truncated
         /// The bytes are not those that were written.
@@ -52,6 +54,7 @@ package struct ArchiveError: Error, Hashable, Sendable {
         case .noArchives: "give the directory that was given to `traylog compact --archive`"
         case .notAnArchive: "take it out of the directory of archives"
         case .newer: "read it with that version"
+        case .older: "export its store with its archives with that version, and restore the export with this one"
         case .truncated, .damaged: "take a copy of the file from a backup of it"
         case .otherStore: "keep the archives of each store in a directory of their own"
         case .permissionDenied: "run as the owner of the file, or give this user access"

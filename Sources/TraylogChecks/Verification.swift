@@ -164,6 +164,7 @@ public struct VerificationReport: Hashable, Sendable {
         var next: UInt64 = 1
         var newest = Timestamp(milliseconds: .min)
         var known = StreamID.absent
+        var revisions = RevisionCheck(floor: floor.seq)
         while next <= head {
             try Cancellation.checkCurrent()
             next = try file.read { transaction in
@@ -172,28 +173,36 @@ public struct VerificationReport: Hashable, Sendable {
                     guard seq <= head else { return false }
                     present += 1
                     do {
+                        let header = try RecordHeader.read(record, seq: seq)
                         if let skeleton = try EventLog.skeleton(seq, record) {
                             if skeleton.recordedAt < newest {
                                 findings.add("event \(seq) was recorded before event \(seq - 1)")
                             }
                             newest = max(newest, skeleton.recordedAt)
-                            known = max(known, try RecordHeader.read(record, seq: seq).stream)
-                            return seq < end
-                        }
-                        try tables.log.withPayload(of: seq, record, in: transaction) { header, payload in
-                            _ = try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
-                            if header.recordedAt < newest {
-                                findings.add("event \(seq) was recorded before event \(seq - 1)")
-                            }
-                            newest = max(newest, header.recordedAt)
-                            // With the floor, what began a stream may be gone.
-                            if header.stream > max(known.next, floor.streams), seq >= floor.seq {
-                                findings.add("event \(seq) belongs to stream \(header.stream), which nothing began")
-                            }
                             known = max(known, header.stream)
+                        } else {
+                            try tables.log.withPayload(of: seq, record, in: transaction) { header, payload in
+                                _ = try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
+                                if header.recordedAt < newest {
+                                    findings.add("event \(seq) was recorded before event \(seq - 1)")
+                                }
+                                newest = max(newest, header.recordedAt)
+                                // With the floor, what began a stream may be gone.
+                                if header.stream > max(known.next, floor.streams), seq >= floor.seq {
+                                    findings.add(
+                                        "event \(seq) belongs to stream \(header.stream), which nothing began")
+                                }
+                                known = max(known, header.stream)
+                            }
                         }
+                        let finding = try revisions.finding(seq, header) { stream in
+                            guard stream < floor.streams else { return nil }
+                            return try tables.states.base(stream, floor: floor.seq, in: transaction)?.state.events.count
+                        }
+                        if let finding { findings.add(finding) }
                     } catch let error as CodecError {
                         findings.add(error.message)
+                        revisions.noteDamage()
                     }
                     return seq < end
                 }

@@ -24,7 +24,7 @@ public struct EventGroup: Hashable, Sendable {
     /// The bytes that a group needs beside its records at most: fields of 10 bytes each, and the owner's name.
     private static let overhead = 512
 
-    /// The bytes of records that surely fit into a body: a record has 44 bytes at least, and its length takes 3 at most.
+    /// The bytes of records that surely fit into a body: a record has 48 bytes at least, and its length takes 3 at most.
     static func largestRecordBytes(inBodyOf bytes: Int) -> Int { (bytes - overhead) / 16 * 15 }
 
     /// Under which ownership it was decided; for reading, nothing is compared with it.

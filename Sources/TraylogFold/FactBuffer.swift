@@ -60,6 +60,7 @@ package struct FactBuffer: Sendable {
         if fact.collapse != .absent { put(fact.collapse.rawValue, PackedFields.collapse, &present) }
         if fact.key != .absent { put(fact.key.rawValue, PackedFields.key, &present) }
         if fact.target != 0 { put(fact.target, PackedFields.target, &present) }
+        if fact.summaryCount != 1 { put(UInt64(fact.summaryCount), PackedFields.summaryCount, &present) }
         if let due { put(UInt64(bitPattern: due.milliseconds), PackedFields.due, &present) }
         if !fact.items.isEmpty { putItems(fact.items, &present) }
         if let name { putName(name, &present) }

@@ -53,7 +53,7 @@ struct FactGathering: Sendable {
             swap(&facts, &self.facts)
             swap(&ofTopics, &self.ofTopics)
         }
-        let (range, work, hasher, bytes) = (range, work, fold.hasher, bytes)
+        let (range, work, hasher, bytes, skipsDamage) = (range, work, fold.hasher, bytes, fold.skipsDamage)
         var (seen, isOverfull, isTopic) = (UInt64(0), false, false)
         do {
             try LogScan(fold, seqs).events(where: { header in
@@ -61,12 +61,15 @@ struct FactGathering: Sendable {
                 return isTopic || range.contains(header.stream)
             }) { seq, header, payload in
                 var due: Timestamp?
-                let fact: Fact
+                var fact: Fact
                 if header.isErased {
                     fact = Fact(seq: seq, kind: .erased)
+                    fact.revision = header.revision
                 } else {
                     fact = try EventDecoder.fact(seq: seq, header: header, payload: payload, hasher: hasher, due: &due)
                 }
+                // Where events may be missing, gaps are found by whoever reads the log itself.
+                if skipsDamage { fact.revision = 0 }
                 let stream = header.stream
                 if range.contains(stream) {
                     let name = facts.has(stream) ? nil : try Self.name(seq, header, payload)

@@ -65,11 +65,11 @@ package struct NamingEvents {
         case .muted(.category(let name)):
             guard wantedCategories.remove(hasher.identity(of: name, as: .category)) != nil else { return }
             categories.append(name)
-        case .unsubscribed(let topic):
+        case .unsubscribed(let topic, _):
             let identity = hasher.identity(of: topic, as: .topic)
             guard case .some(.none) = wantedTopics[identity] else { return }
             wantedTopics[identity] = .some(event.seq)
-        case .subscribed(let topic):
+        case .subscribed(let topic, _):
             guard let until = wantedTopics.removeValue(forKey: hasher.identity(of: topic, as: .topic)) else { return }
             topics.append(TraySnapshot.TopicSpan(topic: topic, from: event.seq, until: until))
         default:

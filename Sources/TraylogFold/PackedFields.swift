@@ -16,16 +16,18 @@ enum PackedFields {
     static let name: UInt64 = 1 << 8
     private static let silent: UInt64 = 1 << 9
     private static let unthreaded: UInt64 = 1 << 10
+    /// Another count than 1, which nearly all have.
+    static let summaryCount: UInt64 = 1 << 27
 
     static func numbers(of fact: borrowing Fact) -> UInt64 {
-        var word = UInt64(fact.summaryCount) << 32 | UInt64(fact.edited.rawValue) << 19 | UInt64(fact.mark) << 11
+        var word = UInt64(fact.revision) << 32 | UInt64(fact.edited.rawValue) << 19 | UInt64(fact.mark) << 11
         if fact.isSilent { word |= silent }
         if fact.isUnthreaded { word |= unthreaded }
         return word
     }
 
     static func setNumbers(_ word: UInt64, of fact: inout Fact) {
-        fact.summaryCount = UInt32(truncatingIfNeeded: word >> 32)
+        fact.revision = UInt32(truncatingIfNeeded: word >> 32)
         fact.edited = ContentFields(rawValue: UInt8(truncatingIfNeeded: word >> 19))
         fact.mark = UInt8(truncatingIfNeeded: word >> 11)
         fact.isSilent = word & silent != 0
@@ -58,6 +60,9 @@ extension FactBuffer {
         fact.collapse = Identity(rawValue: take(PackedFields.collapse))
         fact.key = Identity(rawValue: take(PackedFields.key))
         fact.target = take(PackedFields.target)
+        if present & PackedFields.summaryCount != 0 {
+            fact.summaryCount = UInt32(truncatingIfNeeded: take(PackedFields.summaryCount))
+        }
         let time = take(PackedFields.due)
         due = present & PackedFields.due != 0 ? Timestamp(milliseconds: Int64(bitPattern: time)) : nil
         if present & PackedFields.items != 0 { fact.items = items(take(PackedFields.items)) }
@@ -91,7 +96,7 @@ extension FactBuffer {
         let present = words[place + 1]
         guard present & PackedFields.name != 0 else { return nil }
         // The name is the last field.
-        let before = (present & (PackedFields.name - 1)).nonzeroBitCount
+        let before = (present & (PackedFields.summaryCount | PackedFields.name - 1)).nonzeroBitCount
         let word = words[place + 2 + before]
         let start = Int(word >> 32)
         let text = bytes[(start + 1)...].prefix(Int(UInt32(truncatingIfNeeded: word)))

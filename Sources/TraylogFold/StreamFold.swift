@@ -33,10 +33,14 @@ package struct StreamFold: Sendable {
             let folded = LogFold.Folded(
                 stream: stream, name: try name(facts, base), landmarkDistance: fold.record.landmarkDistance, base: base)
             folded.events = facts.count
-            if base == nil {
-                try run(facts, folded, NoStoredPages(), &taker, &ahead)
-            } else {
-                try run(facts, folded, folded.pages, &taker, &ahead)
+            do {
+                if base == nil {
+                    try run(facts, folded, NoStoredPages(), &taker, &ahead)
+                } else {
+                    try run(facts, folded, folded.pages, &taker, &ahead)
+                }
+            } catch let fault as RevisionFault {
+                throw CodecError(fault, stream: stream)
             }
             if fold.foldsTopicsThroughHead { try foldTopics(facts, folded, &taker) }
             try taker.take(folded)

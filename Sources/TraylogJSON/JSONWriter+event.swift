@@ -11,6 +11,7 @@ import TraylogDomain
     /// Writes the members of an event, in an object that may have others.
     public mutating func members(of event: Event) {
         member("seq", event.seq)
+        if event.revision != 0 { member("revision", event.revision) }
         member("recordedAt", event.recordedAt)
         member("occurredAt", event.occurredAt)
         member("kind", JSONWriter.kindNames[Int(event.kind.code)])
@@ -46,7 +47,9 @@ import TraylogDomain
             member("item", item)
             members(edit)
         case .woken(let item), .retracted(let item), .expired(let item): member("item", item)
-        case .subscribed(let topic), .unsubscribed(let topic): member("topic", topic)
+        case .subscribed(let topic, let topicRevision), .unsubscribed(let topic, let topicRevision):
+            member("topic", topic)
+            member("topicRevision", topicRevision)
         case .undone(let event): member("event", event)
         case .erased, .held, .released, .lost: break
         case .redacted: member("erased", true)

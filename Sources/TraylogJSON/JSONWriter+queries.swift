@@ -6,6 +6,7 @@ import TraylogDomain
         beginObject()
         member("user", tray.user)
         member("asOf", tray.asOf)
+        member("revision", tray.revision)
         member("isSeen", tray.isSeen)
         member("unseen", tray.unseen)
         member("unread", tray.unread)

@@ -1,3 +1,5 @@
+import TraylogDomain
+
 /// Stored bytes that cannot be read as an event.
 ///
 /// A failure, never a refusal.
@@ -36,6 +38,16 @@ package struct CodecError: Error, Hashable, Sendable {
         case .erased:
             "the content of \(subject) was erased: \(reason)"
         }
+    }
+}
+
+extension CodecError {
+    /// - Parameter stream: nil where nobody knows its number.
+    package init(_ fault: RevisionFault, stream: StreamID?) {
+        let place = stream.map { "stream \($0)" } ?? "its stream"
+        self.init(
+            .damaged, seq: fault.seq,
+            "it has revision \(fault.found) in \(place), where revision \(fault.expected) comes next")
     }
 }
 

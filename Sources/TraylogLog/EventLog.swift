@@ -79,7 +79,7 @@ package struct EventLog: Sendable {
         }
         return Event(
             seq: Seq(seq), recordedAt: header.recordedAt, occurredAt: header.occurredAt,
-            user: Pseudonym.name(ofStream: header.stream), body: .redacted(kind))
+            revision: UInt64(header.revision), user: Pseudonym.name(ofStream: header.stream), body: .redacted(kind))
     }
 
     /// Decodes the item that an event brought into an empty one, without edits and marks.

@@ -36,9 +36,9 @@ package struct RecordBatch {
     /// Encodes the event that a command came to as the next record.
     package mutating func append(
         _ command: borrowing Command, body: borrowing Event.Body, kind: EventKind, fingerprint: UInt64,
-        stream: StreamID, recordedAt: Timestamp, salt: Salt
+        stream: StreamID, revision: UInt32, recordedAt: Timestamp, salt: Salt
     ) {
-        encode(kind, stream, recordedAt, command.occurredAt, salt) { payload in
+        encode(kind, stream, revision, recordedAt, command.occurredAt, salt) { payload in
             PayloadEncoder.append(
                 user: command.user, key: command.key, actor: command.actor, device: command.device,
                 commandFingerprint: fingerprint, body: body, unknownFields: [], to: &payload)
@@ -47,10 +47,10 @@ package struct RecordBatch {
 
     /// Encodes an event that no command caused as the next record.
     package mutating func append(
-        _ body: borrowing Event.Body, user: String?, kind: EventKind, stream: StreamID, recordedAt: Timestamp,
-        salt: Salt
+        _ body: borrowing Event.Body, user: String?, kind: EventKind, stream: StreamID, revision: UInt32,
+        recordedAt: Timestamp, salt: Salt
     ) {
-        encode(kind, stream, recordedAt, nil, salt) { payload in
+        encode(kind, stream, revision, recordedAt, nil, salt) { payload in
             PayloadEncoder.append(
                 user: user, key: nil, actor: nil, device: nil, commandFingerprint: 0, body: body, unknownFields: [],
                 to: &payload)
@@ -58,8 +58,8 @@ package struct RecordBatch {
     }
 
     private mutating func encode(
-        _ kind: EventKind, _ stream: StreamID, _ recordedAt: Timestamp, _ occurredAt: Timestamp?, _ salt: Salt,
-        _ body: (inout [UInt8]) -> Void
+        _ kind: EventKind, _ stream: StreamID, _ revision: UInt32, _ recordedAt: Timestamp, _ occurredAt: Timestamp?,
+        _ salt: Salt, _ body: (inout [UInt8]) -> Void
     ) {
         // Out of `self` while it is lent, and back with its memory at the end.
         var payload: [UInt8] = []
@@ -67,20 +67,21 @@ package struct RecordBatch {
         payload.removeAll(keepingCapacity: true)
         body(&payload)
         append(
-            payload: RawSpan(_elements: payload.span), kind: kind, stream: stream, recordedAt: recordedAt,
-            occurredAt: occurredAt, salt: salt)
+            payload: RawSpan(_elements: payload.span), kind: kind, stream: stream, revision: revision,
+            recordedAt: recordedAt, occurredAt: occurredAt, salt: salt)
         swap(&payload, &scratch)
     }
 
     /// Adds an event with an encoded payload as the next record.
     package mutating func append(
-        payload: RawSpan, kind: EventKind, stream: StreamID, recordedAt: Timestamp, occurredAt: Timestamp?, salt: Salt
+        payload: RawSpan, kind: EventKind, stream: StreamID, revision: UInt32, recordedAt: Timestamp,
+        occurredAt: Timestamp?, salt: Salt
     ) {
         let seq = firstSeq + UInt64(ends.count)
         bytes.growGeometrically(for: RecordCodec.inlineBytes)
         let placement = RecordCodec.append(
-            seq: seq, kind: kind, stream: stream, recordedAt: recordedAt, occurredAt: occurredAt, salt: salt,
-            payload: payload, to: &bytes)
+            seq: seq, kind: kind, stream: stream, revision: revision, recordedAt: recordedAt, occurredAt: occurredAt,
+            salt: salt, payload: payload, to: &bytes)
         if placement != .inline {
             var copy: [UInt8] = []
             copy.append(copying: payload)
@@ -100,7 +101,8 @@ package struct RecordBatch {
     ) throws(CodecError) {
         let seq = nextSeq
         append(
-            payload: payload, kind: kind, stream: header.stream, recordedAt: header.recordedAt,
+            payload: payload, kind: kind, stream: header.stream, revision: header.revision,
+            recordedAt: header.recordedAt,
             occurredAt: header.occurredAt, salt: header.salt)
         guard try self.header(seq) == header else {
             truncate(from: seq)
@@ -183,8 +185,8 @@ package struct RecordBatch {
 extension RecordBatch {
     /// A batch of one event that no command caused, right after `head`, stamped with the present.
     package init(
-        _ body: Event.Body, of user: String? = nil, stream: StreamID = .absent, actor: String? = nil,
-        device: String? = nil,
+        _ body: Event.Body, of user: String? = nil, stream: StreamID = .absent, revision: UInt32 = 0,
+        actor: String? = nil, device: String? = nil,
         after head: EventLog.Head
     ) {
         self.init(firstSeq: head.seq + 1)
@@ -195,7 +197,7 @@ extension RecordBatch {
         var random = RandomPool()
         let (first, second) = random.next16()
         append(
-            payload: RawSpan(_elements: payload.span), kind: body.kind, stream: stream,
+            payload: RawSpan(_elements: payload.span), kind: body.kind, stream: stream, revision: revision,
             recordedAt: max(head.recordedAt, Timestamp(milliseconds: SystemClock.nowMilliseconds())),
             occurredAt: nil, salt: Salt(first, second))
     }

@@ -73,7 +73,7 @@ final class KnownTail: Sendable {
             after: known.end, through: end, in: store,
             wantsName: { $0.stream >= record.nextStream && !known.new.contains($0.stream) },
             { events in
-                for event in events { known.chains.append((), to: event.stream) }
+                for event in events { known.chains.append((), to: event.stream, revision: event.revision) }
                 for case let (stream, name?) in events.lazy.map({ ($0.stream, $0.name) }) {
                     known.new.insert(stream)
                     switch name {

@@ -9,7 +9,7 @@ import TraylogStates
 @_spi(Replication) public struct LogRecord: Hashable, Sendable {
     /// The event's number.
     public var seq: Seq
-    /// The header of 44 bytes and then the payload, a Protocol Buffers message (Docs/internals/format.md, "Record").
+    /// The header of 48 bytes and then the payload, a Protocol Buffers message (Docs/internals/format.md, "Record").
     public var bytes: [UInt8]
 
     /// A record as another store gave it; `apply` checks the bytes, this does not.

@@ -98,6 +98,9 @@ public struct TrayReplica: Sendable {
         (self.stream, self.history) = (stream, history)
     }
 
+    /// The revision of the user's newest event; 0 for somebody without events.
+    package var revision: UInt64 { state.events.count }
+
     /// The tray after ``through``.
     public func tray() throws(TraylogError) -> Tray {
         try answering { try state.tray(of: user, asOf: through, source: log) }
@@ -149,6 +152,9 @@ extension TraylogError {
             switch error {
             case let error as TraylogError: error
             case let refusal as Refusal: .refused(refusal)
+            case let fault as RevisionFault:
+                .damagedReplica(
+                    "event \(fault.seq) has revision \(fault.found), where revision \(fault.expected) comes next")
             default: .damagedReplica("\(error)")
             }
     }
@@ -174,6 +180,7 @@ extension TrayState {
         seenUpTo = first.tray.seenUpTo.rawValue
         seenBy = first.tray.seenAt == nil ? 0 : ReplicaLog.seen
         appliedSeq = first.asOf.rawValue
+        events.count = first.tray.revision
     }
 
     private mutating func add(_ part: TraySnapshot.Part, _ hasher: IdentityHasher) throws {

@@ -27,6 +27,8 @@ struct LogCopy {
     var erased: StreamID?
     /// Its events, in order.
     private(set) var erasedSeqs: [UInt64] = []
+    /// The revision of the last of them; 0 without any.
+    private(set) var erasedRevision: UInt32 = 0
     /// The newest event that ``kept`` knows the holds of; the writer goes on meanwhile.
     var holdsKnown = UInt64.max
     /// Whether somebody was held or released after that.
@@ -106,6 +108,7 @@ struct LogCopy {
         }
         if let erased, header.stream == erased {
             erasedSeqs.append(seq)
+            erasedRevision = header.revision
             if !header.isErased, header.kind != .erased { return try takeErased(seq, header, record, in: transaction) }
         }
         guard !stays(seq, header) else {

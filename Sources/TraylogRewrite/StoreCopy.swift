@@ -144,6 +144,7 @@ struct StoreCopy {
             if let event = try told?.batch(after: head) ?? event(after: head, archive),
                 let header = try event.header(head.seq + 1)
             {
+                try check(header, head.seq + 1)
                 place = try (told == nil ? agreement(event) : told?.place) ?? place
                 try tables.log.append(event, to: &transaction)
                 (head.seq, head.recordedAt) = (head.seq + 1, header.recordedAt)
@@ -173,11 +174,28 @@ struct StoreCopy {
                 "\(source.directory): a user was held or released meanwhile, so nothing was compacted; try again")
     }
 
+    /// The revision of the `erased` event that ends a stream.
+    private func lastRevision(of erasure: Erasure) -> UInt64 {
+        // The newest events may have left the log, or may have come after the erasure was asked for.
+        max(erasure.revision, UInt64(log.erasedRevision)) + 1
+    }
+
+    /// Checks that the event that another copy made for an erasure continues the stream here.
+    private func check(_ told: RecordHeader, _ seq: UInt64) throws {
+        guard let erasure, UInt64(told.revision) != lastRevision(of: erasure) else { return }
+        throw StoreFailure(
+            code: .diverged,
+            message:
+                "event \(seq) does not continue this log: it has revision \(told.revision) in stream \(erasure.stream), "
+                + "where revision \(lastRevision(of: erasure)) comes next; begin this store with a backup of the other")
+    }
+
     /// The event that reports the rewrite; nil for a rewrite that removes nothing.
     private func event(after head: EventLog.Head, _ archive: String?) -> RecordBatch? {
         if let erasure {
             return RecordBatch(
-                .erased, of: Pseudonym.name(ofStream: erasure.stream), stream: erasure.stream, actor: erasure.actor,
+                .erased, of: Pseudonym.name(ofStream: erasure.stream), stream: erasure.stream,
+                revision: UInt32(clamping: lastRevision(of: erasure)), actor: erasure.actor,
                 device: erasure.device, after: head)
         }
         guard movesFloor else { return nil }

@@ -15,6 +15,7 @@ extension StoreRewriter {
             // A pseudonym stands for nobody.
             guard now.stream != .absent, Pseudonym.stream(of: user) != now.stream else { return nil }
             var erasure = Erasure(user: user, stream: now.stream, actor: actor, device: device)
+            erasure.revision = now.state.events.count
             for entry in try now.state.keys.entries(load: now.pages.load(.keys)) {
                 erasure.keyedEvents.insert(entry.value)
             }

@@ -137,6 +137,8 @@ extension CompactionReport {
 package struct Erasure {
     package let user: String
     package let stream: StreamID
+    /// That of the user's newest event when the erasure was asked for.
+    package var revision: UInt64 = 0
     /// Who asks for it, and from where, for its event.
     package var actor: String?
     package var device: String?

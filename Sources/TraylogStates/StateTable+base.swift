@@ -8,7 +8,9 @@ extension StateTable {
     ///
     /// As a rule a row of its own. As long as a stream without topics has no event at the floor or above, its root is as
     /// good; the flush that replaces it keeps it.
-    func base(_ stream: StreamID, floor: UInt64, in transaction: borrowing ReadTransaction) throws -> StoredState? {
+    package func base(_ stream: StreamID, floor: UInt64, in transaction: borrowing ReadTransaction) throws
+        -> StoredState?
+    {
         guard floor > 0 else { return nil }
         if let row = try self.floor(stream, .base, at: floor, in: transaction) {
             var reader = PackedReader(row)

@@ -14,6 +14,7 @@ extension TraylogError {
         case let error as LMDBError: self = .failed(StoreFailure(error))
         case let error as CodecError: self = .failed(StoreFailure(error))
         case let error as ArchiveError: self = .failed(StoreFailure(error))
+        case let fault as RevisionFault: self = .failed(StoreFailure(CodecError(fault, stream: nil)))
         case let error as PackedError: self = .failed(StoreFailure(error, in: directory))
         case is CancellationError: self = .cancelled(directory)
         case let error as ThreadRefused:
@@ -91,6 +92,7 @@ extension StoreFailure.Code {
             case .notFound, .noArchives: .notFound
             case .notAnArchive, .otherStore: .foreignFile
             case .newer: .newerFormat
+            case .older: .unsupported
             case .truncated, .damaged: .damaged
             case .permissionDenied: .permissionDenied
             case .diskFull: .diskFull

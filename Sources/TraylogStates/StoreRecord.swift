@@ -6,7 +6,7 @@ import TraylogLog
 
 /// The one record that says what the store is and how far its states got.
 package struct StoreRecord: Hashable, Sendable {
-    static let format: UInt8 = 2
+    static let format: UInt8 = 3
     /// Stands in the place of the format as long as a restore writes the log.
     private static let unfinished: UInt8 = 0
     package static let key: [UInt8] = Array("store".utf8)

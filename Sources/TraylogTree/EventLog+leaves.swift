@@ -73,8 +73,9 @@ extension EventLeaf {
     /// The leaf of an event, from its record's header.
     package init(_ seq: UInt64, _ header: RecordHeader, digest: MerkleHash) {
         self.init(
-            version: RecordHeader.version, kind: header.kindNumber, stream: header.stream.rawValue, seq: seq,
-            recordedAt: header.recordedAt.milliseconds, occurredAt: header.occurredAt?.milliseconds, digest: digest)
+            version: RecordHeader.version, kind: header.kindNumber, stream: header.stream.rawValue,
+            revision: header.revision, seq: seq, recordedAt: header.recordedAt.milliseconds,
+            occurredAt: header.occurredAt?.milliseconds, digest: digest)
     }
 }
 

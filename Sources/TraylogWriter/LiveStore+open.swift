@@ -70,6 +70,7 @@ extension LiveStore {
     }
 
     private mutating func recover(through head: EventLog.Head) throws {
+        var lookups = Self.lookupsAtOpening
         let firstNew = directory.nextNumber
         try tables.log.scanTail(
             after: record.flushedThrough, through: head.seq, environment,
@@ -79,15 +80,23 @@ extension LiveStore {
                 return event.stream != .absent && directory[event.stream] == nil && tail.first(of: event.stream) == 0
             },
             { events in
-                for event in events { recover(event, firstNew: firstNew, head) }
+                for event in events { try recover(event, firstNew: firstNew, head, &lookups) }
             })
         publish(head)
     }
 
+    /// Stored states whose revision an opening looks up, so that its time does not depend on the length of the tail.
+    ///
+    /// With the others a gap between state and tail shows when somebody asks for them.
+    private static let lookupsAtOpening = 256
+
     /// Takes over one event of the tail.
     ///
     /// - Parameter head: the newest event of all.
-    private mutating func recover(_ event: TailEvent, firstNew: StreamID, _ head: EventLog.Head) {
+    private mutating func recover(
+        _ event: TailEvent, firstNew: StreamID, _ head: EventLog.Head, _ lookups: inout Int
+    ) throws {
+        if event.stream != .absent { try checkRevision(event, isOld: event.stream < firstNew, &lookups) }
         var stream = event.stream == .absent ? nil : directory[event.stream]
         if stream == nil, let name = event.name, event.stream >= firstNew || name.isTopic {
             let isNew = event.stream >= firstNew
@@ -98,7 +107,43 @@ extension LiveStore {
         }
         var newest = head
         newest.seq = event.seq
-        appendDurable(newest, to: event.stream, topic: stream?.topic)
+        appendDurable(newest, to: event.stream, revision: event.revision, topic: stream?.topic)
+    }
+
+    /// Checks that no event of the stream is missing before this one, and that none is there twice.
+    ///
+    /// - Parameters:
+    ///   - isOld: whether a state of the stream may be stored.
+    ///   - lookups: how many stored states may still be looked at.
+    private func checkRevision(_ event: TailEvent, isOld: Bool, _ lookups: inout Int) throws {
+        var newest = tail.revision(of: event.stream).map { UInt64($0) }
+        if newest == nil {
+            guard isOld else { return try event.checkRevision(after: 0) }
+            guard lookups > 0 else { return }
+            lookups -= 1
+            newest = try storedRevision(before: event)
+        }
+        if let newest { try event.checkRevision(after: newest) }
+    }
+
+    /// The revision of the newest event that the stored state of the event's stream holds; nil where that says nothing about
+    /// the event: it is damaged, or it holds the event already.
+    private func storedRevision(before event: TailEvent) throws -> UInt64? {
+        let states = tables.states
+        do {
+            let stored = try environment.read { try states.root(event.stream, in: $0) }
+            guard let events = stored?.state.events, events.last < event.seq else { return nil }
+            return events.count
+        } catch PackedError.damaged {
+            return nil
+        }
+    }
+}
+
+extension TailEvent {
+    fileprivate func checkRevision(after newest: UInt64) throws(CodecError) {
+        guard revision != newest + 1 else { return }
+        throw CodecError(RevisionFault(seq: seq, expected: newest + 1, found: UInt64(revision)), stream: stream)
     }
 }
 

@@ -160,17 +160,21 @@ package struct LiveStore {
 
     /// Appends the event of a usual `notify` to the transaction in the making.
     ///
-    /// - Parameter stream: a user's.
-    mutating func append(_ fact: CompactFact, to stream: StreamID) {
-        tail.append(fact, to: stream)
+    /// - Parameters:
+    ///   - stream: a user's.
+    ///   - revision: what ``nextRevision(of:)`` said.
+    mutating func append(_ fact: CompactFact, to stream: StreamID, revision: UInt32) {
+        tail.append(fact, to: stream, revision: revision)
         if fact.key != .absent { knownKeys.insert(fact.key, of: tail) }
     }
 
     /// Appends an event to the transaction in the making.
     ///
-    /// - Parameter stream: absent for one of the store itself.
-    mutating func append(_ fact: Fact, to stream: StreamID, topic: Identity? = nil) {
-        tail.append(fact, to: stream, topic: topic)
+    /// - Parameters:
+    ///   - stream: absent for one of the store itself.
+    ///   - revision: what ``nextRevision(of:)`` said; 0 for one of the store itself.
+    mutating func append(_ fact: Fact, to stream: StreamID, revision: UInt32, topic: Identity? = nil) {
+        tail.append(fact, to: stream, revision: revision, topic: topic)
         if fact.key != .absent { knownKeys.insert(fact.key, of: tail) }
     }
 
@@ -179,9 +183,11 @@ package struct LiveStore {
     /// - Parameters:
     ///   - head: the event, as the newest one.
     ///   - stream: absent for one of the store itself.
-    mutating func appendDurable(_ head: EventLog.Head, to stream: StreamID = .absent, topic: Identity? = nil) {
+    mutating func appendDurable(
+        _ head: EventLog.Head, to stream: StreamID = .absent, revision: UInt32 = 0, topic: Identity? = nil
+    ) {
         knownKeys.noteUnread(head.seq)
-        tail.appendUnread(to: stream, topic: topic)
+        tail.appendUnread(to: stream, revision: revision, topic: topic)
         tail.publish(head)
     }
 
@@ -249,9 +255,10 @@ package struct LiveStore {
 
     /// The stored state of a stream is this one.
     mutating func flushed(_ state: Slice.State) {
-        tail.flushed(state.stream, through: state.lastOwn, isNewest: state.isNewest)
+        let revision = tail.flushed(state.stream, through: state.lastOwn, isNewest: state.isNewest)
         guard let stream = directory[state.stream] else { return }
         stream.mayBeStored = true
+        if let revision { stream.storedRevision = revision }
         states.flushed(stream, through: state.appliedSeq)
     }
 
@@ -283,6 +290,7 @@ package struct LiveStore {
                 while seq != 0, seq < last { seq = tail.next(after: seq) }
                 precondition(seq == 0 || seq == last, "the state of stream \(stream.number) ends between its events")
             }
+            checkRevision(of: stream)
         }
     }
 }

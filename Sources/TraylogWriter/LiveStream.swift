@@ -13,6 +13,12 @@ package final class LiveStream {
     /// The name's; of a topic, what states know it by.
     let identity: Identity
     package let number: StreamID
+    /// The revision of its newest event while no event of it is in ``LogTail``; nil when it has to be looked up.
+    var storedRevision: UInt32? {
+        get { knownRevision == .max ? nil : knownRevision }
+        set { knownRevision = newValue ?? .max }
+    }
+    private var knownRevision = UInt32.max
     private let kind: Kind
     /// Whether the name is in the table of names.
     var isNamed: Bool

@@ -75,6 +75,9 @@ struct LogTail {
     /// The newest event of a stream, also one that is not durable yet; 0 when there is none.
     func last(of stream: StreamID) -> UInt64 { chains.last(of: stream) }
 
+    /// The revision of the newest event of a stream, also of one that is not durable yet; nil when there is none.
+    func revision(of stream: StreamID) -> UInt32? { chains.revision(of: stream) }
+
     /// The oldest event of a stream; 0 when there is none.
     func first(of stream: StreamID) -> UInt64 { chains.first(of: stream) }
 
@@ -158,24 +161,25 @@ struct LogTail {
     // MARK: Appending
 
     /// Appends an event to the transaction in the making.
-    mutating func append(_ fact: CompactFact, to stream: StreamID) {
-        pending.append(Pending(stream: stream, previous: chains.append(fact, to: stream)))
+    mutating func append(_ fact: CompactFact, to stream: StreamID, revision: UInt32) {
+        pending.append(
+            Pending(stream: stream, previous: chains.append(fact, to: stream, revision: revision)))
     }
 
     /// The same for a fact of any kind.
     ///
     /// - Parameter topic: the topic whose stream it is; nil for a user's.
-    mutating func append(_ fact: Fact, to stream: StreamID, topic: Identity? = nil) {
+    mutating func append(_ fact: Fact, to stream: StreamID, revision: UInt32, topic: Identity? = nil) {
         if let topic { noteEvent(of: topic) }
-        if let compact = CompactFact(fact) { return append(compact, to: stream) }
-        append(CompactFact(place: UInt64(others.endIndex), key: fact.key), to: stream)
+        if let compact = CompactFact(fact) { return append(compact, to: stream, revision: revision) }
+        append(CompactFact(place: UInt64(others.endIndex), key: fact.key), to: stream, revision: revision)
         others.append(fact)
     }
 
     /// The same for an event whose fact must be read from the log.
-    mutating func appendUnread(to stream: StreamID, topic: Identity? = nil) {
+    mutating func appendUnread(to stream: StreamID, revision: UInt32, topic: Identity? = nil) {
         if let topic { noteEvent(of: topic) }
-        append(.unread, to: stream)
+        append(.unread, to: stream, revision: revision)
     }
 
     private mutating func noteEvent(of topic: Identity) {
@@ -219,10 +223,14 @@ struct LogTail {
     ///
     /// - Parameter isNewest: whether none came after that but in the transaction that stored the state. A busy user's come in
     ///   each.
-    mutating func flushed(_ stream: StreamID, through seq: UInt64, isNewest: Bool) {
+    /// - Returns: the revision of the stream's newest event, if the state holds all.
+    @discardableResult
+    mutating func flushed(_ stream: StreamID, through seq: UInt64, isNewest: Bool) -> UInt32? {
+        let revision = chains.revision(of: stream)
         let isLeft = chains.unchain(stream, through: seq)
         if !isLeft { unstored.remove(stream) }
         if !isLeft || isNewest { chains.noteShort(stream) }
+        return isLeft ? nil : revision
     }
 
     /// Nobody asks for the stream any more.

@@ -16,6 +16,8 @@ extension PendingTransaction {
         guard let notice = entry.notice, let user = entry.user else {
             let event = prepared.events[entry.place]
             let stream = try stream(of: event, entry.stream, store: &store)
+            if let stream { try checkRevision(entry, of: stream, seq, store: &store) }
+            try checkTopic(in: event, store: &store)
             let old = try stateBefore(event, of: stream, store: &store)
             now = entry.recordedAt
             batch.append(prepared.batch, index)
@@ -25,9 +27,22 @@ extension PendingTransaction {
         }
         let known = try store.stream(of: user, expecting: entry.stream)
         let stream = try stream(.user(user.text), known, entry.stream, seq, store: &store)
+        try checkRevision(entry, of: stream, seq, store: &store)
         now = entry.recordedAt
         batch.append(prepared.batch, index)
-        store.append(notice, to: stream.number)
+        store.append(notice, to: stream.number, revision: entry.revision)
+    }
+
+    /// Checks that no event of the stream is missing before this one, and that none is given twice.
+    private func checkRevision(
+        _ entry: PreparedRecords.Entry, of stream: LiveStream, _ seq: Seq, store: inout LiveStore
+    ) throws {
+        let expected = try store.nextRevision(of: stream.number)
+        guard entry.revision == expected else {
+            throw StoreFailure.diverged(
+                seq,
+                "it has revision \(entry.revision) in stream \(stream.number), where revision \(expected) comes next")
+        }
     }
 
     /// Checks that the event can stand here, and finds or begins the stream that it says it is of.
@@ -57,6 +72,19 @@ extension PendingTransaction {
             return try stream(.user(user), known, number, seq, store: &store)
         case (_, nil):
             throw StoreFailure.diverged(seq, "it has a user where its kind has none, or none where it has one")
+        }
+    }
+
+    /// Checks that who joins or leaves a topic names the topic's newest event.
+    private func checkTopic(in event: borrowing Event, store: inout LiveStore) throws {
+        switch event.body {
+        case .subscribed(let topic, let found), .unsubscribed(let topic, let found):
+            let expected = try store.revision(ofTopic: topic)
+            guard found == expected else {
+                throw StoreFailure.diverged(
+                    event.seq, "it says that its topic has \(found) events, and here it has \(expected)")
+            }
+        default: break
         }
     }
 

@@ -16,7 +16,7 @@ extension PendingTransaction {
         // Most commands end here, and look at nothing of the stream but its number.
         if number != .absent, prepared.entries[index].key == .absent {
             let salt = prepared.salt(index) ?? random.nextSalt()
-            return .appended(append(prepared, index, salt: salt, to: number, store: &store))
+            return .appended(try append(prepared, index, salt: salt, to: number, store: &store))
         }
         let name: StreamName
         let known: LiveStream?
@@ -43,17 +43,18 @@ extension PendingTransaction {
             }
             let salt = prepared.salt(index) ?? random.nextSalt()
             let stream = (known ?? store.newStream(name)).number
-            return .appended(append(prepared, index, salt: salt, to: stream, store: &store))
+            return .appended(try append(prepared, index, salt: salt, to: stream, store: &store))
         }
-        let body: Event.Body
+        var body: Event.Body
         switch try decide(prepared, index, of: known, store: &store) {
         case .unchanged: return .unchanged
         case .duplicate(let seq): return .duplicate(seq)
         case .append(let decided): body = decided
         }
+        try noteTopic(in: &body, store: &store)
         if let known, store.capture != nil { try noteRestored(body, known, store: &store) }
         let old = body.kind == .undone ? known?.states.newest?.state : nil
-        let seq = append(
+        let seq = try append(
             prepared.commands[index], body, fingerprint: prepared.entries[index].fingerprint,
             salt: prepared.salt(index) ?? random.nextSalt(), to: known ?? store.newStream(name), store: &store)
         if let known, let old { try reviveDues(of: known, since: old, by: seq.rawValue, store: &store) }
@@ -143,6 +144,18 @@ extension PendingTransaction {
     /// The source to read beside the stream's states.
     func source(of stream: StreamID, _ store: borrowing LiveStore) throws -> PendingSource {
         PendingSource(stored: try store.pages(of: stream), batch: batch, keptFloor: store.keptFloor)
+    }
+
+    /// Notes in a `subscribed` or `unsubscribed` how many events the topic has, so that they tell which broadcasts the user could
+    /// see.
+    private func noteTopic(in body: inout Event.Body, store: inout LiveStore) throws {
+        switch body {
+        case .subscribed(let topic, _):
+            body = .subscribed(topic: topic, topicRevision: try store.revision(ofTopic: topic))
+        case .unsubscribed(let topic, _):
+            body = .unsubscribed(topic: topic, topicRevision: try store.revision(ofTopic: topic))
+        default: break
+        }
     }
 
     /// Notes what a deleted item that is being restored needs of the events below the floor-to-be.

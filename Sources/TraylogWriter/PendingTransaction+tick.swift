@@ -62,12 +62,12 @@ extension PendingTransaction {
         switch entry.kind {
         case .expiry:
             guard try shown.content(from: stored).content.expiresAt == entry.due else { return .void }
-            append(.expired(item: Seq(entry.item)), to: stream, store: &store, random: &random)
+            try append(.expired(item: Seq(entry.item)), to: stream, store: &store, random: &random)
             return .expired
         case .wake:
             guard try shown.snoozedUntil(from: stored) == entry.due else { return .void }
             guard !item.flags.contains(.deleted) else { return .waits }
-            append(.woken(item: Seq(entry.item)), to: stream, store: &store, random: &random)
+            try append(.woken(item: Seq(entry.item)), to: stream, store: &store, random: &random)
             return .woken
         }
     }

@@ -84,31 +84,33 @@ extension PendingTransaction {
     mutating func append(
         _ command: Command, _ body: Event.Body, fingerprint: UInt64, salt: Salt, to stream: LiveStream,
         store: inout LiveStore
-    ) -> Seq {
+    ) throws -> Seq {
+        let revision = try store.nextRevision(of: stream.number)
         batch.append(
-            command, body: body, kind: body.kind, fingerprint: fingerprint, stream: stream.number, recordedAt: now,
-            salt: salt)
-        return link(body, key: command.key, to: stream, store: &store)
+            command, body: body, kind: body.kind, fingerprint: fingerprint, stream: stream.number, revision: revision,
+            recordedAt: now, salt: salt)
+        return link(body, key: command.key, to: stream, revision: revision, store: &store)
     }
 
     /// Appends an event that no command caused.
     mutating func append(
         _ body: Event.Body, to stream: LiveStream, store: inout LiveStore, random: inout RandomPool
-    ) {
+    ) throws {
+        let revision = try store.nextRevision(of: stream.number)
         batch.append(
-            body, user: stream.isTopic ? nil : stream.text, kind: body.kind, stream: stream.number, recordedAt: now,
-            salt: random.nextSalt())
-        _ = link(body, key: nil, to: stream, store: &store)
+            body, user: stream.isTopic ? nil : stream.text, kind: body.kind, stream: stream.number, revision: revision,
+            recordedAt: now, salt: random.nextSalt())
+        _ = link(body, key: nil, to: stream, revision: revision, store: &store)
     }
 
     /// Makes the newest event of the batch known to the store.
     private mutating func link(
-        _ body: Event.Body, key: String?, to stream: LiveStream, store: inout LiveStore
+        _ body: Event.Body, key: String?, to stream: LiveStream, revision: UInt32, store: inout LiveStore
     ) -> Seq {
         let seq = batch.nextSeq - 1
         if let due = DueEntry(body, seq: seq, stream: stream.number) { addDue(due, by: seq) }
         let fact = Fact(seq: seq, body: body, key: key, hasher: store.hasher)
-        store.append(fact, to: stream.number, topic: stream.topic)
+        store.append(fact, to: stream.number, revision: revision, topic: stream.topic)
         if body.mayEndWaiting { mayEndWaiting = true }
         return Seq(seq)
     }
@@ -118,9 +120,10 @@ extension PendingTransaction {
     /// - Parameter stream: nil for an event of the store itself.
     mutating func link(_ event: borrowing Event, to stream: LiveStream?, store: inout LiveStore) {
         if let stream {
-            _ = link(event.body, key: event.key, to: stream, store: &store)
+            _ = link(
+                event.body, key: event.key, to: stream, revision: UInt32(clamping: event.revision), store: &store)
         } else {
-            store.append(Fact(event, hasher: store.hasher), to: .absent)
+            store.append(Fact(event, hasher: store.hasher), to: .absent, revision: 0)
         }
     }
 
@@ -130,17 +133,18 @@ extension PendingTransaction {
     mutating func append(
         _ prepared: borrowing PreparedCommands, _ index: Int, salt: Salt, to stream: StreamID,
         store: inout LiveStore
-    ) -> Seq {
+    ) throws -> Seq {
         let seq = batch.nextSeq
+        let revision = try store.nextRevision(of: stream)
         batch.append(
             payload: RawSpan(_elements: prepared.payloads.span).extracting(prepared.entries[index].payload),
-            kind: .notified, stream: stream, recordedAt: now, occurredAt: prepared.commands[index].occurredAt,
-            salt: salt)
+            kind: .notified, stream: stream, revision: revision, recordedAt: now,
+            occurredAt: prepared.commands[index].occurredAt, salt: salt)
         if let notice = prepared.entries[index].notice {
-            store.append(notice, to: stream)
+            store.append(notice, to: stream, revision: revision)
         } else if var fact = prepared.fact(index) {
             fact.seq = seq
-            store.append(fact, to: stream)
+            store.append(fact, to: stream, revision: revision)
             if let due = prepared.expiresAt(index) {
                 addDue(DueEntry(due: due, item: seq, kind: .expiry, stream: stream), by: seq)
             }

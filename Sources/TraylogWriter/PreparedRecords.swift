@@ -11,6 +11,8 @@ package struct PreparedRecords: Sendable {
     struct Entry: Sendable {
         /// The stream that the record says it is of.
         let stream: StreamID
+        /// The revision that it says it has there.
+        let revision: UInt32
         let recordedAt: Timestamp
         /// Of the fact of a `notified`, if it is compact and sets no time.
         var notice: CompactFact?
@@ -52,7 +54,7 @@ package struct PreparedRecords: Sendable {
         guard payload.byteCount <= RecordCodec.largestPayloadBytes, let kind = header.kind else {
             throw StoreFailure.cannotApply(seq, "a newer version of Traylog made it; run that version here, too")
         }
-        var entry = Entry(stream: header.stream, recordedAt: header.recordedAt)
+        var entry = Entry(stream: header.stream, revision: header.revision, recordedAt: header.recordedAt)
         if kind == .notified {
             try setNotice(of: &entry, seq, header, payload, hasher)
         }

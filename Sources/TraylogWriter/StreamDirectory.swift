@@ -119,6 +119,7 @@ struct StreamDirectory {
     mutating func add(_ name: StreamName, identity: Identity) -> LiveStream {
         let stream = insert(LiveStream(name: name, identity: identity, number: nextNumber, isNamed: false))
         stream.mayBeStored = false
+        stream.storedRevision = 0
         nextNumber = nextNumber.next
         pending.append(stream)
         return stream

@@ -48,7 +48,7 @@ package struct WriterMemory: ~Copyable {
             if let known, known.isErased { throw Refusal.invalid(field: "user", reason: "was erased") }
             // Only who asks is taken of the command.
             let command = Command(user: user, .seeTray(), actor: actor, device: device)
-            return transaction.append(
+            return try transaction.append(
                 command, body, fingerprint: 0, salt: random.nextSalt(), to: known ?? store.newStream(.user(user)),
                 store: &store)
         } catch {

@@ -41,7 +41,7 @@ import TraylogLog
             let events = [1, 2].map { ArchivedTestEvent(seq: $0, payload: secret, random: &random) }
             let path = directory + "/" + (try write(events, to: directory).name)
             _ = try erase(path) { _ in true }
-            #expect(try ArchiveReader.open(path).events().allSatisfy { $0.record.count == 76 && $0.payload.isEmpty })
+            #expect(try ArchiveReader.open(path).events().allSatisfy { $0.record.count == 80 && $0.payload.isEmpty })
             #expect(try bytes(of: path).firstRange(of: secret) == nil)
         }
     }

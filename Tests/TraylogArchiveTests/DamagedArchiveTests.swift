@@ -98,9 +98,14 @@ import TraylogLog
         }
     }
 
-    @Test func aNewerFormatIsRefusedByName() throws {
+    @Test func newerAndOlderFormatsAreRefusedByName() throws {
         try withArchive(3, seed: 3) { path, sound, _ throws in
-            for (offset, value) in [(8, UInt8(2)), (12, 1)] {
+            let cases: [(Int, UInt8, ArchiveError.Code, String)] = [
+                (8, UInt8(ArchiveHeader.version) + 1, .newer, "written by a newer version of Traylog"),
+                (12, 1, .newer, "written by a newer version of Traylog"),
+                (8, 1, .older, "written by a version of Traylog before 0.1.0 (format 1)"),
+            ]
+            for (offset, value, code, words) in cases {
                 var bytes = sound
                 bytes[offset] = value
                 var header = Array(bytes[..<60])
@@ -108,8 +113,8 @@ import TraylogLog
                 bytes.replaceSubrange(..<64, with: header)
                 try store(bytes, as: path)
                 let error = try #require(complaints(path).first)
-                #expect(error.code == .newer)
-                #expect(error.message.contains("written by a newer version of Traylog"))
+                #expect(error.code == code)
+                #expect(error.message.contains(words))
             }
         }
     }

@@ -5,12 +5,12 @@ import Testing
 /// The bytes of a leaf are those of Docs/internals/format.md.
 @Suite struct EventLeafTests {
     private let leaf = EventLeaf(
-        version: 1, kind: 13, stream: 0x0403_0201, seq: 0x0C0B_0A09_0807_0605, recordedAt: 0x1413_1211_100F_0E0D,
-        occurredAt: -2, digest: .ofEmptyTree)
+        version: 2, kind: 13, stream: 0x0403_0201, revision: 0x0807_0605, seq: 0x100F_0E0D_0C0B_0A09,
+        recordedAt: 0x1817_1615_1413_1211, occurredAt: -2, digest: .ofEmptyTree)
 
     @Test func aLeafsBytesHaveTheSpecifiedOrder() {
         let expected: [UInt8] =
-            [1, 13] + Array(1...0x14) + [0xFE] + [UInt8](repeating: 0xFF, count: 7) + MerkleHash.ofEmptyTree.bytes
+            [2, 13] + Array(1...0x18) + [0xFE] + [UInt8](repeating: 0xFF, count: 7) + MerkleHash.ofEmptyTree.bytes
         #expect(leaf.bytes == expected)
         #expect(leaf.bytes.count == EventLeaf.byteCount)
         #expect(leaf.hash == .leaf(RawSpan(_elements: expected.span)))
@@ -21,8 +21,8 @@ import Testing
         var other = leaf
         other.occurredAt = nil
         #expect(EventLeaf(bytes: other.bytes) == other)
-        #expect(other.bytes[22..<30] == [0, 0, 0, 0, 0, 0, 0, 0x80])
-        for count in [0, 61, 63] { #expect(EventLeaf(bytes: [UInt8](repeating: 0, count: count)) == nil) }
+        #expect(other.bytes[26..<34] == [0, 0, 0, 0, 0, 0, 0, 0x80])
+        for count in [0, 62, 65, 67] { #expect(EventLeaf(bytes: [UInt8](repeating: 0, count: count)) == nil) }
     }
 
     @Test func aLeafCommitsToOnePayloadAndItsSalt() {

@@ -10,11 +10,11 @@ import TraylogDomain
 /// events, run the tests with `TRAYLOG_WRITE_FIXTURES=1`; files that are there are never replaced.
 @Suite struct GoldenTests {
     static let folder = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "Fixtures/format-1")
+        .appending(path: "Fixtures/format-2")
     static let salt = Salt(0x0706_0504_0302_0100, 0x0F0E_0D0C_0B0A_0908)
 
     @Test(arguments: GoldenEvents.all.map(\.name))
-    func formatOneReadsAndWritesAsItDid(name: String) throws {
+    func formatTwoReadsAndWritesAsItDid(name: String) throws {
         let event = try #require(GoldenEvents.all.first { $0.name == name }).event
         let (record, payload) = encodeRecord(event)
         let file = Self.folder.appending(path: "\(name).hex")
@@ -25,7 +25,7 @@ import TraylogDomain
         #expect(stored == record)
         let span = RawSpan(_elements: stored.span)
         let header = try RecordHeader.read(span)
-        #expect(header.kind == event.kind && header.stream.rawValue == 7 && header.salt == Self.salt)
+        #expect(header.kind == event.kind && header.stream == Self.stream(of: event) && header.salt == Self.salt)
         switch try RecordCodec.body(seq: event.seq.rawValue, header: header, record: span) {
         case .inline(let range):
             try RecordCodec.verify(seq: event.seq.rawValue, record: span)
@@ -55,10 +55,10 @@ import TraylogDomain
         try RecordCodec.verify(seq: 1, record: span)
         let header = try RecordHeader.read(span)
         #expect(
-            try RecordCodec.body(seq: 1, header: header, record: span) == .erased(digest: 44..<76))
+            try RecordCodec.body(seq: 1, header: header, record: span) == .erased(digest: 48..<80))
         var again: [UInt8] = []
         RecordCodec.appendErased(
-            seq: 1, header: header, digest: span.extracting(44..<76), to: &again)
+            seq: 1, header: header, digest: span.extracting(48..<80), to: &again)
         #expect(again == stored)
     }
 
@@ -68,12 +68,15 @@ import TraylogDomain
         return Dictionary(uniqueKeysWithValues: pairs.map { (String($0[0]), String($0[1])) })
     }
 
+    private static func stream(of event: Event) -> StreamID { event.revision == 0 ? .absent : StreamID(rawValue: 7) }
+
     private func encodeRecord(_ event: Event) -> (record: [UInt8], payload: [UInt8]) {
         let payload = encode(event)
         var record: [UInt8] = []
         _ = RecordCodec.append(
-            seq: event.seq.rawValue, kind: event.kind, stream: StreamID(rawValue: 7), recordedAt: event.recordedAt,
-            occurredAt: event.occurredAt, salt: Self.salt, payload: RawSpan(_elements: payload.span),
+            seq: event.seq.rawValue, kind: event.kind, stream: Self.stream(of: event),
+            revision: UInt32(clamping: event.revision), recordedAt: event.recordedAt, occurredAt: event.occurredAt,
+            salt: Self.salt, payload: RawSpan(_elements: payload.span),
             to: &record)
         return (record, payload)
     }
@@ -82,10 +85,10 @@ import TraylogDomain
         guard ProcessInfo.processInfo.environment["TRAYLOG_WRITE_FIXTURES"] != nil,
             !FileManager.default.fileExists(atPath: file.path)
         else { return }
-        let isChunked = record.count == 48 && payload.count > RecordCodec.inlinePayloadBytes
+        let isChunked = record.count == 52 && payload.count > RecordCodec.inlinePayloadBytes
         try FileManager.default.createDirectory(at: Self.folder, withIntermediateDirectories: true)
         let lines =
-            ["# A record of format 1; Docs/internals/format.md.", "seq \(event.seq)", "record \(hex(record))"]
+            ["# A record of format 2; Docs/internals/format.md.", "seq \(event.seq)", "record \(hex(record))"]
             + (isChunked ? ["payload \(hex(payload))"] : [])
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)
     }

@@ -19,7 +19,7 @@ import TraylogDomain
         var random = Seeded(seed)
         for event in random.eventsOfEveryKind() {
             let expected = Fact(event, hasher: testHasher)
-            #expect(try fact(encode(event), event.kind, seq: event.seq.rawValue) == expected)
+            #expect(try fact(encode(event), like: event) == expected)
         }
     }
 
@@ -72,7 +72,7 @@ import TraylogDomain
 
     private func topic(of event: Event) -> String? {
         switch event.body {
-        case .subscribed(let topic), .unsubscribed(let topic), .broadcast(let topic, _): topic
+        case .subscribed(let topic, _), .unsubscribed(let topic, _), .broadcast(let topic, _): topic
         default: nil
         }
     }

@@ -4,13 +4,13 @@ import TraylogDomain
 @testable import TraylogLog
 
 @Suite struct RecordTests {
-    @Test(arguments: [0, 1, 200, 1_955, 1_956])
+    @Test(arguments: [0, 1, 200, 1_951, 1_952])
     func anInlineRecordReadsBack(payloadBytes: Int) throws {
         var random = Seeded(UInt64(payloadBytes))
         let payload = random.bytes(payloadBytes)
         var record: [UInt8] = []
         #expect(append(payload, to: &record) == .inline)
-        #expect(record.count == 44 + payloadBytes)
+        #expect(record.count == 48 + payloadBytes)
         let header = try RecordHeader.read(RawSpan(_elements: record.span))
         #expect(header.kind == .notified && header.stream.rawValue == 7 && header.flags == [])
         #expect(header.recordedAt.milliseconds == 1_700_000_000_123)
@@ -18,7 +18,7 @@ import TraylogDomain
         #expect(header.salt == Salt(11, 12))
         #expect(
             try RecordCodec.body(seq: 9, header: header, record: RawSpan(_elements: record.span))
-                == .inline(44..<record.count))
+                == .inline(48..<record.count))
         try RecordCodec.verify(seq: 9, record: RawSpan(_elements: record.span))
     }
 
@@ -32,14 +32,14 @@ import TraylogDomain
         #expect(throws: CodecError.self) { try RecordHeader.read(RawSpan(_elements: record.span)) }
     }
 
-    @Test(arguments: [1_957, 4_080, 4_081, 100_000])
+    @Test(arguments: [1_953, 4_080, 4_081, 100_000])
     func aLargePayloadGoesIntoChunks(payloadBytes: Int) throws {
         var random = Seeded(UInt64(payloadBytes))
         let payload = random.bytes(payloadBytes)
         var record: [UInt8] = []
         let count = RecordCodec.chunkCount(of: payloadBytes)
         #expect(append(payload, to: &record) == .chunks(count))
-        #expect(record.count == 48)
+        #expect(record.count == 52)
 
         var check = try ChunkedRecord(seq: 9, record: RawSpan(_elements: record.span))
         #expect(check.byteCount == payloadBytes)
@@ -81,9 +81,9 @@ import TraylogDomain
         erased.removeFirst()
         try RecordCodec.verify(seq: 9, record: RawSpan(_elements: erased.span))
         let left = try RecordHeader.read(RawSpan(_elements: erased.span))
-        #expect(left.recordedAt == header.recordedAt && left.stream == header.stream)
+        #expect(left.recordedAt == header.recordedAt && left.stream == header.stream && left.revision == 3)
         #expect(left.salt == Salt(0, 0), "with the salt, a short payload could be guessed")
-        #expect(Array(erased[44...]) == digest)
+        #expect(Array(erased[48...]) == digest)
         let error = #expect(throws: CodecError.self) {
             try EventDecoder.event(seq: 9, header: left, payload: RawSpan())
         }
@@ -131,14 +131,14 @@ import TraylogDomain
             let error = #expect(throws: CodecError.self) {
                 try RecordCodec.verify(seq: 9, record: RawSpan(_elements: cut.span))
             }
-            #expect(error?.code == (length < 44 ? .truncated : .damaged))
+            #expect(error?.code == (length < 48 ? .truncated : .damaged))
         }
     }
 
     @Test func aLaterFormatIsNewer() {
         var record: [UInt8] = []
         _ = append([], to: &record)
-        for (offset, value) in [(4, UInt8(2)), (6, 8), (7, 0x80)] {
+        for (offset, value) in [(4, UInt8(3)), (6, 8), (7, 0x80)] {
             var changed = record
             changed[offset] = value
             sign(&changed)
@@ -159,7 +159,7 @@ import TraylogDomain
 
     private func append(_ payload: [UInt8], to record: inout [UInt8]) -> RecordCodec.Placement {
         RecordCodec.append(
-            seq: 9, kind: .notified, stream: StreamID(rawValue: 7),
+            seq: 9, kind: .notified, stream: StreamID(rawValue: 7), revision: 3,
             recordedAt: Timestamp(milliseconds: 1_700_000_000_123),
             occurredAt: nil, salt: Salt(11, 12), payload: RawSpan(_elements: payload.span), to: &record)
     }

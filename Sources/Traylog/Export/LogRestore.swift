@@ -186,7 +186,8 @@ extension LogRestore {
     /// Puts events in the place of those that are missing, so that all others keep their numbers.
     private func appendLost(_ count: UInt64, at time: Timestamp) {
         for _ in 0..<count {
-            batch.append(.lost, user: nil, kind: .lost, stream: .absent, recordedAt: time, salt: Salt(0, 0))
+            batch.append(
+                .lost, user: nil, kind: .lost, stream: .absent, revision: 0, recordedAt: time, salt: Salt(0, 0))
         }
         if count > 0 { newest = time }
     }
@@ -194,27 +195,49 @@ extension LogRestore {
     private func append(_ exported: borrowing ExportedEvent) throws {
         let (event, stored) = (exported.event, exported.stored)
         let stream = try streams.add(event, stream: stored.stream) { try self.stream(of: $0) }
-        add(exported, stream: stored.stream)
-        guard try batch.header(event.seq.rawValue)?.crc == stored.checksum else {
-            batch.truncate(from: event.seq.rawValue)
-            throw Refusal.invalid(field: "stored.crc", reason: "does not match: the line is not what was exported")
-        }
+        let isFormer = try checkChecksum(of: exported)
+        if !isFormer { try streams.checkRevisions(of: event, in: stored.stream) }
         newest = event.recordedAt
-        guard stream != stored.stream else { return }
-        batch.truncate(from: event.seq.rawValue)
         if let stream {
-            add(exported, stream: stream)
+            add(exported, stream: stream, isFormer: isFormer)
         } else {
             note(lost: event.seq)
             appendLost(1, at: newest)
         }
     }
 
-    private func add(_ exported: borrowing ExportedEvent, stream: StreamID) {
+    /// - Returns: whether the line is from the version of Traylog before revisions.
+    private func checkChecksum(of exported: borrowing ExportedEvent) throws(Refusal) -> Bool {
         let (event, stored) = (exported.event, exported.stored)
-        batch.append(
-            payload: RawSpan(_elements: stored.payload.span), kind: event.kind, stream: stream,
+        let header = RecordHeader(
+            kind: event.kind, stream: stored.stream, revision: UInt32(clamping: event.revision),
             recordedAt: event.recordedAt, occurredAt: event.occurredAt, salt: stored.salt)
+        let (seq, payload) = (event.seq.rawValue, RawSpan(_elements: stored.payload.span))
+        if RecordCodec.checksum(seq: seq, header: header, payload: payload) == stored.checksum { return false }
+        if event.revision == 0,
+            RecordCodec.formerChecksum(seq: seq, header: header, payload: payload) == stored.checksum
+        {
+            return true
+        }
+        throw .invalid(field: "stored.crc", reason: "does not match: the line is not what was exported")
+    }
+
+    /// Adds the event as the next of its stream.
+    ///
+    /// - Parameter isFormer: whether revisions are not in the line, and are counted.
+    private func add(_ exported: borrowing ExportedEvent, stream: StreamID, isFormer: Bool) {
+        let (event, stored) = (exported.event, exported.stored)
+        var payload = stored.payload
+        if isFormer || streams.hasGaps, let body = streams.recounted(event.body) {
+            payload.removeAll()
+            var recounted = copy event
+            recounted.body = body
+            PayloadEncoder.append(recounted, to: &payload)
+        }
+        batch.append(
+            payload: RawSpan(_elements: payload.span), kind: event.kind, stream: stream,
+            revision: streams.nextRevision(in: stream), recordedAt: event.recordedAt, occurredAt: event.occurredAt,
+            salt: stored.salt)
     }
 
     /// The stream of an event that was added before.

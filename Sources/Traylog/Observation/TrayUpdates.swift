@@ -127,10 +127,10 @@ public struct TrayUpdates: AsyncSequence, Sendable {
 }
 
 extension Tray {
-    /// Whether both trays are equal except for `asOf`.
+    /// Whether both trays are equal except for `asOf` and `revision`.
     func isSame(as other: Tray) -> Bool {
         var other = other
-        other.asOf = asOf
+        (other.asOf, other.revision) = (asOf, revision)
         return self == other
     }
 }

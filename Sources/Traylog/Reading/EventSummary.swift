@@ -46,7 +46,7 @@ import TraylogDomain
         case .snoozed(let item, let until): "item \(item) until \(time(until))"
         case .woken(let item), .retracted(let item), .expired(let item): "item \(item)"
         case .edited(let item, let edit): "item \(item): \(words(edit))"
-        case .subscribed(let topic), .unsubscribed(let topic): "topic \(topic)"
+        case .subscribed(let topic, _), .unsubscribed(let topic, _): "topic \(topic)"
         case .undone(let seq): "event \(seq) no longer counts"
         case .held: "none of this person's data may be removed"
         case .compacted(let through, let dropped, let archive):

@@ -6,7 +6,7 @@ import TraylogLog
 /// their place in all versions.
 package struct ArchiveHeader: Hashable, Sendable {
     static let byteCount = 64
-    static let version: UInt32 = 1
+    static let version: UInt32 = 2
     static let magic: [UInt8] = Array("TRAYARC".utf8) + [0x1A]
     private static let checkedBytes = 60
 
@@ -54,6 +54,11 @@ package struct ArchiveHeader: Hashable, Sendable {
             throw ArchiveError(.damaged, path: path, "the checksum of its header does not match")
         }
         let version: UInt32 = bytes.littleEndian(at: 8)
+        guard version >= Self.version else {
+            throw ArchiveError(
+                .older, path: path,
+                "the archive was written by a version of Traylog before 0.1.0 (format \(version))")
+        }
         guard version == Self.version, bytes.littleEndian(at: 12, as: UInt32.self) == 0 else {
             throw ArchiveError(
                 .newer, path: path, "the archive was written by a newer version of Traylog (format \(version))")

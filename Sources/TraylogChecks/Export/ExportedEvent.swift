@@ -57,7 +57,8 @@ package struct ExportedEvent {
     ///
     /// Others come from a later version, and are ignored.
     private static let knownNames: Set<String> = [
-        "seq", "recordedAt", "occurredAt", "kind", "user", "key", "actor", "device", "thread", "category", "title",
+        "seq", "revision", "recordedAt", "occurredAt", "kind", "user", "key", "actor", "device", "thread", "category",
+        "title",
         "body", "summaryArgument", "summaryCount", "silent", "level", "expiresAt", "collapseKey", "data", "topic",
         "upTo", "as", "items", "item", "until", "event", "through", "dropped", "archive",
     ]
@@ -93,7 +94,9 @@ package struct ExportedEvent {
             throw .invalid(field: "kind", reason: "is not a kind of event that this version of Traylog knows")
         }
         let header = RecordHeader(
-            kind: kind, stream: stored.stream, recordedAt: try members.time("recordedAt", in: line),
+            kind: kind, stream: stored.stream,
+            revision: UInt32(clamping: members.has("revision") ? try members.integer("revision", in: line) : 0),
+            recordedAt: try members.time("recordedAt", in: line),
             occurredAt: members.has("occurredAt") ? try members.time("occurredAt", in: line) : nil, salt: stored.salt)
         let seq = Seq(try members.integer("seq", in: line))
         do throws(CodecError) {

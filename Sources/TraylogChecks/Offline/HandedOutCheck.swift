@@ -252,13 +252,16 @@ import TraylogLog
         }
     }
 
-    /// Checks what the leaf says by itself: number, kind and times.
+    /// Checks what the leaf says by itself: number, revision, kind and times.
     private func checkHeader(_ event: Span<UInt8>, of proof: EventProof) throws(Refusal) {
         let members = try MemberValues(event, "event", prefix: "event.")
         guard try members.integer("seq", in: event) == proof.seq else {
             throw .invalid(field: "event.seq", reason: "is not the event that the proof is about")
         }
         guard let leaf = proof.leaf else { return }
+        guard UInt64(leaf.revision) == (members.has("revision") ? try members.integer("revision", in: event) : 0) else {
+            throw .invalid(field: "event.revision", reason: "is not what the leaf says")
+        }
         guard EventKind(code: leaf.kind)?.rawValue == (try members.string("kind", in: event)) else {
             throw .invalid(field: "event.kind", reason: "is not what the leaf says")
         }
@@ -275,7 +278,8 @@ extension EventLeaf {
             throw .invalid(field: "leaf", reason: "is of a kind that this version does not know")
         }
         let header = RecordHeader(
-            kind: kind, stream: StreamID(rawValue: stream), recordedAt: Timestamp(milliseconds: recordedAt),
+            kind: kind, stream: StreamID(rawValue: stream), revision: revision,
+            recordedAt: Timestamp(milliseconds: recordedAt),
             occurredAt: occurredAt.map { Timestamp(milliseconds: $0) }, salt: Salt(0, 0))
         do throws(CodecError) {
             return try EventDecoder.event(seq: Seq(seq), header: header, payload: RawSpan(_elements: payload.span))

@@ -9,9 +9,11 @@ extension Event {
     package init(wire fields: WireObject) throws {
         self.init(
             seq: try fields.seq("seq"), recordedAt: try fields.time("recordedAt"),
-            occurredAt: try fields.time(maybe: "occurredAt"), user: try fields.string(maybe: "user"),
-            key: try fields.string(maybe: "key"), actor: try fields.string(maybe: "actor"),
-            device: try fields.string(maybe: "device"), body: try Body(wire: fields))
+            occurredAt: try fields.time(maybe: "occurredAt"),
+            revision: fields.isSet("revision") ? try fields.integer("revision") : 0,
+            user: try fields.string(maybe: "user"), key: try fields.string(maybe: "key"),
+            actor: try fields.string(maybe: "actor"), device: try fields.string(maybe: "device"),
+            body: try Body(wire: fields))
     }
 }
 
@@ -37,8 +39,12 @@ extension Event.Body {
         case .woken: self = .woken(item: try fields.seq("item"))
         case .edited: self = .edited(item: try fields.seq("item"), try ContentEdit(wire: fields))
         case .retracted: self = .retracted(item: try fields.seq("item"))
-        case .subscribed: self = .subscribed(topic: try fields.string("topic"))
-        case .unsubscribed: self = .unsubscribed(topic: try fields.string("topic"))
+        case .subscribed:
+            self = .subscribed(
+                topic: try fields.string("topic"), topicRevision: try fields.integer("topicRevision"))
+        case .unsubscribed:
+            self = .unsubscribed(
+                topic: try fields.string("topic"), topicRevision: try fields.integer("topicRevision"))
         case .undone: self = .undone(event: try fields.seq("event"))
         case .expired: self = .expired(item: try fields.seq("item"))
         case .erased: self = .erased
@@ -117,7 +123,8 @@ extension ContentEdit {
 extension Tray {
     package init(wire fields: WireObject) throws {
         self.init(
-            user: try fields.string("user"), asOf: try fields.seq("asOf"), unseen: try fields.count("unseen"),
+            user: try fields.string("user"), asOf: try fields.seq("asOf"),
+            revision: try fields.integer("revision"), unseen: try fields.count("unseen"),
             unread: try fields.count("unread"), total: try fields.count("total"),
             seenUpTo: try fields.seq("seenUpTo"), seenAt: try fields.time(maybe: "seenAt"),
             newest: try fields.seq(maybe: "newest"), newestCounted: try fields.seq(maybe: "newestCounted"))

@@ -172,6 +172,7 @@ public actor TrayClient {
         let tray = (try? shown?.tray()).map { tray in
             var tray = tray
             tray.asOf = confirmed?.through ?? .zero
+            tray.revision = confirmed?.revision ?? 0
             return tray
         }
         let status = status

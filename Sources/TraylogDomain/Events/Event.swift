@@ -6,6 +6,10 @@ public struct Event: Hashable, Sendable {
     public var recordedAt: Timestamp
     /// The time that the caller claimed.
     public var occurredAt: Timestamp?
+    /// Its ordinal among the events of its stream, 1, 2, 3 … without gaps: of the user's whom it names, else of its topic's.
+    ///
+    /// 0 for an event of neither, such as `compacted`, and for one that is in no store.
+    public var revision: UInt64
     /// The owner of the tray; nil for a broadcast, for its edits, retraction and expiry, and for `compacted`.
     public var user: String?
     /// The idempotency key of its command.
@@ -23,12 +27,13 @@ public struct Event: Hashable, Sendable {
 
     /// The store makes events from commands; this is for tests of code that takes events, such as a ``Projection``.
     public init(
-        seq: Seq, recordedAt: Timestamp, occurredAt: Timestamp? = nil, user: String?, key: String? = nil,
-        actor: String? = nil, device: String? = nil, body: Body
+        seq: Seq, recordedAt: Timestamp, occurredAt: Timestamp? = nil, revision: UInt64 = 0, user: String?,
+        key: String? = nil, actor: String? = nil, device: String? = nil, body: Body
     ) {
         self.seq = seq
         self.recordedAt = recordedAt
         self.occurredAt = occurredAt
+        self.revision = revision
         self.user = user
         self.key = key
         self.actor = actor
@@ -39,13 +44,13 @@ public struct Event: Hashable, Sendable {
     }
 
     package init(
-        seq: Seq, recordedAt: Timestamp, occurredAt: Timestamp? = nil, user: String?, key: String? = nil,
-        actor: String? = nil, device: String? = nil, body: Body, unknownFields: [UInt8] = [], commandFingerprint: UInt64
+        seq: Seq, recordedAt: Timestamp, occurredAt: Timestamp? = nil, revision: UInt64 = 0, user: String?,
+        key: String? = nil, actor: String? = nil, device: String? = nil, body: Body, unknownFields: [UInt8] = [],
+        commandFingerprint: UInt64
     ) {
         self.init(
-            seq: seq, recordedAt: recordedAt, occurredAt: occurredAt, user: user, key: key, actor: actor,
-            device: device,
-            body: body)
+            seq: seq, recordedAt: recordedAt, occurredAt: occurredAt, revision: revision, user: user, key: key,
+            actor: actor, device: device, body: body)
         self.unknownFields = unknownFields
         self.commandFingerprint = commandFingerprint
     }
@@ -57,7 +62,8 @@ extension Event {
     /// Fields of a later version, which are stored but not shown, do not count.
     public static func == (left: Event, right: Event) -> Bool {
         left.seq == right.seq && left.recordedAt == right.recordedAt && left.occurredAt == right.occurredAt
-            && left.user == right.user && left.key == right.key && left.actor == right.actor
+            && left.revision == right.revision && left.user == right.user && left.key == right.key
+            && left.actor == right.actor
             && left.device == right.device && left.body == right.body
     }
 
@@ -66,6 +72,7 @@ extension Event {
         hasher.combine(seq)
         hasher.combine(recordedAt)
         hasher.combine(occurredAt)
+        hasher.combine(revision)
         hasher.combine(user)
         hasher.combine(key)
         hasher.combine(actor)
@@ -100,10 +107,10 @@ extension Event {
         case edited(item: Seq, ContentEdit)
         /// The publisher took an item back.
         case retracted(item: Seq)
-        /// The user joined a topic.
-        case subscribed(topic: String)
-        /// The user left a topic.
-        case unsubscribed(topic: String)
+        /// The user joined a topic, whose newest event had this revision then; 0 for a topic without events.
+        case subscribed(topic: String, topicRevision: UInt64 = 0)
+        /// The user left a topic, whose newest event had this revision then.
+        case unsubscribed(topic: String, topicRevision: UInt64 = 0)
         /// An item came to everybody in a topic.
         case broadcast(topic: String, Content)
         /// An earlier event was voided.

@@ -18,6 +18,7 @@ package struct EventIndex: Hashable, Sendable {
 
     static let pageBytes = 512
 
+    /// How many there are: the revision of the newest one, whatever has left the log.
     package var count: UInt64 = 0
     package var last: UInt64 = 0
     /// The run that still grows.

@@ -13,6 +13,8 @@ package struct Fact: Hashable, Sendable {
     /// `edited`: the fields that the event sets or clears.
     package var edited: ContentFields = []
     package var summaryCount: UInt32 = 1
+    /// The event's ordinal in its stream, which the fold checks; 0 where whoever made the fact has counted already.
+    package var revision: UInt32 = 0
     package var thread = Identity.absent
     package var category = Identity.absent
     package var argument = Identity.absent
@@ -79,6 +81,7 @@ extension Fact {
     /// The fact that `event` states.
     package init(_ event: borrowing Event, hasher: IdentityHasher) {
         self.init(seq: event.seq.rawValue, body: event.body, key: event.key, hasher: hasher)
+        revision = UInt32(clamping: event.revision)
     }
 
     package init(seq: UInt64, body: borrowing Event.Body, key: String?, hasher: IdentityHasher) {
@@ -117,7 +120,7 @@ extension Fact {
             self.item = item.rawValue
         case .undone(let event):
             undoneEvent = event.rawValue
-        case .subscribed(let topic), .unsubscribed(let topic):
+        case .subscribed(let topic, _), .unsubscribed(let topic, _):
             self.topic = hasher.identity(of: topic, as: .topic)
         case .erased, .compacted, .held, .released, .lost:
             break

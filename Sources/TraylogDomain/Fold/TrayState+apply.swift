@@ -7,7 +7,7 @@ extension TrayState {
     /// ``catchUp(own:through:stored:history:skipping:next:landmark:)``. An `undone` is only noted here; `catchUp` carries
     /// it out. Total: an event that makes no sense, such as a mark on an unknown item, changes nothing.
     ///
-    /// - Throws: what `stored` throws; the state is then unusable.
+    /// - Throws: ``RevisionFault``; what `stored` throws. The state is then unusable.
     /// - Complexity: O(1) amortised for `notified`; O(items named) for a mark; for a range mark, O(items in the tail and
     ///   in the pages above the position), and O(pairs of thread and category) where it archives or deletes a category.
     package mutating func apply(_ fact: borrowing Fact, stored: some StatePages) throws {
@@ -53,6 +53,9 @@ extension TrayState {
     /// Adds the event to the indexes.
     private mutating func index(_ fact: borrowing Fact, stored: some StatePages) throws {
         let seq = fact.seq
+        guard fact.revision == 0 || UInt64(fact.revision) == events.count &+ 1 else {
+            throw RevisionFault(seq: seq, expected: events.count &+ 1, found: UInt64(fact.revision))
+        }
         events.append(seq)
         if fact.key != .absent { try keys.insert(fact.key.rawValue, seq: seq) { try stored.keys(.keys, at: $0) } }
         if fact.kind == .undone { try voided.insert(fact.undoneEvent, seq: seq, load: stored.load(.voided)) }

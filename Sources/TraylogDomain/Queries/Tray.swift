@@ -21,6 +21,8 @@ public struct Tray: Hashable, Sendable {
     public var user: String
     /// The newest event that the answer reflects.
     public var asOf: Seq
+    /// The revision of the user's newest event; 0 for somebody without events.
+    public var revision: UInt64
     /// Counted items that were not seen.
     public var unseen: Int
     /// Counted items that were not read.
@@ -51,12 +53,13 @@ public struct Tray: Hashable, Sendable {
 
     /// A tray as a query answers it, for tests and previews.
     public init(
-        user: String, asOf: Seq, unseen: Int = 0, unread: Int = 0, total: Int = 0,
+        user: String, asOf: Seq, revision: UInt64 = 0, unseen: Int = 0, unread: Int = 0, total: Int = 0,
         seenUpTo: Seq = .zero, seenAt: Timestamp? = nil, newest: Seq? = nil, newestCounted: Seq? = nil,
         categories: [CategoryCounts] = []
     ) {
         self.user = user
         self.asOf = asOf
+        self.revision = revision
         self.unseen = unseen
         self.unread = unread
         self.total = total
@@ -90,9 +93,8 @@ extension TrayState {
     /// The tray of this state; the names of the categories come from the log.
     package func tray(of user: String, asOf: Seq, source: some StateSource) throws -> Tray {
         var tray = Tray(
-            user: user, asOf: asOf, unseen: Int(clamping: unseen), unread: Int(clamping: unread),
-            total: Int(clamping: total),
-            seenUpTo: Seq(seenUpTo),
+            user: user, asOf: asOf, revision: events.count, unseen: Int(clamping: unseen),
+            unread: Int(clamping: unread), total: Int(clamping: total), seenUpTo: Seq(seenUpTo),
             seenAt: seenBy == 0 ? nil : try source.recordedAt(seenBy),
             newest: newest.listed == 0 ? nil : Seq(newest.listed),
             newestCounted: newest.counted == 0 ? nil : Seq(newest.counted))

@@ -8,7 +8,8 @@ import TraylogDomain
         let fields = try JSONFields(decoder)
         let categories: [String: Counts] = try fields["categories"]
         self.init(
-            user: try fields["user"], asOf: try fields["asOf"], unseen: try fields["unseen"],
+            user: try fields["user"], asOf: try fields["asOf"], revision: try fields["revision"],
+            unseen: try fields["unseen"],
             unread: try fields["unread"], total: try fields["total"], seenUpTo: try fields["seenUpTo"],
             seenAt: try fields[maybe: "seenAt"], newest: try fields[maybe: "newest"],
             newestCounted: try fields[maybe: "newestCounted"],

@@ -9,7 +9,8 @@ import TraylogDomain
         let fields = try JSONFields(decoder)
         self.init(
             seq: try fields["seq"], recordedAt: try fields["recordedAt"], occurredAt: try fields[maybe: "occurredAt"],
-            user: try fields[maybe: "user"], key: try fields[maybe: "key"], actor: try fields[maybe: "actor"],
+            revision: try fields[maybe: "revision"] ?? 0, user: try fields[maybe: "user"],
+            key: try fields[maybe: "key"], actor: try fields[maybe: "actor"],
             device: try fields[maybe: "device"], body: try Body(fields, decoder))
     }
 }
@@ -33,8 +34,10 @@ extension Event.Body {
         case .woken: self = .woken(item: try fields["item"])
         case .edited: self = .edited(item: try fields["item"], try ContentEdit(from: decoder))
         case .retracted: self = .retracted(item: try fields["item"])
-        case .subscribed: self = .subscribed(topic: try fields["topic"])
-        case .unsubscribed: self = .unsubscribed(topic: try fields["topic"])
+        case .subscribed:
+            self = .subscribed(topic: try fields["topic"], topicRevision: try fields["topicRevision"])
+        case .unsubscribed:
+            self = .unsubscribed(topic: try fields["topic"], topicRevision: try fields["topicRevision"])
         case .undone: self = .undone(event: try fields["event"])
         case .expired: self = .expired(item: try fields["item"])
         case .erased: self = .erased

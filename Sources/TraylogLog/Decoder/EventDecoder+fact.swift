@@ -23,6 +23,7 @@ extension EventDecoder {
             let kind = try kind(of: header)
             let fields = try PayloadFields(payload)
             var fact = Fact(seq: seq, kind: kind)
+            fact.revision = header.revision
             fact.key = hasher.identity(fields, .key, payload, as: .key)
             switch kind {
             case .notified, .broadcast:
@@ -62,6 +63,7 @@ extension EventDecoder {
                 try fields.checkText(FieldNumber.textsOfNotice[index], payload)
             }
             var fact = Fact(seq: seq, kind: .notified)
+            fact.revision = header.revision
             fact.key = hasher.identity(fields, .key, payload, as: .key)
             try fact.setContent(fields, payload, hasher)
             return (fact, user, fields.range(.data))

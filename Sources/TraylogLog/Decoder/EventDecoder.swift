@@ -56,7 +56,8 @@ extension EventDecoder {
             let fields = try PayloadFields(payload)
             return Event(
                 seq: seq, recordedAt: header.recordedAt, occurredAt: header.occurredAt,
-                user: try fields.optional(.user, payload), key: try fields.optional(.key, payload),
+                revision: UInt64(header.revision), user: try fields.optional(.user, payload),
+                key: try fields.optional(.key, payload),
                 actor: try fields.optional(.actor, payload), device: try fields.optional(.device, payload),
                 body: try body(kind, fields, payload), unknownFields: try unknownFields(kind, fields, payload),
                 commandFingerprint: fields.raw(.commandFingerprint))
@@ -87,8 +88,12 @@ extension EventDecoder {
         case .woken: return .woken(item: try fields.requiredSeq(.item))
         case .edited: return .edited(item: try fields.requiredSeq(.item), try fields.edit(payload))
         case .retracted: return .retracted(item: try fields.requiredSeq(.item))
-        case .subscribed: return .subscribed(topic: try fields.required(.topic, payload))
-        case .unsubscribed: return .unsubscribed(topic: try fields.required(.topic, payload))
+        case .subscribed:
+            return .subscribed(
+                topic: try fields.required(.topic, payload), topicRevision: fields.raw(.topicRevision))
+        case .unsubscribed:
+            return .unsubscribed(
+                topic: try fields.required(.topic, payload), topicRevision: fields.raw(.topicRevision))
         case .undone: return .undone(event: try fields.requiredSeq(.event))
         case .expired: return .expired(item: try fields.requiredSeq(.item))
         case .erased: return .erased

@@ -12,7 +12,7 @@ struct PayloadFields {
     /// Whether there are fields with numbers that this version does not know.
     private(set) var hasUnknown = false
     /// By field number: a number or, of a string, offset << 32 | count.
-    private var slots: InlineArray<35, UInt64> = InlineArray(repeating: 0)
+    private var slots: InlineArray<48, UInt64> = InlineArray(repeating: 0)
 
     /// - Throws: ``PayloadFault`` for bytes that are no message, and for a known field of another wire type.
     @inline(__always)

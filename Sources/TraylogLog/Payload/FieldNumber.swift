@@ -32,6 +32,7 @@ package enum FieldNumber: UInt32, Hashable, Sendable, CaseIterable {
     case dropped = 32
     case archive = 33
     case through = 34
+    case topicRevision = 35
 
     /// The wire type of the field; repeated numbers are packed.
     @inline(__always)
@@ -42,7 +43,7 @@ package enum FieldNumber: UInt32, Hashable, Sendable, CaseIterable {
             .bytes
         case .commandFingerprint: .fixed64
         case .summaryCount, .silent, .level, .expiresAt, .upTo, .mark, .item, .until, .unthreaded, .event,
-            .dropped, .through:
+            .dropped, .through, .topicRevision:
             .varint
         }
     }
@@ -76,7 +77,7 @@ struct FieldSet: OptionSet, Hashable, Sendable {
     /// They are constants, because the reader tests every field against one of them. A test compares them with
     /// ``FieldNumber/wireType``.
     static let texts = FieldSet(rawValue: 0x2_8418_7C3E)
-    static let varints = FieldSet(rawValue: 0x5_7B07_8000)
+    static let varints = FieldSet(rawValue: 0xD_7B07_8000)
     static let fixed64s = FieldSet(rawValue: 0x40)
     /// Repeated numbers are packed, but may also come one by one.
     static let repeated = FieldSet(rawValue: 0x0_8400_0000)
@@ -117,7 +118,7 @@ struct FieldSet: OptionSet, Hashable, Sendable {
     private static let edited = common.union(
         FieldSet(
             .item, .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data, .cleared))
-    private static let subscribed = common.union(FieldSet(.topic))
+    private static let subscribed = common.union(FieldSet(.topic, .topicRevision))
     private static let broadcast = common.union(content).union(FieldSet(.topic))
     private static let undone = common.union(FieldSet(.event))
     private static let compacted = common.union(FieldSet(.through, .dropped, .archive))

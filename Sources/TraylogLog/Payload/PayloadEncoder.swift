@@ -81,7 +81,7 @@ extension Event.Body {
         switch self {
         case .notified(let content): content.variableBytes
         case .broadcast(let topic, let content): topic.utf8.count + content.variableBytes
-        case .subscribed(let topic), .unsubscribed(let topic): topic.utf8.count
+        case .subscribed(let topic, _), .unsubscribed(let topic, _): topic.utf8.count
         case .marked(_, let items): items.count * PayloadEncoder.varintBytes
         case .allMarked(_, let filter, _): filter.markBytes
         case .muted(let scope), .unmuted(let scope): scope.variableBytes

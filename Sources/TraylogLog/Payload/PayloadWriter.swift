@@ -112,7 +112,7 @@ extension PayloadWriter {
     /// Writes the topic, which comes among the names.
     mutating func putTopic(_ eventBody: borrowing Event.Body, _ bytes: inout MutableSpan<UInt8>) {
         switch eventBody {
-        case .subscribed(let topic), .unsubscribed(let topic), .broadcast(let topic, _):
+        case .subscribed(let topic, _), .unsubscribed(let topic, _), .broadcast(let topic, _):
             put(.topic, some: topic, &bytes)
         default:
             break
@@ -150,7 +150,9 @@ extension PayloadWriter {
             put(.dropped, dropped, &bytes)
             put(.archive, archive, &bytes)
             put(.through, through, &bytes)
-        case .subscribed, .unsubscribed, .erased, .held, .released, .lost:
+        case .subscribed(_, let topicRevision), .unsubscribed(_, let topicRevision):
+            if topicRevision != 0 { put(.topicRevision, topicRevision, &bytes) }
+        case .erased, .held, .released, .lost:
             break
         }
     }

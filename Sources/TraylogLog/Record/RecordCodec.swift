@@ -22,18 +22,19 @@ package enum RecordCodec {
     ///
     /// - Parameters:
     ///   - stream: absent for the store itself.
+    ///   - revision: 0 for the store itself.
     ///   - occurredAt: `Int64.min` milliseconds would read back as nil.
     ///   - payload: from ``PayloadEncoder``; at most ``largestPayloadBytes``.
     /// - Returns: whether the payload is in the record, or must be stored in chunks in the same transaction.
     package static func append(
-        seq: UInt64, kind: EventKind, stream: StreamID, recordedAt: Timestamp, occurredAt: Timestamp?,
-        salt: Salt, payload: RawSpan, to buffer: inout [UInt8]
+        seq: UInt64, kind: EventKind, stream: StreamID, revision: UInt32, recordedAt: Timestamp,
+        occurredAt: Timestamp?, salt: Salt, payload: RawSpan, to buffer: inout [UInt8]
     ) -> Placement {
         precondition(payload.byteCount <= largestPayloadBytes, "a command that large must be refused")
         let isInline = payload.byteCount <= inlinePayloadBytes
         let flags: RecordFlags = isInline ? [] : .chunked
         let header = RecordHeader(
-            crc: 0, kindNumber: kind.code, flags: flags, stream: stream,
+            crc: 0, kindNumber: kind.code, flags: flags, stream: stream, revision: revision,
             recordedAt: recordedAt, occurredAt: occurredAt, salt: salt)
         let start = buffer.count
         buffer.append(addingCapacity: inlineBytes) { output in
@@ -72,6 +73,38 @@ package enum RecordCodec {
         store(crc, in: &buffer, at: start)
     }
 
+    /// The checksum of the record of a header and a payload.
+    package static func checksum(seq: UInt64, header: RecordHeader, payload: RawSpan) -> UInt32 {
+        let isInline = payload.byteCount <= inlinePayloadBytes
+        var header = header
+        header.flags = isInline ? [] : .chunked
+        var bytes: [UInt8] = []
+        bytes.append(addingCapacity: inlineBytes) { output in
+            output.append(header)
+            if !isInline { output.append(littleEndian: UInt32(payload.byteCount)) }
+        }
+        return crc32c(payload, from: checksum(seq: seq, record: RawSpan(_elements: bytes.span)))
+    }
+
+    /// The checksum that a record of version 1, which had no revision, had in its place.
+    ///
+    /// - Parameter header: that of the present record; its revision does not count.
+    package static func formerChecksum(seq: UInt64, header: RecordHeader, payload: RawSpan) -> UInt32 {
+        let isInline = payload.byteCount <= formerInlinePayloadBytes
+        var bytes: [UInt8] = []
+        bytes.append(addingCapacity: inlineBytes) { output in
+            output.append(littleEndian: UInt8(1))
+            output.append(littleEndian: header.kindNumber)
+            output.append(littleEndian: (isInline ? [] : RecordFlags.chunked).rawValue)
+            output.append(littleEndian: header.stream.rawValue)
+            output.append(timesAndSaltOf: header)
+            if !isInline { output.append(littleEndian: UInt32(payload.byteCount)) }
+        }
+        return crc32c(payload, from: crc32c(RawSpan(_elements: bytes.span), from: crc32c(bigEndian: seq)))
+    }
+
+    private static let formerInlinePayloadBytes = 1_956
+
     /// The checksum of a record; the chunks of a chunked payload are to be added.
     static func checksum(seq: UInt64, record: RawSpan) -> UInt32 {
         crc32c(record.extracting(4...), from: crc32c(bigEndian: seq))
@@ -91,6 +124,11 @@ extension OutputSpan<UInt8> {
         append(littleEndian: header.kindNumber)
         append(littleEndian: header.flags.rawValue)
         append(littleEndian: header.stream.rawValue)
+        append(littleEndian: header.revision)
+        append(timesAndSaltOf: header)
+    }
+
+    fileprivate mutating func append(timesAndSaltOf header: borrowing RecordHeader) {
         append(littleEndian: header.recordedAt.milliseconds)
         append(littleEndian: header.occurredAt?.milliseconds ?? RecordHeader.noTime)
         append(littleEndian: header.salt.first)

@@ -5,10 +5,10 @@ import TraylogDomain
 /// It stays readable when the payload is erased, so it never holds personal data.
 ///
 /// Its bytes (Docs/internals/format.md):
-/// `crc u32 | version u8 | kind u8 | flags u16 | stream u32 | recordedAt i64 | occurredAt i64 | salt 16`.
+/// `crc u32 | version u8 | kind u8 | flags u16 | stream u32 | revision u32 | recordedAt i64 | occurredAt i64 | salt 16`.
 package struct RecordHeader: Hashable, Sendable {
-    package static let byteCount = 44
-    package static let version: UInt8 = 1
+    package static let byteCount = 48
+    package static let version: UInt8 = 2
     /// Encodes an absent `occurredAt`.
     static let noTime = Int64.min
 
@@ -17,6 +17,8 @@ package struct RecordHeader: Hashable, Sendable {
     package var flags: RecordFlags
     /// Absent: the event is one of the store itself.
     package var stream: StreamID
+    /// The ordinal of the event among those of its stream, from 1 on; 0 for an event of the store itself.
+    package var revision: UInt32
     package var recordedAt: Timestamp
     package var occurredAt: Timestamp?
     package var salt: Salt
@@ -30,10 +32,10 @@ package struct RecordHeader: Hashable, Sendable {
 extension RecordHeader {
     /// Makes a header without flags and checksum, to decode a payload with.
     package init(
-        kind: EventKind, stream: StreamID, recordedAt: Timestamp, occurredAt: Timestamp?, salt: Salt
+        kind: EventKind, stream: StreamID, revision: UInt32, recordedAt: Timestamp, occurredAt: Timestamp?, salt: Salt
     ) {
         self.init(
-            crc: 0, kindNumber: kind.code, flags: [], stream: stream, recordedAt: recordedAt,
+            crc: 0, kindNumber: kind.code, flags: [], stream: stream, revision: revision, recordedAt: recordedAt,
             occurredAt: occurredAt, salt: salt)
     }
 
@@ -50,9 +52,9 @@ extension RecordHeader {
     ///
     /// Does not check the checksum; see ``RecordCodec``.
     ///
-    /// - Throws: ``CodecError``: `truncated` below 44 bytes, `newer` for a format version or flags that this
-    ///   version does not know, `damaged` for version 0, for flags that exclude each other, and beyond
-    ///   ``StreamID/highest``.
+    /// - Throws: ``CodecError``: `truncated` below 48 bytes, `newer` for a format version or flags that this
+    ///   version does not know, `damaged` for an earlier version, for flags that exclude each other, beyond
+    ///   ``StreamID/highest``, and for a revision without a stream or a stream without one.
     package static func read(_ record: RawSpan, seq: UInt64? = nil) throws(CodecError) -> RecordHeader {
         guard record.byteCount >= byteCount else {
             throw CodecError(
@@ -60,7 +62,7 @@ extension RecordHeader {
         }
         let version = record.byte(at: 4)
         guard version == Self.version else {
-            throw CodecError(version == 0 ? .damaged : .newer, seq: seq, "its format version is \(version)")
+            throw CodecError(version < Self.version ? .damaged : .newer, seq: seq, "its format version is \(version)")
         }
         let flags = RecordFlags(rawValue: record.littleEndian(at: 6))
         guard flags.isSubset(of: .known) else {
@@ -73,13 +75,17 @@ extension RecordHeader {
         guard stream <= .highest else {
             throw CodecError(.damaged, seq: seq, "no store has so many streams")
         }
-        let occurredAt: Int64 = record.littleEndian(at: 20)
+        let revision: UInt32 = record.littleEndian(at: 12)
+        guard (revision == 0) == (stream == .absent) else {
+            throw CodecError(.damaged, seq: seq, "it has revision \(revision) in stream \(stream)")
+        }
+        let occurredAt: Int64 = record.littleEndian(at: 24)
         return RecordHeader(
             crc: record.littleEndian(at: 0), kindNumber: record.byte(at: 5), flags: flags,
-            stream: stream,
-            recordedAt: Timestamp(milliseconds: record.littleEndian(at: 12)),
+            stream: stream, revision: revision,
+            recordedAt: Timestamp(milliseconds: record.littleEndian(at: 16)),
             occurredAt: occurredAt == noTime ? nil : Timestamp(milliseconds: occurredAt),
-            salt: Salt(record.littleEndian(at: 28), record.littleEndian(at: 36)))
+            salt: Salt(record.littleEndian(at: 32), record.littleEndian(at: 40)))
     }
 }
 

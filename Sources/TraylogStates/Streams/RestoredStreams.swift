@@ -8,6 +8,8 @@ package struct RestoredStreams {
     private struct Stream {
         var identity: Identity
         var isTopic: Bool
+        /// How many events it has.
+        var revision: UInt32 = 0
     }
 
     private let hasher: IdentityHasher
@@ -18,12 +20,51 @@ package struct RestoredStreams {
     /// They are the same as long as no event is missing.
     private var numbers: [StreamID: StreamID] = [:]
     /// Whether events are missing, which may have been the first ones of their streams.
-    private var hasGaps = false
+    package private(set) var hasGaps = false
+    /// The topics among the streams.
+    private var topics: [Identity: StreamID] = [:]
 
     package init(hasher: IdentityHasher) { self.hasher = hasher }
 
     /// Notes that an event is missing: from now on numbers may be missing, too.
     package mutating func noteGap() { hasGaps = true }
+
+    /// Checks that no event of the stream is missing before this one, and that it names the newest event of the topic that it
+    /// joins or leaves; unless the export says that events are missing.
+    ///
+    /// - Throws: ``Refusal`` with the revision that should stand there.
+    package func checkRevisions(of event: borrowing Event, in stream: StreamID) throws(Refusal) {
+        guard !hasGaps else { return }
+        if let body = recounted(event.body), body != event.body {
+            throw .invalid(field: "topicRevision", reason: "is not that of the topic's newest event")
+        }
+        let next = stream == .absent ? 0 : UInt64(streams[Int(stream.rawValue) - 1].revision) + 1
+        guard event.revision == next else {
+            throw .invalid(
+                field: "revision",
+                reason: "must be \(next), not \(event.revision): stream \(stream) has no gap and no event twice")
+        }
+    }
+
+    /// A `subscribed` or `unsubscribed` with the revision of the topic's newest event; nil for other events.
+    package func recounted(_ body: Event.Body) -> Event.Body? {
+        switch body {
+        case .subscribed(let topic, _): .subscribed(topic: topic, topicRevision: revision(ofTopic: topic))
+        case .unsubscribed(let topic, _): .unsubscribed(topic: topic, topicRevision: revision(ofTopic: topic))
+        default: nil
+        }
+    }
+
+    private func revision(ofTopic name: String) -> UInt64 {
+        topics[hasher.identity(of: name, as: .topic)].map { UInt64(streams[Int($0.rawValue) - 1].revision) } ?? 0
+    }
+
+    /// Takes the next revision of a stream; 0 for the store itself.
+    package mutating func nextRevision(in stream: StreamID) -> UInt32 {
+        guard stream != .absent else { return 0 }
+        streams[Int(stream.rawValue) - 1].revision += 1
+        return streams[Int(stream.rawValue) - 1].revision
+    }
 
     /// Checks the stream of the next event, and adds the stream if it is new.
     ///
@@ -83,6 +124,7 @@ package struct RestoredStreams {
         streams.append(Stream(identity: identity, isTopic: isTopic))
         let own = StreamID(rawValue: UInt32(streams.count))
         numbers[given] = own
+        if isTopic { topics[identity] = own }
         return own
     }
 

@@ -18,14 +18,17 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
         @usableFromInline var length: UInt32 = 0
         /// Events since some were taken out.
         @usableFromInline var added: UInt32 = 0
+        /// That of the newest event.
+        @usableFromInline var revision: UInt32 = 0
 
         @inlinable var last: UInt64 { first + UInt64(length) }
 
         @inlinable init() {}
 
         @inlinable
-        init(first: UInt64, last: UInt64) {
+        init(first: UInt64, last: UInt64, revision: UInt32) {
             self.first = first
+            self.revision = revision
             length = UInt32(last - first)
         }
     }
@@ -91,6 +94,13 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
         return ends.first == 0 ? 0 : ends.last
     }
 
+    /// The revision of the newest event of a stream; nil when there is none.
+    @inlinable
+    package func revision(of stream: StreamID) -> UInt32? {
+        let ends = ends(of: stream)
+        return ends.first == 0 ? nil : ends.revision
+    }
+
     /// The next event of the same stream; 0 when there is none.
     @inlinable
     package func next(after seq: UInt64) -> UInt64 { link(at: seq).next }
@@ -148,11 +158,13 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
 
     /// Appends the next event.
     ///
-    /// - Parameter stream: absent for an event of the store itself, which is in no chain.
+    /// - Parameters:
+    ///   - stream: absent for an event of the store itself, which is in no chain.
+    ///   - revision: the event's.
     /// - Returns: the event before it of the same stream; 0 when it is the first.
     @inlinable
     @discardableResult
-    package mutating func append(_ value: Value, to stream: StreamID) -> UInt64 {
+    package mutating func append(_ value: Value, to stream: StreamID, revision: UInt32) -> UInt64 {
         events.append(Event(value))
         guard stream != .absent else { return 0 }
         let seq = end
@@ -160,6 +172,7 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
         if page >= pages.count || pages[page].ends.isEmpty { makePage(page) }
         let ends = pages[page].ends[place]
         pages[page].ends[place].added &+= 1
+        pages[page].ends[place].revision = revision
         if ends.added &+ 1 == TailChains.longChain { noteLong(stream) }
         guard ends.first != 0 else {
             pages[page].ends[place].first = seq
@@ -185,6 +198,7 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
             let added = pages[page].ends[place].added
             if added == TailChains.longChain { noteShort(stream) }
             pages[page].ends[place].added = added &- min(added, 1)
+            pages[page].ends[place].revision &-= 1
             events[Int(previous)].distance = 0
         }
     }
@@ -202,7 +216,7 @@ package struct TailChains<Value: BitwiseCopyable & Sendable>: Sendable {
             return false
         }
         let next = next(after: seq)
-        pages[page].ends[place] = Ends(first: next, last: ends.last)
+        pages[page].ends[place] = Ends(first: next, last: ends.last, revision: ends.revision)
         return true
     }
 

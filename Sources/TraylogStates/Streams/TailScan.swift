@@ -8,6 +8,7 @@ package struct TailEvent {
     package let seq: UInt64
     /// Absent for an event of the store itself.
     package let stream: StreamID
+    package let revision: UInt32
     /// Nil when a newer version wrote it.
     package let kind: EventKind?
     /// Given where it was asked for.
@@ -60,7 +61,8 @@ extension EventLog {
                     } else if uncheckedBytes > 0 {
                         uncheckedBytes -= try withPayload(of: seq, record, in: transaction) { $1.byteCount }
                     }
-                    var event = TailEvent(seq: seq, stream: header.stream, kind: header.kind)
+                    var event = TailEvent(
+                        seq: seq, stream: header.stream, revision: header.revision, kind: header.kind)
                     if wantsName(event) { event.name = try streamName(of: seq, record, in: transaction) }
                     events.append(event)
                     if events.count == EventLog.eventsTogether || seq == end {

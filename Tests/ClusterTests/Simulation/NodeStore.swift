@@ -159,7 +159,7 @@ final class LedgerStore: NodeStore {
         var batch = RecordBatch(firstSeq: seq)
         batch.append(
             command, body: body, kind: body.kind, fingerprint: 1,
-            stream: StreamID(rawValue: UInt32(command.user?.utf8.count ?? 0)),
+            stream: StreamID(rawValue: UInt32(command.user?.utf8.count ?? 0)), revision: command.user == nil ? 0 : 1,
             recordedAt: Timestamp(milliseconds: Int64(seq)), salt: Salt(salts.next(), salts.next()))
         var made: [LogRecord] = []
         try? batch.forEachWhole { seq, header, payload in

@@ -55,7 +55,7 @@ struct CopyTests {
         try withThree { store, copy throws in
             let export = try store.run("export").text
             #expect(export.split(separator: "\n").count == 3)
-            #expect(export.hasPrefix(#"{"seq":1,"recordedAt":""#))
+            #expect(export.hasPrefix(#"{"seq":1,"revision":1,"recordedAt":""#))
             let members = try #require(try JSONValue.object(store.run("export").lines[1])["stored"])
             guard case .object(let stored) = members else { return }
             #expect(Set(stored.keys) == ["stream", "salt", "payload", "crc", "last"])

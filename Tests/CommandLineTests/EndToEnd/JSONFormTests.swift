@@ -33,11 +33,11 @@ struct JSONFormTests {
         try withTray { store throws in
             #expect(
                 try store.run("tray", "ada", "--json").text
-                    == #"{"user":"ada","asOf":4,"isSeen":false,"unseen":1,"unread":2,"total":2,"seenUpTo":0,"seenAt":null,"newest":2,"#
+                    == #"{"user":"ada","asOf":4,"revision":3,"isSeen":false,"unseen":1,"unread":2,"total":2,"seenUpTo":0,"seenAt":null,"newest":2,"#
                     + #""newestCounted":2,"categories":{"mail":{"unseen":1,"unread":2}}}"# + "\n")
             #expect(
                 try store.run("tray", "nobody", "--json").text
-                    == #"{"user":"nobody","asOf":4,"isSeen":true,"unseen":0,"unread":0,"total":0,"seenUpTo":0,"#
+                    == #"{"user":"nobody","asOf":4,"revision":0,"isSeen":true,"unseen":0,"unread":0,"total":0,"seenUpTo":0,"#
                     + #""seenAt":null,"newest":null,"newestCounted":null,"categories":{}}"# + "\n")
         }
     }
@@ -94,12 +94,13 @@ struct JSONFormTests {
     @Test func historyAndLogJSONHaveTheSpecifiedMembers() throws {
         try withTray { store throws in
             let expected = [
-                #"{"seq":1,"recordedAt":NOW,"occurredAt":"2004-04-15T14:56:01.500Z","kind":"notified","user":"ada","#
+                #"{"seq":1,"revision":1,"recordedAt":NOW,"occurredAt":"2004-04-15T14:56:01.500Z","kind":"notified","user":"ada","#
                     + #""key":"m1","actor":"bob","device":"d","thread":"t","category":"mail","title":"One","body":"B","#
                     + #""summaryArgument":"Bob","data":{"a": [1,2]}}"#,
-                #"{"seq":2,"recordedAt":NOW,"kind":"notified","user":"ada","thread":"t","category":"mail","title":"Two"}"#,
-                #"{"seq":3,"recordedAt":NOW,"kind":"marked","user":"ada","as":"seen","items":[1]}"#,
-                #"{"seq":4,"recordedAt":NOW,"kind":"notified","user":"bob","summaryCount":3,"silent":true,"#
+                #"{"seq":2,"revision":2,"recordedAt":NOW,"kind":"notified","user":"ada","thread":"t","category":"mail","#
+                    + #""title":"Two"}"#,
+                #"{"seq":3,"revision":3,"recordedAt":NOW,"kind":"marked","user":"ada","as":"seen","items":[1]}"#,
+                #"{"seq":4,"revision":1,"recordedAt":NOW,"kind":"notified","user":"bob","summaryCount":3,"silent":true,"#
                     + #""level":"critical"}"#,
             ]
             #expect(lines(try store.run("log", "--json")) == expected)

@@ -39,22 +39,24 @@ struct TopicAndTimeCommandTests {
     ]
 
     private static let events = [
-        #"{"seq":1,"recordedAt":NOW,"kind":"subscribed","user":"ada","device":"phone","topic":"news"}"#,
-        #"{"seq":2,"recordedAt":NOW,"kind":"broadcast","key":"k","topic":"news","thread":"t","title":"One","#
+        #"{"seq":1,"revision":1,"recordedAt":NOW,"kind":"subscribed","user":"ada","device":"phone","topic":"news","#
+            + #""topicRevision":0}"#,
+        #"{"seq":2,"revision":1,"recordedAt":NOW,"kind":"broadcast","key":"k","topic":"news","thread":"t","title":"One","#
             + #""expiresAt":"2030-01-01T00:00:00.000Z"}"#,
-        #"{"seq":3,"recordedAt":NOW,"kind":"broadcast","actor":"eve","topic":"news","title":"Two","silent":true,"#
+        #"{"seq":3,"revision":2,"recordedAt":NOW,"kind":"broadcast","actor":"eve","topic":"news","title":"Two","silent":true,"#
             + #""level":"critical"}"#,
-        #"{"seq":4,"recordedAt":NOW,"kind":"edited","key":"k2","item":2,"title":"New","expiresAt":null}"#,
-        #"{"seq":5,"recordedAt":NOW,"kind":"retracted","item":3}"#,
-        #"{"seq":6,"recordedAt":NOW,"kind":"notified","user":"ada","key":"m","expiresAt":"2030-01-01T00:00:00.000Z"}"#,
-        #"{"seq":7,"recordedAt":NOW,"kind":"snoozed","user":"ada","item":6,"until":"2030-01-01T00:00:00.000Z"}"#,
-        #"{"seq":8,"recordedAt":NOW,"occurredAt":"2004-04-15T14:56:01.500Z","kind":"woken","user":"ada","item":6}"#,
-        #"{"seq":9,"recordedAt":NOW,"kind":"edited","user":"ada","item":6,"summaryCount":3,"data":[1, 2]}"#,
-        #"{"seq":10,"recordedAt":NOW,"kind":"snoozed","user":"ada","item":2,"until":"2030-01-01T00:00:00.000Z"}"#,
-        #"{"seq":11,"recordedAt":NOW,"kind":"allMarked","user":"ada","as":"read","thread":null,"upTo":10}"#,
-        #"{"seq":12,"recordedAt":NOW,"kind":"undone","user":"ada","event":11}"#,
-        #"{"seq":13,"recordedAt":NOW,"kind":"retracted","user":"ada","item":6}"#,
-        #"{"seq":14,"recordedAt":NOW,"kind":"unsubscribed","user":"ada","topic":"news"}"#,
+        #"{"seq":4,"revision":3,"recordedAt":NOW,"kind":"edited","key":"k2","item":2,"title":"New","expiresAt":null}"#,
+        #"{"seq":5,"revision":4,"recordedAt":NOW,"kind":"retracted","item":3}"#,
+        #"{"seq":6,"revision":2,"recordedAt":NOW,"kind":"notified","user":"ada","key":"m","expiresAt":"2030-01-01T00:00:00.000Z"}"#,
+        #"{"seq":7,"revision":3,"recordedAt":NOW,"kind":"snoozed","user":"ada","item":6,"until":"2030-01-01T00:00:00.000Z"}"#,
+        #"{"seq":8,"revision":4,"recordedAt":NOW,"occurredAt":"2004-04-15T14:56:01.500Z","kind":"woken","user":"ada","item":6}"#,
+        #"{"seq":9,"revision":5,"recordedAt":NOW,"kind":"edited","user":"ada","item":6,"summaryCount":3,"data":[1, 2]}"#,
+        #"{"seq":10,"revision":6,"recordedAt":NOW,"kind":"snoozed","user":"ada","item":2,"until":"2030-01-01T00:00:00.000Z"}"#,
+        #"{"seq":11,"revision":7,"recordedAt":NOW,"kind":"allMarked","user":"ada","as":"read","thread":null,"upTo":10}"#,
+        #"{"seq":12,"revision":8,"recordedAt":NOW,"kind":"undone","user":"ada","event":11}"#,
+        #"{"seq":13,"revision":9,"recordedAt":NOW,"kind":"retracted","user":"ada","item":6}"#,
+        #"{"seq":14,"revision":10,"recordedAt":NOW,"kind":"unsubscribed","user":"ada","topic":"news","#
+            + #""topicRevision":4}"#,
     ]
 
     @Test func everyVerbLeavesItsEvent() throws {
@@ -117,8 +119,8 @@ struct TopicAndTimeCommandTests {
             #expect(try store.run("tick").text == "woken 0, expired 0, head 5\n")
             #expect(
                 lines(try store.run("log", "--from", "4", "--json")) == [
-                    #"{"seq":4,"recordedAt":NOW,"kind":"expired","user":"ada","item":1}"#,
-                    #"{"seq":5,"recordedAt":NOW,"kind":"woken","user":"ada","item":2}"#,
+                    #"{"seq":4,"revision":4,"recordedAt":NOW,"kind":"expired","user":"ada","item":1}"#,
+                    #"{"seq":5,"revision":5,"recordedAt":NOW,"kind":"woken","user":"ada","item":2}"#,
                 ])
         }
     }

@@ -9,7 +9,7 @@ enum PayloadOracle {
     static func complaint(aboutPayload bytes: [UInt8]) -> String? {
         guard let kindNumber = bytes.first else { return nil }
         let header = RecordHeader(
-            crc: 0, kindNumber: kindNumber, flags: [], stream: 1, recordedAt: Timestamp(milliseconds: 1),
+            crc: 0, kindNumber: kindNumber, flags: [], stream: 1, revision: 1, recordedAt: Timestamp(milliseconds: 1),
             occurredAt: nil, salt: Salt(1, 2))
         return complaint(about: Array(bytes.dropFirst()), header)
     }
@@ -38,8 +38,8 @@ enum PayloadOracle {
         guard let kind = header.kind else { return nil }
         var again: [UInt8] = []
         _ = RecordCodec.append(
-            seq: 7, kind: kind, stream: header.stream, recordedAt: header.recordedAt, occurredAt: header.occurredAt,
-            salt: header.salt, payload: RawSpan(_elements: payload.span), to: &again)
+            seq: 7, kind: kind, stream: header.stream, revision: header.revision, recordedAt: header.recordedAt,
+            occurredAt: header.occurredAt, salt: header.salt, payload: RawSpan(_elements: payload.span), to: &again)
         return again == bytes ? nil : "the record is written in another way"
     }
 

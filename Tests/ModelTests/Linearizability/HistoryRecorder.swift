@@ -104,6 +104,7 @@ extension Tray {
         }
         self.init(
             user: object["user"] as? String ?? "", asOf: Seq(UInt64(number(object, "asOf"))),
+            revision: UInt64(number(object, "revision")),
             unseen: number(object, "unseen"), unread: number(object, "unread"), total: number(object, "total"),
             seenUpTo: Seq(UInt64(number(object, "seenUpTo"))),
             seenAt: (object["seenAt"] as? String).flatMap { Timestamp(rfc3339: $0) },

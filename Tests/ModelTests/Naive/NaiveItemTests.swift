@@ -19,7 +19,7 @@ import TraylogDomain
 
     @Test func silentItemsAreNeitherListedNorCounted() throws {
         let log = Script { $0.notify("ann", Content(isSilent: true)) }
-        #expect(log.naive.tray(of: "ann") == Tray(user: "ann", asOf: 1))
+        #expect(log.naive.tray(of: "ann") == Tray(user: "ann", asOf: 1, revision: 1))
         #expect(try log.naive.inbox(of: "ann").items.isEmpty)
         #expect(try log.naive.inbox(of: "ann", InboxQuery(ItemFilter(includeSilent: true))).items.map(\.seq) == [1])
     }

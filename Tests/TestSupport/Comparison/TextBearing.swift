@@ -46,7 +46,7 @@ extension Event.Body: TextBearing {
         case .notified(let content): return content.texts
         case .broadcast(let topic, let content): return [topic] + content.texts
         case .edited(_, let edit): return edit.texts
-        case .subscribed(let topic), .unsubscribed(let topic): return [topic]
+        case .subscribed(let topic, _), .unsubscribed(let topic, _): return [topic]
         case .muted(let scope), .unmuted(let scope):
             switch scope {
             case .thread(let name), .category(let name): return [name]

@@ -19,7 +19,8 @@ package struct NaiveJSON {
     package func tray(_ user: String, asOf: Seq? = nil) -> NSDictionary {
         let tray = naive.tray(of: user, asOf: asOf)
         var object: [String: Any] = [
-            "user": user, "asOf": tray.asOf.rawValue, "isSeen": tray.isSeen, "unseen": tray.unseen,
+            "user": user, "asOf": tray.asOf.rawValue, "revision": tray.revision, "isSeen": tray.isSeen,
+            "unseen": tray.unseen,
             "unread": tray.unread, "total": tray.total, "seenUpTo": tray.seenUpTo.rawValue,
             "categories": Dictionary(
                 tray.categories.map { ($0.category, ["unseen": $0.unseen, "unread": $0.unread]) },

@@ -6,7 +6,10 @@ import TraylogDomain
 extension NaiveStore {
     package func tray(of user: String, asOf: Seq? = nil) -> Tray {
         let state = snapshot(of: user, asOf)
-        var tray = Tray(user: user, asOf: asOf ?? head, seenUpTo: state.seenUpTo, seenAt: state.seenAt)
+        let own = events.prefix(Int((asOf ?? head).rawValue)).last { $0.user.map { Name($0) } == Name(user) }
+        var tray = Tray(
+            user: user, asOf: asOf ?? head, revision: own?.revision ?? 0, seenUpTo: state.seenUpTo, seenAt: state.seenAt
+        )
         var categories: [Name: (unseen: Int, unread: Int)] = [:]
         for item in state.items where item.isListed {
             tray.total += 1

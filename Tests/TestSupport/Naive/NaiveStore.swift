@@ -126,6 +126,7 @@ extension NaiveStore {
     }
 
     private mutating func append(_ event: Event, cause: Command?) {
+        let event = counted(event)
         events.append(event)
         commands.append(cause)
         if let scope = KeyScope(of: event, in: self) { seqOfKey[scope] = event.seq }
@@ -137,6 +138,36 @@ extension NaiveStore {
             current[Name(user)] = state(of: user, asOf: event.seq)
         } else {
             current[Name(user), default: NaiveUser(name: user)].apply(event)
+        }
+    }
+
+    /// The event with its revision, and with that of the topic that it joins or leaves, as a count of all events says.
+    private func counted(_ event: Event) -> Event {
+        var event = event
+        let stream = stream(of: event)
+        event.revision = stream.map { stream in UInt64(events.count { self.stream(of: $0) == stream }) + 1 } ?? 0
+        func count(_ topic: String) -> UInt64 {
+            UInt64(events.count { $0.user == nil && self.topic(ofStream: $0) == Name(topic) })
+        }
+        switch event.body {
+        case .subscribed(let topic, _): event.body = .subscribed(topic: topic, topicRevision: count(topic))
+        case .unsubscribed(let topic, _): event.body = .unsubscribed(topic: topic, topicRevision: count(topic))
+        default: break
+        }
+        return event
+    }
+
+    /// Whose events it is counted with: a user's name or a topic's; nil for one of the store itself.
+    private func stream(of event: Event) -> [Name]? {
+        if let user = event.user { return [Name(user)] }
+        return topic(ofStream: event).map { [Name("topic"), $0] }
+    }
+
+    private func topic(ofStream event: Event) -> Name? {
+        switch event.body {
+        case .broadcast(let topic, _): Name(topic)
+        case .edited(let item, _), .retracted(let item), .expired(let item): Name(topic(of: item))
+        default: nil
         }
     }
 

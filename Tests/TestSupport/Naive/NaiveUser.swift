@@ -56,9 +56,9 @@ package struct NaiveUser: Hashable, Sendable {
             change(seq) { $0.content = $0.content.edited(edit) }
         case .retracted(let seq), .expired(let seq):
             change(seq) { $0.gone = true }
-        case .subscribed(let topic):
+        case .subscribed(let topic, _):
             topics.insert(Name(topic))
-        case .unsubscribed(let topic):
+        case .unsubscribed(let topic, _):
             topics.remove(Name(topic))
         case .undone, .erased, .redacted, .compacted, .held, .released, .lost:
             break

@@ -13,8 +13,9 @@ struct ArchivedTestEvent: Hashable {
         self.seq = seq
         var record: [UInt8] = []
         let placement = RecordCodec.append(
-            seq: seq, kind: .notified, stream: stream, recordedAt: Timestamp(milliseconds: Int64(seq) * 1_000),
-            occurredAt: nil, salt: Salt(random.next(), random.next()), payload: RawSpan(_elements: payload.span),
+            seq: seq, kind: .notified, stream: stream, revision: UInt32(seq),
+            recordedAt: Timestamp(milliseconds: Int64(seq) * 1_000), occurredAt: nil,
+            salt: Salt(random.next(), random.next()), payload: RawSpan(_elements: payload.span),
             to: &record)
         self.record = record
         if placement != .inline { self.payload = payload }
@@ -40,8 +41,8 @@ extension SeededRandom {
         return (0..<count).map { _ in
             seq += UInt64(chance(80) ? 1 : between(1, 1_000))
             let size = pick(weighted: [
-                (0, 5), (between(1, 200), 80), (between(200, 1_956), 10), (1_956, 1), (1_957, 1),
-                (between(1_957, largest), 3),
+                (0, 5), (between(1, 200), 80), (between(200, 1_952), 10), (1_952, 1), (1_953, 1),
+                (between(1_953, largest), 3),
             ])
             return ArchivedTestEvent(
                 seq: seq, stream: stream(1, 9), payload: archivedPayload(size), random: &self)

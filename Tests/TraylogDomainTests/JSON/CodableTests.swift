@@ -217,7 +217,8 @@ extension RandomCommands {
 
     fileprivate mutating func tray() -> Tray {
         Tray(
-            user: identifier(), asOf: number(), unseen: count(), unread: count(), total: count(), seenUpTo: number(),
+            user: identifier(), asOf: number(), revision: UInt64.random(in: 0...9, using: &generator), unseen: count(),
+            unread: count(), total: count(), seenUpTo: number(),
             seenAt: maybe { $0.time() }, newest: maybe { $0.number() }, newestCounted: maybe { $0.number() },
             categories: ["B", "a", "é"].map { Tray.CategoryCounts(category: $0, unseen: count(), unread: count()) })
     }
@@ -235,7 +236,8 @@ extension RandomCommands {
     fileprivate mutating func event() -> Event {
         let command = next()
         return Event(
-            seq: number(), recordedAt: time(), occurredAt: command.occurredAt, user: command.user, key: command.key,
+            seq: number(), recordedAt: time(), occurredAt: command.occurredAt,
+            revision: UInt64.random(in: 0...9, using: &generator), user: command.user, key: command.key,
             actor: command.actor, device: command.device, body: body(of: command.action))
     }
 
@@ -259,8 +261,8 @@ extension RandomCommands {
         case .wake: return .woken(item: number())
         case .edit(_, let edit): return .edited(item: number(), edit)
         case .retract: return .retracted(item: number())
-        case .subscribe(let topic): return .subscribed(topic: topic)
-        case .unsubscribe(let topic): return .unsubscribed(topic: topic)
+        case .subscribe(let topic): return .subscribed(topic: topic, topicRevision: 7)
+        case .unsubscribe(let topic): return .unsubscribed(topic: topic, topicRevision: 0)
         case .undo: return .undone(event: number())
         }
     }

@@ -10,8 +10,8 @@ import Testing
 
     /// The kind and what follows the user, such as `traySeen,"upTo":5}`.
     private func event(_ body: Event.Body) -> String {
-        let whole = json { $0.write(Event(seq: 7, recordedAt: time, user: "u", body: body)) }
-        let start = #"{"seq":7,"recordedAt":"2004-04-15T14:56:01.000Z","kind":""#
+        let whole = json { $0.write(Event(seq: 7, recordedAt: time, revision: 2, user: "u", body: body)) }
+        let start = #"{"seq":7,"revision":2,"recordedAt":"2004-04-15T14:56:01.000Z","kind":""#
         #expect(whole.hasPrefix(start))
         return String(whole.dropFirst(start.count)).replacing(#"","user":"u""#, with: "", maxReplacements: 1)
     }
@@ -24,11 +24,11 @@ import Testing
 
     @Test func anEventHasItsFieldsInOrder() {
         let event = Event(
-            seq: 1, recordedAt: later, occurredAt: time, user: "u", key: "k", actor: "a", device: "d",
+            seq: 1, recordedAt: later, occurredAt: time, revision: 9, user: "u", key: "k", actor: "a", device: "d",
             body: .notified(fullContent))
         #expect(
             json { $0.write(event) } == #"""
-                {"seq":1,"recordedAt":"2004-04-15T14:56:01.250Z","occurredAt":"2004-04-15T14:56:01.000Z",\#
+                {"seq":1,"revision":9,"recordedAt":"2004-04-15T14:56:01.250Z","occurredAt":"2004-04-15T14:56:01.000Z",\#
                 "kind":"notified","user":"u","key":"k","actor":"a","device":"d","thread":"t","category":"c",\#
                 "title":"T","body":"B","summaryArgument":"A","summaryCount":3,"silent":true,"level":"critical",\#
                 "expiresAt":"2004-04-15T14:56:01.250Z","collapseKey":"k","data":{"a": 1}}
@@ -67,8 +67,9 @@ import Testing
                 #"edited,"item":3,"title":"x\"","body":null,"summaryArgument":null,"summaryCount":1,"#
                     + #""level":"active","expiresAt":"2004-04-15T14:56:01.000Z","data":[1]}"#
             ),
-            (.subscribed(topic: "n"), #"subscribed,"topic":"n"}"#),
-            (.unsubscribed(topic: "n"), #"unsubscribed,"topic":"n"}"#), (.undone(event: 4), #"undone,"event":4}"#),
+            (.subscribed(topic: "n"), #"subscribed,"topic":"n","topicRevision":0}"#),
+            (.unsubscribed(topic: "n", topicRevision: 3), #"unsubscribed,"topic":"n","topicRevision":3}"#),
+            (.undone(event: 4), #"undone,"event":4}"#),
             (.expired(item: 3), #"expired,"item":3}"#), (.erased, "erased}"),
             (.compacted(through: 9, dropped: 4, archive: nil), #"compacted,"through":9,"dropped":4}"#),
             (
@@ -127,19 +128,19 @@ import Testing
 
     @Test func aTrayHasItsCategoriesByName() {
         let tray = Tray(
-            user: "u", asOf: 9, unseen: 1, unread: 2, total: 3, seenUpTo: 4, seenAt: time, newest: 8,
+            user: "u", asOf: 9, revision: 6, unseen: 1, unread: 2, total: 3, seenUpTo: 4, seenAt: time, newest: 8,
             newestCounted: 7,
             categories: ["Z", "a\"", "z", "é"].map { Tray.CategoryCounts(category: $0, unseen: 0, unread: 1) })
         #expect(
             json { $0.write(tray) } == #"""
-                {"user":"u","asOf":9,"isSeen":false,"unseen":1,"unread":2,"total":3,"seenUpTo":4,\#
+                {"user":"u","asOf":9,"revision":6,"isSeen":false,"unseen":1,"unread":2,"total":3,"seenUpTo":4,\#
                 "seenAt":"2004-04-15T14:56:01.000Z","newest":8,"newestCounted":7,\#
                 "categories":{"Z":{"unseen":0,"unread":1},"a\"":{"unseen":0,"unread":1},\#
                 "z":{"unseen":0,"unread":1},"é":{"unseen":0,"unread":1}}}
                 """#)
         #expect(
             json { $0.write(Tray(user: "u", asOf: 0)) } == #"""
-                {"user":"u","asOf":0,"isSeen":true,"unseen":0,"unread":0,"total":0,"seenUpTo":0,"seenAt":null,\#
+                {"user":"u","asOf":0,"revision":0,"isSeen":true,"unseen":0,"unread":0,"total":0,"seenUpTo":0,"seenAt":null,\#
                 "newest":null,"newestCounted":null,\#
                 "categories":{}}
                 """#)

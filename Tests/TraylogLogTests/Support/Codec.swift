@@ -12,6 +12,7 @@ func encode(_ event: Event) -> [UInt8] {
 func header(_ kind: EventKind, of event: Event? = nil) -> RecordHeader {
     RecordHeader(
         crc: 0, kindNumber: kind.code, flags: [], stream: StreamID(rawValue: 1),
+        revision: UInt32(clamping: event?.revision ?? 1),
         recordedAt: event?.recordedAt ?? Timestamp(milliseconds: 0), occurredAt: event?.occurredAt,
         salt: Salt(1, 2))
 }
@@ -25,9 +26,15 @@ func decode(_ payload: [UInt8], _ kind: EventKind) throws(CodecError) -> Event {
     try EventDecoder.event(seq: 1, header: header(kind), payload: RawSpan(_elements: payload.span))
 }
 
-func fact(_ payload: [UInt8], _ kind: EventKind, seq: UInt64 = 1) throws(CodecError) -> Fact {
+func fact(_ payload: [UInt8], like event: Event) throws(CodecError) -> Fact {
     try EventDecoder.fact(
-        seq: seq, header: header(kind), payload: RawSpan(_elements: payload.span), hasher: testHasher)
+        seq: event.seq.rawValue, header: header(event.kind, of: event), payload: RawSpan(_elements: payload.span),
+        hasher: testHasher)
+}
+
+func fact(_ payload: [UInt8], _ kind: EventKind) throws(CodecError) -> Fact {
+    try EventDecoder.fact(
+        seq: 1, header: header(kind), payload: RawSpan(_elements: payload.span), hasher: testHasher)
 }
 
 let testHasher = IdentityHasher(key0: 0x0123_4567_89AB_CDEF, key1: 0x00DC_BA98_7654_3210)

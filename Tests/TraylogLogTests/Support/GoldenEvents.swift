@@ -1,8 +1,8 @@
 import TraylogDomain
 
-/// The events of the golden fixtures of format 1.
+/// The events of the golden fixtures of format 2.
 ///
-/// Never changed: a new format gets new ones beside them.
+/// Once it is released they never change: a new format gets new ones beside them.
 enum GoldenEvents {
     static let all: [(name: String, event: Event)] = [
         ("notified", event(1, .notified(content), key: "message-17", fingerprint: 0x0123_4567_89AB_CDEF)),
@@ -21,7 +21,7 @@ enum GoldenEvents {
         ("woken", event(11, .woken(item: 1))),
         ("edited", event(12, .edited(item: 1, edit))),
         ("retracted", event(13, .retracted(item: 2))),
-        ("subscribed", event(14, .subscribed(topic: "news"))),
+        ("subscribed", event(14, .subscribed(topic: "news", topicRevision: 300))),
         ("unsubscribed", event(15, .unsubscribed(topic: "news"))),
         ("broadcast", event(16, .broadcast(topic: "news", content), user: nil)),
         ("undone", event(17, .undone(event: 5))),
@@ -29,8 +29,11 @@ enum GoldenEvents {
         ("erased", event(19, .erased)),
         ("held", event(21, .held)),
         ("released", event(22, .released)),
-        ("lost", event(23, .lost, user: nil)),
-        ("compacted", event(20, .compacted(through: 9, dropped: 4, archive: "0000000009.archive"), user: nil)),
+        ("lost", event(23, .lost, user: nil, revision: 0)),
+        (
+            "compacted",
+            event(20, .compacted(through: 9, dropped: 4, archive: "0000000009.archive"), user: nil, revision: 0)
+        ),
     ]
 
     static let content = Content(
@@ -50,11 +53,13 @@ enum GoldenEvents {
     }()
 
     private static func event(
-        _ seq: UInt64, _ body: Event.Body, key: String? = nil, fingerprint: UInt64 = 0, user: String? = "anna"
+        _ seq: UInt64, _ body: Event.Body, key: String? = nil, fingerprint: UInt64 = 0, user: String? = "anna",
+        revision: UInt64? = nil
     ) -> Event {
         Event(
             seq: Seq(seq), recordedAt: Timestamp(milliseconds: 1_700_000_000_000 + Int64(seq)),
-            occurredAt: seq % 2 == 1 ? Timestamp(milliseconds: 1_699_999_999_000) : nil, user: user, key: key,
+            occurredAt: seq % 2 == 1 ? Timestamp(milliseconds: 1_699_999_999_000) : nil,
+            revision: revision ?? seq * 0x0102_0304 % 0xFFFF_FFFF, user: user, key: key,
             actor: seq % 3 == 1 ? "bob" : nil, device: seq % 4 == 1 ? "phone" : nil, body: body,
             commandFingerprint: fingerprint)
     }

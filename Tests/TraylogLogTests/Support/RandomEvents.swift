@@ -5,7 +5,8 @@ extension Seeded {
     mutating func event(_ kind: EventKind) -> Event {
         Event(
             seq: Seq(number()), recordedAt: time(), occurredAt: maybe { $0.time() },
-            user: maybe { $0.text() }, key: maybe { $0.text() }, actor: maybe { $0.text() },
+            revision: UInt64(UInt32(truncatingIfNeeded: number())), user: maybe { $0.text() }, key: maybe { $0.text() },
+            actor: maybe { $0.text() },
             device: maybe { $0.text() }, body: body(kind),
             commandFingerprint: maybe { $0.next() } ?? 0)
     }
@@ -75,8 +76,8 @@ extension Seeded {
         case .woken: .woken(item: Seq(number()))
         case .edited: .edited(item: Seq(number()), edit())
         case .retracted: .retracted(item: Seq(number()))
-        case .subscribed: .subscribed(topic: text())
-        case .unsubscribed: .unsubscribed(topic: text())
+        case .subscribed: .subscribed(topic: text(), topicRevision: number())
+        case .unsubscribed: .unsubscribed(topic: text(), topicRevision: number())
         case .broadcast: .broadcast(topic: text(), content())
         case .undone: .undone(event: Seq(number()))
         case .expired: .expired(item: Seq(number()))

@@ -7,7 +7,7 @@ struct TextFormat {
     init(_ event: Event) {
         add("user", event.user)
         switch event.body {
-        case .subscribed(let topic), .unsubscribed(let topic), .broadcast(let topic, _): add("topic", topic)
+        case .subscribed(let topic, _), .unsubscribed(let topic, _), .broadcast(let topic, _): add("topic", topic)
         default: break
         }
         add("key", event.key)
@@ -42,7 +42,9 @@ struct TextFormat {
             add("dropped", dropped)
             add("archive", archive)
             add("through", through.rawValue)
-        case .subscribed, .unsubscribed, .erased, .held, .released, .redacted, .lost: break
+        case .subscribed(_, let topicRevision), .unsubscribed(_, let topicRevision):
+            if topicRevision != 0 { add("topic_revision", topicRevision) }
+        case .erased, .held, .released, .redacted, .lost: break
         }
     }
 

@@ -67,6 +67,7 @@ import TraylogLog
         fact.mark = UInt8(random.between(0, 255))
         fact.edited = ContentFields(rawValue: UInt8(random.between(0, 255)))
         fact.summaryCount = random.chance(20) ? .max : 1
+        fact.revision = random.chance(20) ? .max : UInt32(random.below(1_000))
         (fact.thread, fact.category, fact.argument) = (name(), name(), name())
         (fact.collapse, fact.key, fact.target) = (name(), name(), number())
         if random.chance(20) { fact.items = (0..<random.between(1, 30)).map { _ in random.next() } }

@@ -35,10 +35,11 @@ struct Forgery {
     func lines() throws -> [Line] {
         var streams: [[UInt8]: StreamID] = [:]
         var streamOf: [StreamID] = [.absent]
+        var revisions: [StreamID: UInt64] = [:]
         var batch = RecordBatch(firstSeq: 1)
         var all: [Line] = []
         for exported in events {
-            let event = exported.event
+            var event = exported.event
             var stored = exported.stored
             stored.payload = []
             PayloadEncoder.append(
@@ -52,8 +53,11 @@ struct Forgery {
                 stored.stream = streamOf[min(Int(event.body.greatestNamed.rawValue), streamOf.count - 1)]
             }
             streamOf.append(stored.stream)
+            revisions[stored.stream, default: 0] += 1
+            event.revision = stored.stream == .absent ? 0 : revisions[stored.stream] ?? 0
             batch.append(
                 payload: RawSpan(_elements: stored.payload.span), kind: event.kind, stream: stored.stream,
+                revision: UInt32(clamping: event.revision),
                 recordedAt: event.recordedAt, occurredAt: event.occurredAt, salt: stored.salt)
             stored.checksum = try batch.header(event.seq.rawValue)?.crc ?? 0
             var writer = JSONWriter()

@@ -143,7 +143,8 @@ import TraylogLog
                 payload += Array(repeating: 7, count: size)
                 var batch = RecordBatch(firstSeq: head.seq + 1)
                 batch.append(
-                    payload: RawSpan(_elements: payload.span), kind: .notified, stream: 1, recordedAt: head.recordedAt,
+                    payload: RawSpan(_elements: payload.span), kind: .notified, stream: 1,
+                    revision: try raw.revision(of: "ann") + UInt32(batch.count) + 1, recordedAt: head.recordedAt,
                     occurredAt: Timestamp(milliseconds: -1), salt: Salt(1, .max))
                 try raw.environment.write { try raw.tables.log.append(batch, to: &$0) }
             }

@@ -78,7 +78,8 @@ import TraylogDomain
         try expectSame(key.publicKey, 1)
         try expectForm(try KeptTreeHead(note.text), 1)
         let leaf = EventLeaf(
-            version: 1, kind: 2, stream: 3, seq: 4, recordedAt: 5, occurredAt: nil, digest: random.treeHead().root)
+            version: 2, kind: 2, stream: 3, revision: 2, seq: 4, recordedAt: 5, occurredAt: nil,
+            digest: random.treeHead().root)
         try expectSame(leaf, 1)
         try expectSame(InclusionProof(leafIndex: 3, treeSize: 5, path: [random.treeHead().root]), 1)
         try expectSame(ConsistencyProof(first: 3, second: 5, path: [random.treeHead().root]), 1)

@@ -39,7 +39,8 @@ struct ObserversTests {
                 for (stream, body) in events {
                     batch.append(
                         Command(user: stream < 100 ? "user\(stream)" : nil, .seeTray()), body: body, kind: body.kind,
-                        fingerprint: 0, stream: stream, recordedAt: Timestamp(milliseconds: 0), salt: Salt(1, 2))
+                        fingerprint: 0, stream: stream, revision: stream == .absent ? 0 : UInt32(batch.nextSeq),
+                        recordedAt: Timestamp(milliseconds: 0), salt: Salt(1, 2))
                 }
                 try store.environment.write { try store.tables.log.append(batch, to: &$0) }
             }

@@ -93,6 +93,20 @@ struct RawStore {
         return try #require(try environment.read { try names.stream(of: user, in: $0) })
     }
 
+    /// The revision of the newest event of a user, as the log says.
+    func revision(of user: String) throws -> UInt32 {
+        let stream = try stream(of: user)
+        var newest: UInt32 = 0
+        try environment.read { transaction in
+            _ = try tables.log.forEachRecord(from: 1, in: transaction) { seq, record in
+                let header = try RecordHeader.read(record, seq: seq)
+                if header.stream == stream { newest = header.revision }
+                return true
+            }
+        }
+        return newest
+    }
+
     func value(_ table: Database, _ key: [UInt8]) throws -> [UInt8] {
         let value = try environment.read { transaction in
             try transaction.get(table, RawSpan(_elements: key.span)) { value in

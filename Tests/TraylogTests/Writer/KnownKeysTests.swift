@@ -31,12 +31,12 @@ import TraylogLog
         let stream = known.ofNewStream
         #expect(known.isNew(1, in: stream) && !known.isNew(1, in: KnownKeys.OfStream()))
         let first = random.identity()
-        tail.append(Fact(seq: 1, kind: .muted), to: 1)
-        tail.append(notified(2, key: first), to: 1)
+        tail.append(Fact(seq: 1, kind: .muted), to: 1, revision: 1)
+        tail.append(notified(2, key: first), to: 1, revision: 2)
         known.insert(first, of: tail)
         #expect(!known.isNew(first, in: stream))
         let waiting = random.identity()
-        tail.append(notified(3, key: waiting), to: 1)
+        tail.append(notified(3, key: waiting), to: 1, revision: 3)
         known.insert(waiting, of: tail)
         var head = EventLog.Head()
         head.seq = 3

@@ -35,9 +35,9 @@ import TraylogLog
                 let topic = stream > 7 ? Identity(rawValue: UInt64(stream.rawValue)) : nil
                 let fact = fact(seq: UInt64(facts.count + 1), &random)
                 if let fact {
-                    tail.append(fact, to: stream, topic: topic)
+                    tail.append(fact, to: stream, revision: UInt32(facts.count + 1), topic: topic)
                 } else {
-                    tail.appendUnread(to: stream, topic: topic)
+                    tail.appendUnread(to: stream, revision: UInt32(facts.count + 1), topic: topic)
                 }
                 facts.append((fact, stream))
                 if stream > 7 { lastOfTopics.append(UInt64(facts.count)) }
@@ -82,7 +82,7 @@ import TraylogLog
             var fact = fact(seq: seq, &random) ?? Fact(seq: seq, kind: .muted)
             fact.key = random.chance(30) ? Identity(rawValue: UInt64(random.between(1, 5))) : .absent
             let isTheirs = random.chance(20)
-            tail.append(fact, to: isTheirs ? 1 : 2)
+            tail.append(fact, to: isTheirs ? 1 : 2, revision: UInt32(seq))
             if isTheirs { chain.append(fact) } else { others.append(seq) }
         }
         tail.publish(head(300))
@@ -102,7 +102,7 @@ import TraylogLog
 
     @Test func anEventThatMustBeReadHidesItsKey() {
         var tail = LogTail(after: 0)
-        tail.appendUnread(to: 1)
+        tail.appendUnread(to: 1, revision: 1)
         #expect(tail.carriers(of: 1, from: 1)?.looked == nil)
         #expect(tail.carriers(of: 1, from: 0)?.seqs == [])
     }

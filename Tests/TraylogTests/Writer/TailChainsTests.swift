@@ -20,6 +20,7 @@ import TraylogLog
         }
         for (stream, seqs) in expected {
             #expect(chains.seqs(of: stream) == seqs)
+            #expect(chains.revision(of: stream) == seqs.last.map { UInt32($0) })
             #expect(chains.first(of: stream) == seqs.first ?? 0 && chains.last(of: stream) == seqs.last ?? 0)
             #expect(chains.next(of: stream, after: 0) == seqs.first ?? 0)
             for (seq, next) in zip(seqs, seqs.dropFirst() + [0]) {
@@ -38,7 +39,7 @@ import TraylogLog
         func add(_ count: Int) -> [(stream: StreamID, previous: UInt64)] {
             (0..<count).map { _ in
                 let stream = StreamID(rawValue: UInt32(chains.end % 7) + 1)
-                return (stream, chains.append((chains.end + 1) &* 3, to: stream))
+                return (stream, chains.append((chains.end + 1) &* 3, to: stream, revision: UInt32(chains.end / 7) + 1))
             }
         }
         func check() {
@@ -46,6 +47,7 @@ import TraylogLog
             let seqs = chains.start + 1..<chains.end + 1
             #expect(chains.values(from: chains.start + 1).elementsEqual(seqs.map { $0 &* 3 }))
             for stream in StreamID.first...StreamID(rawValue: 7) {
+                #expect(chains.revision(of: stream) == chains.seqs(of: stream).last.map { UInt32(($0 - 1) / 7) + 1 })
                 #expect(chains.seqs(of: stream) == seqs.filter { ($0 - 1) % 7 + 1 == UInt64(stream.rawValue) })
             }
         }
@@ -75,7 +77,7 @@ import TraylogLog
         for seq in chains.end + 1...chains.end + 1 + UInt64(random.below(30)) {
             // The store's own events are in no chain.
             let stream = random.chance(5) ? 0 : stream(&random)
-            chains.append(seq &* 3, to: stream)
+            chains.append(seq &* 3, to: stream, revision: UInt32(seq))
             if stream != 0 { expected[stream, default: []].append(seq) }
         }
     }
@@ -88,7 +90,9 @@ import TraylogLog
         for _ in 0..<random.below(10) {
             let stream = random.chance(5) ? 0 : stream(&random)
             let before = pending.last { $0.stream == stream } == nil ? expected[stream]?.last ?? 0 : nil
-            let previous = chains.append(.max, to: stream)
+            let revision = (chains.revision(of: stream) ?? 0) + 1
+            let previous = chains.append(.max, to: stream, revision: revision)
+            #expect(stream == 0 || chains.revision(of: stream) == revision)
             #expect(stream == 0 ? previous == 0 : before.map { $0 == previous } ?? true)
             pending.append((stream, previous))
         }

@@ -33,7 +33,7 @@ extension Event {
         switch body {
         case .notified(let own): content = own
         case .broadcast(let to, let own): (topic, content) = (to, own)
-        case .subscribed(let to), .unsubscribed(let to): topic = to
+        case .subscribed(let to, _), .unsubscribed(let to, _): topic = to
         default: break
         }
         return [

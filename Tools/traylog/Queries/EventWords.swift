@@ -13,7 +13,7 @@ extension Event {
         case .snoozed(let item, let until): "item \(item) until \(until.localText)"
         case .edited(let item, let edit): "item \(item): \(edit.words)"
         case .woken(let item), .retracted(let item), .expired(let item): "item \(item)"
-        case .subscribed(let topic), .unsubscribed(let topic): topic
+        case .subscribed(let topic, _), .unsubscribed(let topic, _): topic
         case .undone(let event): "event \(event)"
         case .erased, .held, .released: ""
         case .redacted: ""

@@ -2,7 +2,7 @@ import Traylog
 
 /// The commands of a run: the same in every run, each making a record of ``recordBytes``.
 struct Workload: Sendable {
-    /// Header (44 bytes) and payload as in Docs/internals/format/event.proto.
+    /// Header (48 bytes) and payload as in Docs/internals/format/event.proto.
     static let recordBytes = 200
     /// Commands beyond so many are the first ones again: they are made before the clock starts, and have to be kept.
     static let pool = 1_000_000
@@ -57,6 +57,6 @@ struct Workload: Sendable {
             command.user, command.key, command.actor, command.device, content.thread, content.category,
             content.title, content.body, content.summaryArgument,
         ]
-        return strings.compactMap { $0 }.reduce(44) { $0 + 2 + $1.utf8.count }
+        return strings.compactMap { $0 }.reduce(48) { $0 + 2 + $1.utf8.count }
     }
 }

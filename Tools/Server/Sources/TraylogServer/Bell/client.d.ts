@@ -3,6 +3,8 @@ export interface Tray {
 	user: string;
 	/** The seq that the counts are as of. */
 	asOf: number;
+	/** How many events the user had until then. */
+	revision: number;
 	isSeen: boolean;
 	unseen: number;
 	unread: number;

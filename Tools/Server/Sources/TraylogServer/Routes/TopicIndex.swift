@@ -63,11 +63,11 @@ package actor TopicIndex {
         switch event.body {
         case .broadcast(let topic, _):
             if topics[Array(topic.utf8)] == nil { topics[Array(topic.utf8)] = [:] }
-        case .subscribed(let topic):
+        case .subscribed(let topic, _):
             guard let user = event.user else { return }
             topics[Array(topic.utf8), default: [:]][Array(user.utf8)] = Subscription(
                 topic: topic, user: user, since: event.recordedAt)
-        case .unsubscribed(let topic):
+        case .unsubscribed(let topic, _):
             if let user = event.user { topics[Array(topic.utf8)]?[Array(user.utf8)] = nil }
         default: break
         }

@@ -18,7 +18,7 @@ const fields = {
   15: ["summaryCount", String], 16: ["silent", (value) => String(value !== 0n)], 17: ["level", (value) => levels[Number(value)]],
   18: ["expiresAt", time], 19: ["collapseKey", text], 20: ["data", text], 24: ["upTo", String],
   25: ["as", (value) => marks[Number(value)]], 27: ["item", String], 28: ["until", time], 30: ["event", String],
-  32: ["dropped", String], 33: ["archive", text], 34: ["through", String],
+  32: ["dropped", String], 33: ["archive", text], 34: ["through", String], 35: ["topicRevision", String],
 };
 
 export function readPayload(bytes) {

@@ -44,17 +44,18 @@ function sizes(...numbers) {
 
 /** The parts of a leaf (Docs/internals/format.md, "Leaf"). */
 export function readLeaf(bytes) {
-  if (bytes.length !== 62) throw new Unproved(`the leaf has ${bytes.length} bytes, and should have 62`);
+  if (bytes.length !== 66) throw new Unproved(`the leaf has ${bytes.length} bytes, and should have 66`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const occurredAt = view.getBigInt64(22, true);
+  const occurredAt = view.getBigInt64(26, true);
   return {
     version: bytes[0],
     kind: bytes[1],
     stream: view.getUint32(2, true),
-    seq: Number(view.getBigUint64(6, true)),
-    recordedAt: Number(view.getBigInt64(14, true)),
+    revision: view.getUint32(6, true),
+    seq: Number(view.getBigUint64(10, true)),
+    recordedAt: Number(view.getBigInt64(18, true)),
     occurredAt: occurredAt === -(2n ** 63n) ? null : Number(occurredAt),
-    digest: bytes.slice(30),
+    digest: bytes.slice(34),
   };
 }
 
