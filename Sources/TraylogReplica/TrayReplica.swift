@@ -106,11 +106,11 @@ public struct TrayReplica: Sendable {
         try answering { try state.tray(of: user, asOf: through, source: log) }
     }
 
-    /// - Throws: ``TraylogError/refused(_:)``: `invalid` for a limit that is none.
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid` for a limit that is none, or what no item can have.
     public func inbox(_ query: InboxQuery = InboxQuery()) throws(TraylogError) -> InboxPage {
         try answering {
-            try Limits.check(pageLimit: query.limit)
-            let (shown, next) = try state.shownItems(query, hasher: log.hasher, stored: log)
+            try query.validate()
+            let (shown, next) = try state.shownItems(query, of: user, hasher: log.hasher, stored: log)
             let items = try shown.map { try $0.item(from: log) }
             return InboxPage(user: user, asOf: through, items: items, next: next?.within(history))
         }

@@ -17,7 +17,8 @@ struct Question {
     private static let members: [String: Set<String>] = [
         "tray": [], "see": ["upTo"], "outbox": [], "discardFailed": [], "refresh": ["trigger"], "logout": [], "dot": [],
         "inbox": [
-            "limit", "cursor", "unread", "unseen", "thread", "unthreaded", "category", "view", "includeSilent",
+            "limit", "cursor", "unread", "unseen", "thread", "unthreaded", "category", "view", "includeSilent", "actor",
+            "level", "since", "until", "text",
         ],
         "threads": ["limit", "cursor"], "mark": ["as", "items"], "markAll": ["as", "thread", "category", "upTo"],
         "snooze": ["item", "until"], "wake": ["item"], "mute": ["thread", "category"],
@@ -173,8 +174,15 @@ struct Question {
                 includeSilent: try fields.boolean(maybe: "includeSilent") ?? false,
                 onlyUnread: try fields.boolean(maybe: "unread") ?? false,
                 onlyUnseen: try fields.boolean(maybe: "unseen") ?? false,
-                categories: try fields.string(maybe: "category").map { [$0] } ?? []), limit: try limit(),
-            cursor: try cursor())
+                categories: try fields.strings("category"), actor: try fields.string(maybe: "actor"),
+                since: try fields.time(maybe: "since"), until: try fields.time(maybe: "until"),
+                text: try fields.string(maybe: "text")), limit: try limit(), cursor: try cursor())
+        if let name = try fields.string(maybe: "level") {
+            query.filter.level = InterruptionLevel(rawValue: name)
+            guard query.filter.level != nil else {
+                throw WireFault("level: must be passive, active, timeSensitive or critical")
+            }
+        }
         if let thread = try fields.string(maybe: "thread") { query.filter.thread = .named(thread) }
         if try fields.boolean(maybe: "unthreaded") == true {
             guard query.filter.thread == .any else { throw WireFault("unthreaded: cannot be combined with thread") }

@@ -49,11 +49,11 @@ extension BlockingQueries {
         of user: String, _ query: InboxQuery = InboxQuery(), asOf: Moment? = nil
     ) throws(TraylogError) -> InboxPage {
         try queries.answer(asOf == nil ? .now : .past, of: user) { now in
-            try Limits.check(pageLimit: query.limit)
+            try query.validate()
             let view = try now.at(asOf)
             let history = view.store.record.history
             try query.cursor.map { try history.check($0.history, at: $0.before) }
-            let (shown, next) = try view.state.shownItems(query, hasher: view.hasher, stored: view.pages)
+            let (shown, next) = try view.state.shownItems(query, of: user, hasher: view.hasher, stored: view.pages)
             return InboxPage(
                 user: user, asOf: Seq(view.asOf), items: try view.pages.items(shown), next: next?.within(history))
         }

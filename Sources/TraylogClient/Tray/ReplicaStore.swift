@@ -137,6 +137,17 @@ struct ReplicaStore: Sendable {
         try storage.value(item.rawValue, in: .events)?.first == 1
     }
 
+    /// Whether any item is here without its content.
+    ///
+    /// - Complexity: O(items).
+    func lacksContents() throws(DeviceFailure) -> Bool {
+        var isMissing = false
+        try storage.forEach(in: .events) { key, value in
+            if !isMissing, key < Self.firstOther, (try? value.get())?.first == 0 { isMissing = true }
+        }
+        return isMissing
+    }
+
     /// Adds the contents of items that were asked of the server.
     func add(_ items: [Item], to replica: TrayReplica) throws {
         var changes: [DeviceChange] = []

@@ -494,15 +494,24 @@ extension TrayClient {
     /// Asks for contents that are not kept here.
     ///
     /// Without an answer the items are shown without.
-    func fetchContents(_ items: [Seq], _ query: InboxQuery?) async {
-        guard mayAsk, let replica = confirmed else { return }
+    ///
+    /// - Parameters:
+    ///   - items: whose contents are missing.
+    ///   - query: what brings them together, and others whose contents are kept, too.
+    /// - Returns: where the server's next page begins; nil at the end and without an answer.
+    @discardableResult
+    func fetchContents(_ items: [Seq], _ query: InboxQuery?) async -> Cursor? {
+        guard mayAsk, let replica = confirmed else { return nil }
         let replicas = replicas
         var missing = Set(items)
         var found: [Item] = []
+        var next: Cursor?
         if let query, let response = try? await session.perform(ServiceRequest("GET", "\(path)/inbox?\(query.text)")),
-            let elements = try? WireObject(response.body).elements("items")
+            let fields = try? WireObject(response.body), let elements = try? fields.elements("items")
         {
-            found = elements.compactMap { try? Item(wire: WireObject($0)) }.filter { missing.remove($0.seq) != nil }
+            found = elements.compactMap { try? Item(wire: WireObject($0)) }
+            for item in found { missing.remove(item.seq) }
+            next = (try? fields.string(maybe: "next")).flatMap(\.self).flatMap { Cursor($0) }
         }
         for seq in missing.sorted() where replicas == self.replicas {
             guard let response = try? await session.perform(ServiceRequest("GET", "\(path)/items/\(seq)")) else {
@@ -514,12 +523,13 @@ extension TrayClient {
             }
         }
         // Another replica, or another person's name: what was asked says nothing there.
-        guard replicas == self.replicas, !isClosed else { return }
+        guard replicas == self.replicas, !isClosed else { return nil }
         do {
             try store.add(found, to: replica)
         } catch {
             lastError = ClientError(storage: error)
         }
+        return next
     }
 }
 
@@ -586,6 +596,12 @@ extension InboxQuery {
         case .named(let name): fields.append("thread=\(ServiceRequest.encode(name))")
         }
         for category in filter.categories { fields.append("category=\(ServiceRequest.encode(category))") }
+        if let level = filter.level { fields.append("level=\(level)") }
+        let texts = [
+            ("actor", filter.actor), ("since", filter.since?.rfc3339), ("until", filter.until?.rfc3339),
+            ("text", filter.text),
+        ]
+        for case (let name, let text?) in texts { fields.append("\(name)=\(ServiceRequest.encode(text))") }
         return fields.joined(separator: "&")
     }
 }

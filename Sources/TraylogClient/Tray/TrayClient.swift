@@ -187,14 +187,15 @@ public actor TrayClient {
     /// One page of the inbox as it is shown.
     ///
     /// Contents that are not kept here are asked of the server, if there is a connection; without one such items have
-    /// no title. Before the first answer of the server the page is empty.
+    /// no title, and a search by actor, level or text does not find them. Before the first answer of the server the page is empty.
     ///
     /// ```swift
     /// let page = try await client.inbox(InboxQuery(ItemFilter(onlyUnread: true)))
     /// ```
     ///
-    /// - Throws: ``Refusal`` for a limit outside of 1…100; ``DeviceFailure``.
+    /// - Throws: ``Refusal`` for a limit outside of 1…100, or a filter that no item can pass; ``DeviceFailure``.
     public func inbox(_ query: InboxQuery = InboxQuery()) async throws -> InboxPage {
+        if query.filter.searchesContents, try store.lacksContents() { return try await searchedInbox(query) }
         let page = try reading { try localInbox(query) }
         let missing = page.items.filter { (try? store.hasContent($0.seq)) == false }.map(\.seq)
         guard !missing.isEmpty else { return page }
@@ -202,8 +203,24 @@ public actor TrayClient {
         return try reading { try localInbox(query) }
     }
 
+    /// A page of a search where some contents are missing: the server finds the items, and this device says how they are.
+    private func searchedInbox(_ query: InboxQuery) async throws -> InboxPage {
+        try query.validate()
+        let end = await fetchContents([], query)
+        return try reading {
+            var page = try localInbox(query)
+            // What has no content here was not searched.
+            page.items = try page.items.filter { try store.hasContent($0.seq) }
+            guard let end, page.next.map({ $0.before < end.before }) ?? true else { return page }
+            // The server looked no further.
+            page.items.removeAll { $0.position < end.before }
+            page.next = end
+            return page
+        }
+    }
+
     private func localInbox(_ query: InboxQuery) throws -> InboxPage {
-        try Limits.check(pageLimit: query.limit)
+        try query.validate()
         guard let shown else { return InboxPage(user: user, asOf: .zero, items: [], next: nil) }
         var page = try shown.inbox(query)
         page.asOf = confirmed?.through ?? .zero

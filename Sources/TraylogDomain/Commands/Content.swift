@@ -6,6 +6,20 @@ public enum InterruptionLevel: String, Hashable, Sendable, CaseIterable {
     case passive, active, timeSensitive, critical
 }
 
+extension InterruptionLevel: Comparable {
+    /// Whether the left one may interrupt less.
+    public static func < (left: InterruptionLevel, right: InterruptionLevel) -> Bool { left.rank < right.rank }
+
+    private var rank: Int {
+        switch self {
+        case .passive: 0
+        case .active: 1
+        case .timeSensitive: 2
+        case .critical: 3
+        }
+    }
+}
+
 /// The part of an item that its publisher writes: the fields of `notify` and `broadcast`.
 ///
 /// The limits are in ``Limits``. They are checked when the command is performed.

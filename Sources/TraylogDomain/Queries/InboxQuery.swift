@@ -31,6 +31,17 @@ public struct InboxQuery: Hashable, Sendable {
     }
 }
 
+extension InboxQuery {
+    /// Refuses, by its name, what no query can ask for.
+    package func validate() throws(Refusal) {
+        try Limits.check(pageLimit: limit)
+        try Limits.check(identifier: filter.actor, "actor")
+        try Limits.check(time: filter.since, "since")
+        try Limits.check(time: filter.until, "until")
+        try Limits.check(text: filter.text, atMost: Limits.titleBytes, "text")
+    }
+}
+
 /// One page of an inbox, newest position first.
 public struct InboxPage: Hashable, Sendable {
     /// The user of the tray.
@@ -40,6 +51,8 @@ public struct InboxPage: Hashable, Sendable {
     /// The items, newest position first.
     public var items: [Item]
     /// The start of the next page; nil on the last page.
+    ///
+    /// A page with it may have few items, or none: a search looks at ``InboxQuery/searchedItems`` at most.
     public var next: Cursor?
 
     /// A page as a query answers it, for tests and previews; `next` is nil at the end.

@@ -26,17 +26,36 @@ public struct ItemFilter: Hashable, Sendable {
     public var thread: Thread
     /// Only items of any of these categories; empty for all.
     public var categories: [String]
+    /// Only items that this actor sent: the user where no other one is named; a broadcast without an actor has none.
+    public var actor: String?
+    /// Only items of this level or a higher one, as edited.
+    public var level: InterruptionLevel?
+    /// Only items whose notification was recorded at or after this time.
+    public var since: Timestamp?
+    /// Only items whose notification was recorded at or before this time.
+    public var until: Timestamp?
+    /// Only items that have each of these words in title or body, as edited: at most ``Limits/titleBytes``.
+    ///
+    /// White space stands between words. A word is found inside of words, too. Case, accents and compatibility forms do not
+    /// matter, in any language; `ß` is `ss`, and the Turkish `İ`, `I`, `ı` and `i` are one letter.
+    public var text: String?
 
     /// A filter for all items but silent ones, unless told otherwise.
     public init(
         includeSilent: Bool = false, onlyUnread: Bool = false, onlyUnseen: Bool = false, thread: Thread = .any,
-        categories: [String] = []
+        categories: [String] = [], actor: String? = nil, level: InterruptionLevel? = nil, since: Timestamp? = nil,
+        until: Timestamp? = nil, text: String? = nil
     ) {
         self.includeSilent = includeSilent
         self.onlyUnread = onlyUnread
         self.onlyUnseen = onlyUnseen
         self.thread = thread
         self.categories = categories
+        self.actor = actor
+        self.level = level
+        self.since = since
+        self.until = until
+        self.text = text
     }
 }
 
@@ -63,9 +82,28 @@ extension ItemFilter {
     /// Throws where an event of a bulk mark cannot say what the filter says.
     package func checkForMarking() throws(Refusal) {
         let wanted =
-            categories.count > 1 ? "category" : onlyUnread ? "unread" : onlyUnseen ? "unseen" : nil
+            categories.count > 1 ? "category" : onlyUnread ? "unread" : onlyUnseen ? "unseen" : searched
         guard let wanted else { return }
-        throw .invalid(
-            field: wanted, reason: "a bulk mark takes a thread and one category; mark other items by their seqs")
+        throw .markedByThread(wanted)
+    }
+
+    /// Whether an answer depends on what a device may not have of an item: text, level, actor.
+    package var searchesContents: Bool { actor != nil || level != nil || text != nil }
+
+    /// The first part that only the log can answer, by its name on the command line; nil when there is none.
+    package var searched: String? {
+        let parts: [(String, Bool)] = [
+            ("actor", actor != nil), ("level", level != nil), ("since", since != nil), ("until", until != nil),
+            ("text", text != nil),
+        ]
+        return parts.first(where: \.1)?.0
+    }
+}
+
+extension Refusal {
+    /// A bulk mark cannot go by this part of a filter.
+    package static func markedByThread(_ field: String) -> Refusal {
+        .invalid(
+            field: field, reason: "a bulk mark takes a thread and one category; mark other items by their seqs")
     }
 }

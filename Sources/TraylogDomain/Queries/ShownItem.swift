@@ -15,9 +15,14 @@ extension ShownItem {
     /// The event that brought the item, and its content with every edit applied.
     package func content(from source: some StateSource) throws -> (origin: Event, content: Content) {
         let origin = try source.event(entry.seq)
-        guard var content = origin.content else { return (origin, Content()) }
+        return (origin, try content(origin, from: source))
+    }
+
+    /// The content that the event brought, with every edit applied.
+    func content(_ origin: Event, from source: some StateSource) throws -> Content {
+        guard var content = origin.content else { return Content() }
         try applyEdits(to: &content, from: source)
-        return (origin, content)
+        return content
     }
 
     private func applyEdits(to content: inout Content, from source: some StateSource) throws {

@@ -78,6 +78,11 @@ extension ItemFilter.Thread {
         case 1: writer.member("category", filter.categories[0])
         default: writer.member("category", each: filter.categories) { $0.value($1) }
         }
+        writer.member("actor", filter.actor)
+        writer.member("level", filter.level?.rawValue)
+        writer.member("since", filter.since)
+        writer.member("until", filter.until)
+        writer.member("text", filter.text)
         writer.member("limit", limit)
         writer.member("cursor", cursor?.description)
         writer.endObject()
@@ -91,7 +96,9 @@ extension ItemFilter.Thread {
         let filter = ItemFilter(
             includeSilent: try fields[maybe: "includeSilent"] ?? false,
             onlyUnread: try fields[maybe: "unread"] ?? false, onlyUnseen: try fields[maybe: "unseen"] ?? false,
-            thread: try ItemFilter.Thread(fields), categories: try fields.oneOrMany("category"))
+            thread: try ItemFilter.Thread(fields), categories: try fields.oneOrMany("category"),
+            actor: try fields[maybe: "actor"], level: try fields[maybe: "level"], since: try fields[maybe: "since"],
+            until: try fields[maybe: "until"], text: try fields[maybe: "text"])
         self.init(
             filter, view: try fields[maybe: "view"] ?? .inbox,
             limit: try fields[maybe: "limit"] ?? Limits.defaultPageItems, cursor: try fields[maybe: "cursor"])

@@ -21,7 +21,7 @@ package struct FetchedItems: Sendable {
 
     /// Whether every item of the newest page is new, so that there may be more between the page and these items.
     package func mayHaveGap(below page: InboxPage) -> Bool {
-        guard let shownUpTo, page.next != nil else { return false }
+        guard let shownUpTo, let next = page.next, next.before > shownUpTo else { return false }
         return page.items.allSatisfy { $0.position > shownUpTo }
     }
 

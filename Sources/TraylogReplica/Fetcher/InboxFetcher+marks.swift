@@ -28,9 +28,11 @@ extension InboxFetcher where Source: MarkableInbox {
     ///
     /// - Returns: nil before the first fetch: then nothing is marked. Of several categories, each is a mark of its own, and the last
     ///   one's answer is returned.
-    /// - Throws: ``TraylogError/failed(_:)``.
+    /// - Throws: ``TraylogError``: refused `invalid` where the query asks for an actor, a level, times or a text, by which no bulk
+    ///   mark goes: mark the items of ``items``; failed.
     @discardableResult
     public func markAllAsRead() async throws(TraylogError) -> Source.Marked? {
+        if let searched = query.filter.searched { throw .refused(.markedByThread(searched)) }
         guard let shownUpTo else { return nil }
         var marked: Source.Marked?
         let (thread, categories) = (query.filter.thread, query.filter.categories)

@@ -117,6 +117,8 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
 
     /// Loads the next older page or, when nothing is loaded, the newest one.
     ///
+    /// Of a search a page may have no items, though there are older ones (``InboxQuery/searchedItems``).
+    ///
     /// ```swift
     /// if !fetcher.endReached { try await fetcher.fetchNextPage() }
     /// ```
@@ -154,9 +156,12 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
         let page = try await page(limit: min(pageSize, fetched.limit), nil)
         var hasGap = false
         if let shownUpTo = fetched.shownUpTo, fetched.mayHaveGap(below: page) {
-            // Exactly a page may be new. Then the next item is a known one.
-            let below = try await self.page(limit: 1, page.next).items.first
-            hasGap = below.map { $0.position > shownUpTo } ?? false
+            // Exactly a page may be new. Then the next item is a known one. A search may take several pages to find it.
+            var rest = page
+            repeat {
+                rest = try await self.page(limit: 1, rest.next)
+                hasGap = rest.items.first.map { $0.position > shownUpTo } ?? false
+            } while rest.items.isEmpty && rest.next.map { $0.before > shownUpTo } ?? false
         }
         return change { $0.fetched.refresh(with: page, hasGap: hasGap) }
     }

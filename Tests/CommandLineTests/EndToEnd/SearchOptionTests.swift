@@ -35,6 +35,31 @@ struct SearchOptionTests {
         }
     }
 
+    @Test func eachOptionLimitsAnInbox() throws {
+        try withLog { store throws in
+            try store.append(
+                #"{"kind":"notify","user":"ada","title":"Straße","category":"d","level":"critical"}"#)
+            for (arguments, seqs) in [
+                (["--actor", "bob"], [1]), (["--actor", "ada"], [6, 5]), (["--actor", "eve"], []),
+                (["--text", "STRASSE"], [6]), (["--text", "in 17"], [1]), (["--level", "timeSensitive"], [6]),
+                (["--level", "active"], [6, 5, 1]), (["--since", "1h"], [6, 5, 1]), (["--until", "1h"], []),
+                (["--category", "c", "--category", "d"], [6, 1]), (["--text", "o", "--actor", "ada"], [5]),
+                (["--archived", "--text", "o"], []),
+            ] {
+                let run = try TraylogRun.of(["--store", store.directory, "inbox", "ada", "--json"] + arguments)
+                var found: [Double?] = []
+                if case .array(let items)? = try JSONValue.object(run.text)["items"] {
+                    found = items.map { if case .object(let item) = $0 { item["seq"]?.number } else { nil } }
+                }
+                #expect(found == seqs.map { Double($0) }, "\(arguments): \(run.errorText)")
+            }
+            for arguments in [["--since", "2"], ["--level", "loud"], ["--actor", "a", "--actor", "b"]] {
+                #expect(try TraylogRun.of(["--store", store.directory, "inbox", "ada"] + arguments).status == 64, "\(arguments)")
+            }
+            #expect(try store.run("inbox", "ada", "--actor", "").status == 65)
+        }
+    }
+
     @Test func aHistoryIsLimitedInTheSameWay() throws {
         try withLog { store throws in
             let lines = try store.run("history", "ada", "--json", "--newest-first", "--limit", "3").lines

@@ -31,9 +31,10 @@ enum StateOracle {
         _ = try? state.tray(of: "ann", asOf: 1, source: source)
         _ = try? state.threads(of: "ann", asOf: 1, limit: 3, cursor: nil, source: source)
         _ = try? state.shownItems(
-            InboxQuery(ItemFilter(thread: .unthreaded), view: .archived), hasher: PayloadOracle.hasher, stored: source)
-        let query = InboxQuery(ItemFilter(onlyUnseen: true), limit: 100, cursor: Cursor("c1-zz"))
-        _ = try? state.shownItems(query, hasher: PayloadOracle.hasher, stored: source)
+            InboxQuery(ItemFilter(thread: .unthreaded), view: .archived), of: "ann", hasher: PayloadOracle.hasher,
+            stored: source)
+        let query = InboxQuery(ItemFilter(onlyUnseen: true, text: "a"), limit: 100, cursor: Cursor("c1-zz"))
+        _ = try? state.shownItems(query, of: "ann", hasher: PayloadOracle.hasher, stored: source)
         _ = try? state.events(from: 1, limit: 1_000, stored: source)
         _ = try? state.voidings(stored: source)
         for item in [0, 1, state.appliedSeq, state.tail.first, .max] { _ = try? state.entry(of: item, stored: source) }

@@ -81,11 +81,13 @@ package struct Comparison {
                     for query in queries(of: user) {
                         for limit in Self.pageSizes { try checkInbox(of: user, query, limit: limit) }
                     }
+                    for _ in 0..<40 { try checkSearch(of: user) }
                 case .sample(let count):
                     let queries = queries(of: user)
                     try checkInbox(of: user, InboxQuery(), limit: random.pick(Self.pageSizes))
                     for _ in 1..<max(2, count) {
                         try checkInbox(of: user, random.pick(queries), limit: random.pick(Self.pageSizes))
+                        try checkSearch(of: user)
                     }
                 }
             }
@@ -210,9 +212,23 @@ extension Comparison {
         return queries
     }
 
+    /// A query by what only the log knows, with other filters and without.
+    private mutating func checkSearch(of user: String) throws {
+        let items = model.state(of: user).items.map(\.shown).map(withStoredTime)
+        var query = random.chance(50) ? random.pick(queries(of: user)) : InboxQuery()
+        let found = random.search(items, of: user)
+        (query.filter.actor, query.filter.level, query.filter.text) = (found.actor, found.level, found.text)
+        (query.filter.since, query.filter.until) = (found.since, found.until)
+        try checkInbox(of: user, query, limit: random.pick(Self.pageSizes))
+    }
+
     /// Walks all pages; each must be full, in order, and the last one must say that it is.
     private func checkInbox(of user: String, _ query: InboxQuery, limit: Int) throws {
-        let expected = model.matches(of: user, query).map(withStoredTime)
+        var timeless = query
+        (timeless.filter.since, timeless.filter.until) = (nil, nil)
+        let expected = model.matches(of: user, timeless).map(withStoredTime).filter {
+            $0.recordedAt >= query.filter.since ?? $0.recordedAt && $0.recordedAt <= query.filter.until ?? $0.recordedAt
+        }
         var query = query
         // A page of one item is asked for anew: long lists are walked in larger ones.
         query.limit = max(limit, expected.count / 200)

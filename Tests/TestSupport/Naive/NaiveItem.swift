@@ -46,6 +46,21 @@ package struct NaiveItem: Hashable, Sendable {
         }
     }
 
+    /// The rest of a filter: what it asks of texts, times, and who sent the item.
+    func isFound(by filter: ItemFilter, of user: String) -> Bool {
+        if let actor = filter.actor, Name(self.actor ?? (topic == nil ? user : nil)) != Name(actor) { return false }
+        let levels: [InterruptionLevel] = [.passive, .active, .timeSensitive, .critical]
+        if let level = filter.level, !levels.drop(while: { $0 != level }).contains(content.level) { return false }
+        if let since = filter.since, recordedAt < since { return false }
+        if let until = filter.until, recordedAt > until { return false }
+        guard let text = filter.text else { return true }
+        let texts = [content.title, content.body].compactMap(\.self).map(NaiveText.folded)
+        return text.split(whereSeparator: \.isWhitespace).allSatisfy { word in
+            let word = NaiveText.folded(String(word))
+            return texts.contains { NaiveText.contains($0, word) } || word.isEmpty
+        }
+    }
+
     /// Sets what `mark` sets.
     package mutating func take(_ mark: Mark) {
         switch mark {

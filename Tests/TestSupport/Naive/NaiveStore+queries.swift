@@ -43,6 +43,7 @@ extension NaiveStore {
                 && !(query.filter.onlyUnseen && item.seen) && item.matches(query.filter.thread, nil)
                 && (query.filter.categories.isEmpty
                     || query.filter.categories.contains { Name($0) == Name(item.content.category) })
+                && item.isFound(by: query.filter, of: user)
         }
         return items.sorted { $0.position > $1.position }.map(\.shown)
     }

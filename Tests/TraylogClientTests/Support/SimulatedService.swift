@@ -216,11 +216,30 @@ final class SimulatedService: ServiceTransport, TokenSource {
         switch (request.method, path[3]) {
         case ("GET", "changes"): return try changes(of: user, query, request)
         case ("GET", "snapshot"): return try snapshot(of: user)
+        case ("GET", "inbox"): return try inbox(of: user, query)
         case ("POST", let verb) where path.count == 4 || path[3] == "marks":
             let kind = ["seen": "seeTray", "marks": "mark", "undo": "undo", "notifications": "notify"][verb]
             return try perform(path.count == 5 ? "markAll" : kind ?? "", user, request)
         default: return problem(404, nil)
         }
+    }
+
+    /// A page of items, for the fields of a query that the tests use.
+    private func inbox(of user: String, _ query: String) throws -> ServiceResponse {
+        var asked = InboxQuery()
+        for part in query.split(separator: "&") {
+            let name = part.prefix { $0 != "=" }
+            let value = String(part.dropFirst(name.count + 1)).removingPercentEncoding ?? ""
+            switch name {
+            case "limit": asked.limit = Int(value) ?? 0
+            case "cursor": asked.cursor = Cursor(value)
+            case "text": asked.filter.text = value
+            default: return problem(404, nil)
+            }
+        }
+        var writer = JSONWriter()
+        writer.write(try store.blocking.inbox(of: user, asked))
+        return ServiceResponse(status: 200, headers: Self.json, body: writer.bytes)
     }
 
     private func perform(_ kind: String, _ user: String, _ request: ServiceRequest) throws -> ServiceResponse {

@@ -20,6 +20,34 @@ struct TrayClientTests {
         }
     }
 
+    @Test func aSearchFindsWhatIsHereAndAsksTheServerForTheRest() async throws {
+        func fill(_ store: Store) throws {
+            for index in 0..<250 {
+                _ = try store.blocking.perform(.notify("ann", title: index % 50 == 0 ? "Müller \(index)" : "n"))
+            }
+        }
+        try await withClient(before: fill) { tested in
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            let search = ItemFilter(text: "MULLER")
+            tested.service.weather = .offline
+            let here = try await tested.client.inbox(InboxQuery(search, limit: 3))
+            #expect(here.items.map(\.seq) == [201, 151, 101])
+            let query = InboxQuery(search, limit: 3, cursor: here.next)
+            // The device keeps the contents of the newest 200.
+            #expect(try await tested.client.inbox(query).items.map(\.seq) == [51])
+            tested.service.weather = .fine
+            _ = try await tested.client.mark(.read, [.seq(1)])
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            let rest = try await tested.client.inbox(query)
+            #expect(rest.items.map(\.seq) == [51, 1])
+            #expect(rest.items.map(\.isRead) == [false, true])
+            #expect(rest.next == nil)
+            await #expect(throws: Refusal.self) {
+                _ = try await tested.client.inbox(InboxQuery(ItemFilter(actor: "")))
+            }
+        }
+    }
+
     @Test func aMarkShowsAtOnceAndWhatTheServerRefusesGoesAwayAgain() async throws {
         try await withClient(before: fill) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))

@@ -60,7 +60,8 @@ struct Script {
     }
 
     func inbox(_ query: InboxQuery = InboxQuery()) throws -> (seqs: [UInt64], next: Cursor?) {
-        let (items, next) = try flushed.state.shownItems(query, hasher: Self.hasher, stored: flushedSource)
+        let (items, next) = try flushed.state.shownItems(
+            query, of: Self.user, hasher: Self.hasher, stored: flushedSource)
         return (items.map(\.entry.seq), next)
     }
 }

@@ -181,7 +181,8 @@ import Testing
         #expect(script.flushed.state.sealedPages == script.state.sealedPages)
         for page in script.state.pages { #expect(page.packed.count <= ItemPage.packedByteLimit) }
         let query = InboxQuery(limit: 100, cursor: Cursor(before: 65))
-        let shown = try script.flushed.state.shownItems(query, hasher: Script.hasher, stored: script.flushedSource)
+        let shown = try script.flushed.state.shownItems(
+            query, of: Script.user, hasher: Script.hasher, stored: script.flushedSource)
         let items = try shown.items.map { try $0.item(from: script.flushedSource) }
         #expect(items.map(\.seq.rawValue) == (1...64).reversed())
         #expect(items.allSatisfy { $0.content == Content(title: "hi").applying(edit) })

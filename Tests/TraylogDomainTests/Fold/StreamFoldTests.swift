@@ -82,7 +82,7 @@ import Testing
             var found: [Item] = []
             repeat {
                 let hasher = IdentityHasher(key0: seed, key1: 7)
-                let page = try state.shownItems(query, hasher: hasher, stored: source)
+                let page = try state.shownItems(query, of: user, hasher: hasher, stored: source)
                 found += try page.items.map { try $0.item(from: source) }
                 query.cursor = page.next
             } while query.cursor != nil

@@ -30,6 +30,8 @@ struct TrayAnswers {
         try expectTray(state, source)
         try expectItems(state, source)
         for _ in 0..<4 { try expectInbox(inbox(&random), state, source) }
+        let items = naive.state(of: user).items.map(\.shown)
+        try expectInbox(InboxQuery(random.search(items, of: user), limit: random.between(1, 100)), state, source)
         try expectThreads(limit: random.pick([1, 3, 100]), state, source)
         try expectKeys(state, source)
     }
@@ -73,7 +75,7 @@ struct TrayAnswers {
         var query = query
         var rest = naive.matches(of: user, query)[...]
         repeat {
-            let page = try state.shownItems(query, hasher: hasher, stored: source)
+            let page = try state.shownItems(query, of: user, hasher: hasher, stored: source)
             let items = try page.items.map { try $0.item(from: source) }
             let expected = rest.prefix(query.limit)
             let same = items.elementsEqual(expected) {

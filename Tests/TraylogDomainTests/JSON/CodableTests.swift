@@ -211,7 +211,9 @@ extension RandomCommands {
             ItemFilter(
                 includeSilent: .random(using: &generator), onlyUnread: .random(using: &generator),
                 onlyUnseen: .random(using: &generator), thread: thread(),
-                categories: (0..<Int.random(in: 0...2, using: &generator)).map { _ in identifier() }), view: .snoozed,
+                categories: (0..<Int.random(in: 0...2, using: &generator)).map { _ in identifier() },
+                actor: maybe { $0.identifier() }, level: maybe { _ in .timeSensitive }, since: maybe { $0.time() },
+                until: maybe { $0.time() }, text: maybe { $0.identifier() }), view: .snoozed,
             limit: count(), cursor: maybe { _ in Cursor("c1-zz")! })
     }
 

@@ -32,7 +32,8 @@ import Testing
             let source = RandomSource(&random)
             _ = try? state.tray(of: "ann", asOf: 1, source: source)
             _ = try? state.threads(of: "ann", asOf: 1, limit: 3, cursor: nil, source: source)
-            _ = try? state.shownItems(InboxQuery(), hasher: Script.hasher, stored: source)
+            let query = InboxQuery(ItemFilter(text: "a"))
+            _ = try? state.shownItems(query, of: "ann", hasher: Script.hasher, stored: source)
             for _ in 0..<100 {
                 let fact = fact(after: state, &random)
                 guard (try? state.apply(fact, stored: source)) != nil else { break }

@@ -13,6 +13,7 @@ struct InboxCommand: StoreCommand {
               traylog inbox alice
               traylog inbox alice --unread --category ci --limit 100
               traylog inbox alice --archived --thread build-17
+              traylog inbox alice --text 'invoice march' --level timeSensitive
               traylog inbox alice --cursor c1-y1 --json
               traylog inbox alice --as-of 1200
             """)
@@ -28,6 +29,24 @@ struct InboxCommand: StoreCommand {
 
     @Option(help: "Only items of this category; several times: of any of them.")
     var category: [String] = []
+
+    @Option(help: "Only items from this actor; without another one, they are from the user.")
+    var actor: String?
+
+    @Option(help: ArgumentHelp("Only items of this level or a higher one.", valueName: "level"))
+    var level: Word<InterruptionLevel>?
+
+    @Option(help: ArgumentHelp("Only items recorded at or after a time.", valueName: "time"))
+    var since: Moment?
+
+    @Option(help: ArgumentHelp("Only items recorded at or before a time.", valueName: "time"))
+    var until: Moment?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only items with each of these words in title or body, also inside of words, whatever their case and accents.",
+            valueName: "words"))
+    var text: String?
 
     @Flag(help: "Only unread items.")
     var unread = false
@@ -50,12 +69,13 @@ struct InboxCommand: StoreCommand {
         try requireStore()
         try form.check(global)
         if archived, snoozed { throw ValidationError("'--archived' and '--snoozed' cannot be combined.") }
+        _ = try (time(since, "--since"), time(until, "--until"))
     }
 
     func run() throws {
         let answer = try withReader { reader in
             if !global.json { try noteIfUnknown(user, reader) }
-            return try reader.inbox(of: user, query, asOf: moment.asOf)
+            return try reader.inbox(of: user, query(), asOf: moment.asOf)
         }
         try printing { output in
             if global.json {
@@ -69,11 +89,22 @@ struct InboxCommand: StoreCommand {
         }
     }
 
-    private var query: InboxQuery {
+    private func query() throws -> InboxQuery {
         InboxQuery(
             ItemFilter(
                 includeSilent: includeSilent, onlyUnread: unread, onlyUnseen: unseen, thread: filter.selected,
-                categories: category), view: archived ? .archived : snoozed ? .snoozed : .inbox, limit: page.limit,
+                categories: category, actor: actor, level: level?.value, since: try time(since, "--since"),
+                until: try time(until, "--until"), text: text),
+            view: archived ? .archived : snoozed ? .snoozed : .inbox, limit: page.limit,
             cursor: page.cursor)
     }
+
+    private func time(_ moment: Moment?, _ option: String) throws -> Timestamp? {
+        guard case .seq? = moment else { return moment?.time }
+        throw ValidationError("'\(option)' takes a time, not a seq.")
+    }
+}
+
+extension Moment {
+    fileprivate var time: Timestamp? { if case .time(let time) = self { time } else { nil } }
 }

@@ -15,6 +15,9 @@ enum ArgumentCheck {
         "--writer", "--yes",
     ]
 
+    /// The same of one command, where others take one value.
+    private static let repeatableIn: [String: Set<String>] = ["inbox": ["--category"]]
+
     private static var commands: [String] {
         TraylogCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
     }
@@ -29,7 +32,8 @@ enum ArgumentCheck {
         for option in options where option.hasPrefix("-") && !option.hasPrefix("--") && option.utf8.count > 2 {
             throw ValidationError("Unknown option '\(option)'. If it is no option, put '--' before it.")
         }
-        try checkCommand(Array(options))
+        let command = try checkCommand(Array(options))
+        let repeatable = repeatable.union(command.flatMap { repeatableIn[$0] } ?? [])
         var seen: Set<Substring> = []
         for option in options where option.hasPrefix("--") {
             let name = option.prefix { $0 != "=" }
@@ -39,7 +43,8 @@ enum ArgumentCheck {
         }
     }
 
-    private static func checkCommand(_ options: [String]) throws {
+    /// - Returns: the command; nil where the arguments name none.
+    private static func checkCommand(_ options: [String]) throws -> String? {
         var words: [String] = []
         var isValue = false
         for option in options {
@@ -52,7 +57,7 @@ enum ArgumentCheck {
             }
         }
         let named = words.first == "help" ? words.dropFirst().first : words.first
-        guard let named, !commands.contains(named) else { return }
+        guard let named, !commands.contains(named) else { return named }
         let nearest = commands.min { distance($0, named) < distance($1, named) }
         let hint = nearest.flatMap { distance($0, named) <= 2 ? " Did you mean '\($0)'?" : nil } ?? ""
         throw ValidationError("Unknown command '\(named)'.\(hint)")

@@ -65,7 +65,8 @@ package enum OpenAPISchemas {
 
     private static let fields: [String: JSONValue] = {
         var fields: [String: JSONValue] = [
-            "title": text(1 << 10), "body": text(16 << 10), "data": .object([]), "summaryCount": seq, "upTo": seq,
+            "title": text(1 << 10), "text": text(1 << 10), "body": text(16 << 10), "data": .object([]),
+            "summaryCount": seq, "upTo": seq,
             "event": ["type": "integer", "minimum": 1], "first": seq, "second": seq, "from": moment, "to": moment,
             "asOf": moment,
             "before": ["anyOf": [seq, ["type": "string", "format": "date-time", "maxLength": 64]]],
@@ -109,7 +110,7 @@ package enum OpenAPISchemas {
         ] {
             fields[name] = identifier
         }
-        for name in ["occurredAt", "expiresAt", "until", "now"] { fields[name] = time }
+        for name in ["occurredAt", "expiresAt", "since", "until", "now"] { fields[name] = time }
         for name in [
             "silent", "atomic", "unread", "unseen", "unthreaded", "includeSilent", "archived", "snoozed", "dryRun",
             "rebuild",

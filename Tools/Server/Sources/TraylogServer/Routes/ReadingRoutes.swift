@@ -23,9 +23,7 @@ enum ReadingRoutes {
             .get, "/v1/users/{u}/inbox", as: "getInbox", "A page of a user's inbox", .reading, origins: .allowed,
             query: [
                 "asOf", "limit", "cursor", "unread", "unseen", "thread", "unthreaded", "category", "view",
-                "archived", "snoozed",
-                "includeSilent",
-                "with",
+                "archived", "snoozed", "includeSilent", "actor", "level", "since", "until", "text", "with",
             ], manner: .conditional, answers: .json(.inboxPage)
         ) { call in
             let query = try call.inboxQuery()
@@ -136,12 +134,30 @@ extension Call {
         query.filter.onlyUnread = try flag("unread")
         query.filter.onlyUnseen = try flag("unseen")
         query.filter.categories = try names("category")
+        query.filter.actor = try name("actor")
+        query.filter.level = try level()
+        (query.filter.since, query.filter.until) = (try time("since"), try time("until"))
+        query.filter.text = self.query["text"]
         if let thread = try name("thread") { query.filter.thread = .named(thread) }
         if try flag("unthreaded") {
             guard self.query["thread"] == nil else { throw Problem.invalid("unthreaded", "excludes thread") }
             query.filter.thread = .unthreaded
         }
         return query
+    }
+
+    private func level() throws -> InterruptionLevel? {
+        guard let name = query["level"] else { return nil }
+        guard let level = InterruptionLevel(rawValue: name) else {
+            throw Problem.invalid("level", "must be one of passive, active, timeSensitive and critical")
+        }
+        return level
+    }
+
+    private func time(_ name: String) throws -> Timestamp? {
+        guard let text = query[name] else { return nil }
+        guard let time = Timestamp(rfc3339: text) else { throw Problem.invalid(name, "must be a time in RFC 3339") }
+        return time
     }
 
     /// The view, by its name or, as on the command line, by a flag.
