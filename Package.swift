@@ -181,7 +181,7 @@ let package = Package(
         .executableTarget(
             name: "traylog-cli",
             dependencies: [
-                "TerminalText", "Traylog", "TraylogCLibrary",
+                "TerminalText", "Traylog", "TraylogCLibrary", "TraylogJSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tools/traylog",

@@ -327,7 +327,7 @@ PARTS = {
     "bell": "the bell for web pages, in a browser, on a page of another origin",
     "cluster": "several servers on real brokers, and partitions",
     "benchmarks": "builds the benchmarks, runs them small, and counts allocations, pages and syncs",
-    "docs": "that each promise's tests exist; the reference, without a warning and without a gap, and its samples, compiled",
+    "docs": "that each promise's tests exist; how many declarations are public; the reference, without a warning and without a gap, and its samples, compiled",
     "embed": "a package that depends on this one by URL, with both build systems",
 }
 DEFAULT = ["lint", "library", "smoke"]
@@ -441,6 +441,7 @@ class Plan:
     def docs(self):
         self.run.phase("Promises", lambda: self.run.call("python3", "Tools/promises.py", quiet=True))
         self.run.phase("Samples", lambda: self.run.call("Tools/samples", quiet=True))
+        self.run.phase("Public declarations", lambda: self.run.call("Tools/count-api", quiet=True))
         self.run.phase("Reference", lambda: self.run.call("Tools/reference", self.run.work / "reference", quiet=True))
 
     def embed(self):

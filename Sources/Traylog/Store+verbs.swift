@@ -120,7 +120,7 @@ extension Store {
     /// Marks 1 to 1,000 items by their seqs.
     ///
     /// ```swift
-    /// try await store.mark(.read, page.items.map(\.seq), of: "ann")
+    /// try await store.mark(.read, page.elements.map(\.seq), of: "ann")
     /// ```
     ///
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `compacted`; failed.

@@ -1,5 +1,5 @@
 import TraylogArchive
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogLMDB
 import TraylogLog
 import TraylogPlatform

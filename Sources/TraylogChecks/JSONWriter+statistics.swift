@@ -1,7 +1,7 @@
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogJSON
-import TraylogQueries
-import TraylogStates
+@_spi(Operations) import TraylogQueries
+@_spi(Operations) import TraylogStates
 
 @_spi(JSON) extension JSONWriter {
     /// Writes the figures of a store.

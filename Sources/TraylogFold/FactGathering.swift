@@ -1,4 +1,4 @@
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogLog
 import TraylogStates
 

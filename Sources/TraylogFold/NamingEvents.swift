@@ -2,7 +2,7 @@ import TraylogDomain
 import TraylogLog
 import TraylogPages
 import TraylogStates
-import TraylogReplica
+@_spi(Replication) import TraylogReplica
 
 /// The events that name what a state knows by identity only: the mutes that hold, and the topics.
 ///

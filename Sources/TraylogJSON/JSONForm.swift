@@ -47,19 +47,24 @@ extension JSONWritable {
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-@_spi(JSON) extension InboxPage: JSONWritable {
-    /// Writes its JSON form.
-    public func write(to writer: inout JSONWriter) { writer.write(self) }
-}
-
 @_spi(JSON) extension Item: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-@_spi(JSON) extension ThreadsPage: JSONWritable {
-    /// Writes its JSON form.
-    public func write(to writer: inout JSONWriter) { writer.write(self) }
+@_spi(JSON) extension Page: JSONForm where Element: JSONWritable, Next: Encodable & CustomStringConvertible {
+    /// The value as JSON text on one line: `{"elements","next","asOf"}`.
+    public var json: String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("elements", each: elements) { $1.write(to: &$0) }
+        if let next {
+            if let seq = next as? Seq { writer.member("next", seq) } else { writer.member("next", next.description) }
+        }
+        writer.member("asOf", asOf)
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
 }
 
 @_spi(JSON) extension ThreadGroup: JSONWritable {

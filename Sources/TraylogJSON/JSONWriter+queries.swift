@@ -29,21 +29,21 @@ import TraylogDomain
     }
 
     /// Writes one page of an inbox.
-    public mutating func write(_ page: InboxPage) {
+    public mutating func write(_ page: Page<Item, Cursor>, of user: String) {
         beginObject()
-        member("user", page.user)
+        member("user", user)
         member("asOf", page.asOf)
-        member("items", each: page.items) { $0.write($1) }
+        member("items", each: page.elements) { $0.write($1) }
         member("next", orNull: page.next?.description)
         endObject()
     }
 
     /// Writes one page of threads.
-    public mutating func write(_ page: ThreadsPage) {
+    public mutating func write(_ page: Page<ThreadGroup, Cursor>, of user: String) {
         beginObject()
-        member("user", page.user)
+        member("user", user)
         member("asOf", page.asOf)
-        member("threads", each: page.threads) { $0.write($1) }
+        member("threads", each: page.elements) { $0.write($1) }
         member("next", orNull: page.next?.description)
         endObject()
     }

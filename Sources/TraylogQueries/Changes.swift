@@ -1,11 +1,11 @@
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogJSON
 
 /// The changes of one user's tray after an event: the user's own events, and those of topics that reached the user.
 ///
 /// Of topics these are broadcasts that came while the user was subscribed, and edits, retractions and expiries of items
 /// that the user received.
-public struct Changes: Hashable, Sendable, Codable {
+@_spi(Replication) public struct Changes: Hashable, Sendable, Codable {
     /// The user of the tray.
     public var user: String
     /// The number of the user's stream; 0 for somebody without events.

@@ -51,7 +51,7 @@ extension EventFilter {
     /// ```swift
     /// var filter = EventFilter()
     /// filter.kinds = [.notified]
-    /// for event in try await store.events().events where filter.matches(event) { print(event.seq) }
+    /// for event in try await store.events().elements where filter.matches(event) { print(event.seq) }
     /// ```
     public func matches(_ event: Event) -> Bool {
         if !kinds.isEmpty, !kinds.contains(event.kind) { return false }

@@ -1,15 +1,15 @@
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogJSON
 import TraylogLMDB
 import TraylogLog
 import TraylogPages
 import TraylogPlatform
-import TraylogStates
+@_spi(Operations) import TraylogStates
 
 /// Figures of a store for its operator.
 public struct StoreStatistics: Hashable, Sendable, Decodable {
     /// A process that has a read transaction open.
-    public struct Reader: Hashable, Sendable, Codable {
+    @_spi(Operations) public struct Reader: Hashable, Sendable, Codable {
         /// The process.
         public var pid: Int32
         /// Commits since the reader's snapshot.
@@ -23,7 +23,7 @@ public struct StoreStatistics: Hashable, Sendable, Decodable {
     }
 
     /// A process that has the store open for writing.
-    public struct Writer: Hashable, Sendable, Codable {
+    @_spi(Operations) public struct Writer: Hashable, Sendable, Codable {
         /// Its process.
         public var pid: Int32
         /// The name of its machine.
@@ -46,15 +46,15 @@ public struct StoreStatistics: Hashable, Sendable, Decodable {
     /// Snoozes and expiries that are due and that no tick has taken care of, up to 1,000.
     public var overdue = 0
     /// Since when the oldest of them is due.
-    public var overdueSince: Timestamp?
+    @_spi(Operations) public var overdueSince: Timestamp?
     /// Events that left the log.
-    public var dropped: UInt64 = 0
+    @_spi(Operations) public var dropped: UInt64 = 0
     /// Users who were erased.
-    public var erased: UInt64 = 0
+    @_spi(Operations) public var erased: UInt64 = 0
     /// Where the store began to go another way than the store that it was copied from.
-    public var history = StoreHistory()
+    @_spi(Replication) @_spi(Operations) public var history = StoreHistory()
     /// Nil while nobody has the store open for writing.
-    public var writer: Writer?
+    @_spi(Operations) public var writer: Writer?
     /// Events below it may be compacted away; 0 before the first compaction.
     public var floor: Seq = .zero
     /// Events that the log holds.
@@ -70,24 +70,24 @@ public struct StoreStatistics: Hashable, Sendable, Decodable {
     /// The size that the file may reach, in bytes.
     public var mapSizeBytes: UInt64 = 0
     /// Processes that read at this moment.
-    public var readers: [Reader] = []
+    @_spi(Operations) public var readers: [Reader] = []
     /// Events in the log that the stored states do not hold yet.
-    public var unflushed: UInt64 = 0
+    @_spi(Operations) public var unflushed: UInt64 = 0
     /// Stored states with a wrong checksum.
     ///
     /// Queries of their users fail; `traylog replay --rebuild` derives the states from the log again.
-    public var damagedStates: UInt64 = 0
+    @_spi(Operations) public var damagedStates: UInt64 = 0
     /// Damaged states that were folded again from the log since the store was opened for writing; 0 for a reader.
-    public var refoldedStates: UInt64 = 0
+    @_spi(Operations) public var refoldedStates: UInt64 = 0
     /// The memory that states of users and topics take in this process, in bytes; 0 for a reader.
-    public var cachedBytes: UInt64 = 0
+    @_spi(Operations) public var cachedBytes: UInt64 = 0
     /// Entries and bytes of each table of the file.
-    public var tables: [Table] = []
+    @_spi(Operations) public var tables: [Table] = []
     /// The stored custom projections.
-    public var projections: [StoredProjection] = []
+    @_spi(Operations) public var projections: [StoredProjection] = []
 
     /// A table of the file.
-    public struct Table: Hashable, Sendable, Codable {
+    @_spi(Operations) public struct Table: Hashable, Sendable, Codable {
         /// Its name (Docs/internals/format.md, "Tables").
         public var name: String
         /// Its rows.

@@ -1,8 +1,8 @@
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogJSON
 
 /// Names the content of a user's tray: two answers with equal versions differ in nothing but `asOf`.
-public struct TrayVersion: Hashable, Sendable, Codable, CustomStringConvertible {
+@_spi(Replication) public struct TrayVersion: Hashable, Sendable, Codable, CustomStringConvertible {
     /// As in ``Changes/stream``.
     public var stream: UInt32
     /// The newest event that ``TrayQueries/changes(of:after:history:limit:)`` shows; 0 without any.

@@ -1,7 +1,7 @@
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogFold
 import TraylogStates
-import TraylogReplica
+@_spi(Replication) import TraylogReplica
 
 extension UserSnapshot {
     package func snapshot(after position: UInt64, limit: Int, contents: Int) throws -> TraySnapshot {

@@ -1,4 +1,4 @@
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 
 /// A copy of one user's tray away from the store: a snapshot, and the changes after it.
 ///
@@ -11,7 +11,7 @@ import TraylogDomain
 /// try replica.apply(changes)
 /// let badge = try replica.tray().unseen
 /// ```
-public struct TrayReplica: Sendable {
+@_spi(Replication) public struct TrayReplica: Sendable {
     /// The user of the tray.
     public let user: String
     /// The newest event that the answers reflect.
@@ -107,22 +107,22 @@ public struct TrayReplica: Sendable {
     }
 
     /// - Throws: ``TraylogError/refused(_:)``: `invalid` for a limit that is none, or what no item can have.
-    public func inbox(_ query: InboxQuery = InboxQuery()) throws(TraylogError) -> InboxPage {
+    public func inbox(_ query: InboxQuery = InboxQuery()) throws(TraylogError) -> Page<Item, Cursor> {
         try answering {
             try query.validate()
             let (shown, next) = try state.shownItems(query, of: user, hasher: log.hasher, stored: log)
             let items = try shown.map { try $0.item(from: log) }
-            return InboxPage(user: user, asOf: through, items: items, next: next?.within(history))
+            return Page(items, next: next?.within(history), asOf: through)
         }
     }
 
     /// - Throws: ``TraylogError/refused(_:)``: `invalid` for a limit that is none.
     public func threads(
         limit: Int = Limits.defaultPageItems, cursor: Cursor? = nil
-    ) throws(TraylogError) -> ThreadsPage {
+    ) throws(TraylogError) -> Page<ThreadGroup, Cursor> {
         try answering {
             try Limits.check(pageLimit: limit)
-            var page = try state.threads(of: user, asOf: through, limit: limit, cursor: cursor, source: log)
+            var page = try state.threads(asOf: through, limit: limit, cursor: cursor, source: log)
             page.next = page.next?.within(history)
             return page
         }

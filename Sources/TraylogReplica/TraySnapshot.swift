@@ -1,10 +1,10 @@
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogJSON
 
 /// One page of a user's tray as it was right after an event: all that a copy elsewhere needs to go on by itself.
 ///
 /// The pages of one snapshot are all as of the same event. ``TrayReplica`` is made from them.
-public struct TraySnapshot: Hashable, Sendable, Codable {
+@_spi(Replication) public struct TraySnapshot: Hashable, Sendable, Codable {
     /// The user of the tray.
     public var user: String
     /// The event that the snapshot was made after.
@@ -90,7 +90,7 @@ public struct TraySnapshot: Hashable, Sendable, Codable {
 /// A place between two pages of a snapshot, opaque to callers.
 ///
 /// It carries the event that the snapshot is as of, so that nobody has to remember it in between.
-public struct SnapshotCursor: Hashable, Sendable, Codable {
+@_spi(Replication) public struct SnapshotCursor: Hashable, Sendable, Codable {
     package var asOf: Seq
     package var stream: UInt32
     /// The next page holds positions above this one.
@@ -117,7 +117,7 @@ public struct SnapshotCursor: Hashable, Sendable, Codable {
     }
 }
 
-extension SnapshotCursor: CustomStringConvertible {
+@_spi(Replication) extension SnapshotCursor: CustomStringConvertible {
     /// The text to give to a client and to take back.
     ///
     /// It has only letters, digits and `-`.
@@ -127,7 +127,7 @@ extension SnapshotCursor: CustomStringConvertible {
     }
 }
 
-extension SnapshotCursor {
+@_spi(Replication) extension SnapshotCursor {
     /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
@@ -145,7 +145,7 @@ extension SnapshotCursor {
 }
 
 /// The item's members, and `hasContent`.
-extension TraySnapshot.Part {
+@_spi(Replication) extension TraySnapshot.Part {
     private enum CodingKeys: String, CodingKey { case hasContent }
 
     /// Reads the JSON form.

@@ -1,6 +1,6 @@
 import TraylogArchive
 @_spi(Operations) import TraylogChecks
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogLMDB
 import TraylogLog
 import TraylogPlatform

@@ -219,7 +219,7 @@ public struct CompactionReport: Hashable, Sendable {
     /// The number of events that left the log.
     public var dropped: UInt64 = 0
     /// The number of events that left the log by kind, without zeros.
-    public var kinds: [EventKind: UInt64] = [:]
+    @_spi(Operations) public var kinds: [EventKind: UInt64] = [:]
     /// The name of the archive that holds them; nil when they were not archived.
     public var archive: String?
     /// The size of the store's data file before.
@@ -229,17 +229,17 @@ public struct CompactionReport: Hashable, Sendable {
     /// A compaction right after a dry run comes within 5 % of it, as long as little is appended in between.
     public var bytesAfter: UInt64 = 0
     /// How much of the file were free pages before.
-    public var freeBytesBefore: UInt64 = 0
+    @_spi(Operations) public var freeBytesBefore: UInt64 = 0
     /// How much of the file are free pages afterwards.
-    public var freeBytesAfter: UInt64 = 0
+    @_spi(Operations) public var freeBytesAfter: UInt64 = 0
     /// What each table takes of the file, before and after, without empty ones.
     ///
     /// `states` may grow, because the state of each user at the floor is kept beside the present one; `tree` and
     /// `fingerprints` do, because of each event that left they keep a hash and the fingerprint of its key.
-    public var tables: [Table] = []
+    @_spi(Operations) public var tables: [Table] = []
 
     /// The size of a table of the data file.
-    public struct Table: Hashable, Sendable, Codable {
+    @_spi(Operations) public struct Table: Hashable, Sendable, Codable {
         /// Its name (Docs/internals/format.md, "Tables").
         public var name: String
         /// The size of its pages before.

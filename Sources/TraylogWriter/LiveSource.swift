@@ -1,7 +1,7 @@
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogLMDB
 import TraylogLog
-import TraylogQueries
+@_spi(Replication) import TraylogQueries
 import TraylogStates
 
 /// Answers in the writing process: from the states in memory, which are never behind the last commit.

@@ -8,14 +8,14 @@ import Testing
     private static let reasons = [
         "are asked or read, and hold a store, files, a connection or a fold": [
             "Archives", "BlockingProjector", "BlockingReader", "BlockingStore", "ChangeFollower", "Iterator", "Lines",
-            "LogExport", "LogFollower", "MerkleAccumulator", "HandedOutCheck", "JSONWriter", "PagedSequence",
-            "Projected", "Projector", "Rebuild", "TokenFile", "TrayReplica", "TrayUpdates", "SystemDeviceClock",
+            "LogExport", "MerkleAccumulator", "HandedOutCheck", "JSONWriter",
+            "Projected", "Projector", "Rebuild", "TokenFile", "TrayReplica", "SystemDeviceClock",
         ],
         "watch a store for logs, metrics and the shutdown of a program": ["StoreService", "StoreTelemetry"],
         "name functions or constants": ["Limits", "Replay", "Verification"],
         "hold closures": ["StoreOptions", "TypedTime", "NodeOptions", "TrayClientOptions"],
         "is a secret; its text is asked for by name": ["NotePrivateKey"],
-        "are a member of another value, where being absent says something": ["Change", "ItemFilter", "Thread"],
+        "are a member of another value, where being absent says something": ["Change", "Thread"],
         "travels in its note, which has the text": ["Signature"],
         "pass between the library and an app's own transport or storage, in one process": [
             "ServiceRequest", "ServiceResponse", "ServiceStream", "DeviceChange", "LogMessage", "PublishOutcome",

@@ -38,7 +38,7 @@ import TraylogCluster
                 #expect(try await node.store.records(after: 0, limit: .max, bytes: .max) == records, "seed \(seed)")
                 #expect(try await node.store.treeHead() == nodes[0].store.treeHead(), "seed \(seed)")
                 for (key, seq) in acknowledged {
-                    #expect(try await node.store.events(from: seq, limit: 1).events.first?.key == key, "seed \(seed)")
+                    #expect(try await node.store.events(from: seq, limit: 1).elements.first?.key == key, "seed \(seed)")
                 }
             }
         }
@@ -121,7 +121,7 @@ import TraylogCluster
             _ = try await cluster.perform(Command(user: "ann", .notify(content), key: "k"))
             for node in await cluster.all {
                 #expect(try await node.wait(for: 2, atMost: .seconds(600)))
-                #expect(try await node.store.events(from: 2, limit: 1).events.first?.kind == .expired)
+                #expect(try await node.store.events(from: 2, limit: 1).elements.first?.kind == .expired)
             }
             try await cluster.settle()
             #expect(try await cluster.owner().store.head() == 2)
@@ -177,13 +177,13 @@ import TraylogCluster
                 #expect(try await node.store.head() == 17)
                 #expect(try await node.store.statistics().floor == 14)
                 #expect(
-                    try await node.store.events(from: 14, limit: .max).events
-                        == first.events(from: 14, limit: .max).events)
+                    try await node.store.events(from: 14, limit: .max).elements
+                        == first.events(from: 14, limit: .max).elements)
                 for user in ["ann", "bob", "eve", erased.pseudonym ?? ""] {
                     #expect(try await node.store.inbox(of: user) == first.inbox(of: user))
                     #expect(
-                        try await node.store.history(of: user, limit: .max).events
-                            == first.history(of: user, limit: .max).events)
+                        try await node.store.history(of: user, limit: .max).elements
+                            == first.history(of: user, limit: .max).elements)
                 }
                 #expect(try await node.store.tray(of: "bob").unseen == 1)
             }
@@ -196,8 +196,8 @@ import TraylogCluster
                 #expect(try await node.store.treeHead() == first.treeHead())
                 #expect(try await node.store.statistics().floor == 14)
                 #expect(
-                    try await node.store.history(of: erased.pseudonym ?? "", limit: .max).events
-                        == first.history(of: erased.pseudonym ?? "", limit: .max).events)
+                    try await node.store.history(of: erased.pseudonym ?? "", limit: .max).elements
+                        == first.history(of: erased.pseudonym ?? "", limit: .max).elements)
                 await node.stop()
                 let replay = try Replay.run(directory: directory + "/new") { _, _ in }
                 #expect(replay.difference == nil)

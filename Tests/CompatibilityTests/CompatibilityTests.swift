@@ -66,7 +66,7 @@ import TraylogLMDB
     @Test func theFixtureHasEveryKindOfEventAndRow() throws {
         try withUnpacked(.current) { path in
             let reader = try StoreReader.open(path)
-            let kinds = Set(try reader.events(from: 1, limit: .max).events.map(\.kind))
+            let kinds = Set(try reader.events(from: 1, limit: .max).elements.map(\.kind))
             #expect(Set(EventKind.allCases).subtracting(Self.unwritten).subtracting(kinds).isEmpty)
             reader.close()
             let environment = try Environment.open(

@@ -47,7 +47,7 @@ import TraylogLog
             let store = try Store.open(path, options: options)
             defer { store.close() }
             switch part {
-            case .store, .record: _ = try store.events(from: 1, limit: .max).events
+            case .store, .record: _ = try store.events(from: 1, limit: .max).elements
             case .state: _ = try store.tray(of: "user3")
             case .projection: _ = try store.projected(MainDigest.self)
             }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 import TestSupport
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// A process that embeds the store and projects its log, killed at any moment: value and position always agree.
@@ -30,7 +30,7 @@ import TraylogDomain
     private func check(_ path: String) throws -> Int {
         let store = try Store.open(path)
         defer { store.close() }
-        let events = try store.events(limit: .max).events
+        let events = try store.events(limit: .max).elements
         for stored in try store.storedProjections() {
             #expect(stored.damage == nil)
             #expect(stored.position.rawValue <= UInt64(events.count))

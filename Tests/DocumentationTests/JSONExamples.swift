@@ -41,7 +41,7 @@ struct JSONExamples {
         var content = Content(title: "Build 17 failed")
         try content.encodeData(Build(number: 17, branch: "main"))
         try await store.notify("ann", content)
-        let build = try await store.inbox(of: "ann").items[0].content.decodeData(as: Build.self)
+        let build = try await store.inbox(of: "ann").elements[0].content.decodeData(as: Build.self)
         // end
         #expect(build == Build(number: 17, branch: "main"))
         await store.close()

@@ -112,7 +112,7 @@ import TraylogDomain
         try await withStore { store in
             // example: mark all
             let page = try await store.inbox(of: "ann")
-            screen.show(page.items)
+            screen.show(page.elements)
             // Meanwhile something arrives that is not on the screen.
             try await store.notify("ann", title: "Just now")
             try await store.markAll(.read, of: "ann", upTo: page.asOf)

@@ -84,15 +84,12 @@ struct ProjectionExamples {
         try await hourly.rebuild()
         print(hourly.progress.origin)  // rebuilt
         await hourly.stop()
-        for stored in try await store.storedProjections() {
-            print("\(stored.name): version \(stored.version), up to event \(stored.position), \(stored.bytes) bytes")
-        }
         try await store.forgetProjection(named: HourlyCounts.name)
         // end
 
         #expect(hourly.progress.origin == .rebuilt)
         #expect(hourly.progress.failure == nil)
-        #expect(try await store.storedProjections().isEmpty)
+        #expect(try await store.project(HourlyCounts.self).progress.origin == .new)
         await store.close()
     }
 }

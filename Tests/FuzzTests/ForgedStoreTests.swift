@@ -83,14 +83,14 @@ import TraylogLMDB
     }
 
     private func ask(_ store: some BlockingQueries) {
-        for user in ((try? store.users(limit: .max).users) ?? []) + ["zoe"] {
+        for user in ((try? store.users(limit: .max).elements) ?? []) + ["zoe"] {
             _ = try? store.tray(of: user)
             _ = try? store.inbox(of: user, InboxQuery(ItemFilter(includeSilent: true), limit: 100))
             _ = try? store.threads(of: user)
             _ = try? store.tray(of: user, asOf: .seq(70))
-            _ = try? store.history(of: user, limit: .max).events
+            _ = try? store.history(of: user, limit: .max).elements
         }
-        _ = try? store.events(from: 1, limit: .max).events
+        _ = try? store.events(from: 1, limit: .max).elements
         _ = try? store.statistics()
     }
 

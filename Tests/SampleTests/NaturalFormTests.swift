@@ -21,7 +21,7 @@ import TraylogFoundation
         try await store.perform(JSONDecoder().decode(Command.self, from: Data(#"{"kind":"notify","user":"ann"}"#.utf8)))
         let tray = try await store.tray(of: "ann")
         #expect(try JSONDecoder().decode(Tray.self, from: JSONEncoder().encode(tray)) == tray)
-        let item = try await store.inbox(of: "ann").items[0]
+        let item = try await store.inbox(of: "ann").elements[0]
         #expect(try JSONDecoder().decode(Item.self, from: JSONEncoder().encode(item)) == item)
         await store.close()
     }
@@ -44,7 +44,7 @@ import TraylogFoundation
         enum Command { case refresh }
         let store: Traylog.Store = try .temporary()
         try await store.notify("ann", Traylog.Content(title: "Hi"))
-        let items = try await store.inbox(of: "ann").items.map { Item(title: $0.content.title ?? "") }
+        let items = try await store.inbox(of: "ann").elements.map { Item(title: $0.content.title ?? "") }
         #expect(items.map(\.title) == ["Hi"])
         _ = Command.refresh
         await store.close()
@@ -58,11 +58,11 @@ import TraylogFoundation
         var content = Content(title: "Build", expiresAt: inAnHour)
         try content.encodeData(Build(number: 17))
         try await store.notify("ann", content)
-        let item = try await store.inbox(of: "ann").items[0]
+        let item = try await store.inbox(of: "ann").elements[0]
         #expect(try item.content.decodeData(as: Build.self) == Build(number: 17))
         #expect(abs(Date(item.recordedAt).timeIntervalSinceNow) < 3_600)
         try await store.perform(.snooze(.seq(item.seq), of: "ann", until: Timestamp(Date(timeIntervalSinceNow: 3_600))))
-        #expect(try await store.inbox(of: "ann").items.isEmpty)
+        #expect(try await store.inbox(of: "ann").elements.isEmpty)
         await store.close()
     }
 
@@ -87,14 +87,14 @@ import TraylogFoundation
         try await store.seeTray(of: "ann")
         let tray = try await store.tray(of: "ann")
         #expect(tray.isSeen && tray.seenAt != nil)
-        #expect(try await store.inbox(of: "ann", InboxQuery(ItemFilter(thread: "ci"))).items.map(\.isRead) == [true])
-        let group = try await store.threads(of: "ann").threads[0]
+        #expect(try await store.inbox(of: "ann", InboxQuery(ItemFilter(thread: "ci"))).elements.map(\.isRead) == [true])
+        let group = try await store.threads(of: "ann").elements[0]
         #expect((group.more, group.names) == (0, []))
         var fetcher: InboxFetcher<Store>?
         fetcher = try InboxFetcher(store, of: "ann")
         #expect(try await fetcher?.fetchNew().new.count == 1)
         #expect(try await store.life(of: "build-1", of: "ann").events.map(\.kind).contains(.marked))
-        #expect(try await store.search(EventFilter(), newestFirst: true, limit: 1).events.count == 1)
+        #expect(try await store.search(EventFilter(), newestFirst: true, limit: 1).elements.count == 1)
         await store.close()
     }
 

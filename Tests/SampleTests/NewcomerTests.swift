@@ -79,8 +79,8 @@ import Testing
     private struct Scripted: InboxSource {
         var items: [Item]
 
-        func page(of user: String, _ query: InboxQuery) -> InboxPage {
-            InboxPage(user: user, asOf: 9, items: items, next: nil)
+        func page(of user: String, _ query: InboxQuery) -> Page<Item, Cursor> {
+            Page(items, asOf: 9)
         }
 
         func items(_ seqs: [Seq], of user: String) -> [Item] { items.filter { seqs.contains($0.seq) } }
@@ -97,18 +97,18 @@ import Testing
             _ = try await store.perform(
                 (1...250).map { .notify($0 % 2 == 0 ? "ann" : "bob", title: "\($0)") }, mode: .each)
             var page = try await store.events()
-            var seqs = page.events.map(\.seq)
+            var seqs = page.elements.map(\.seq)
             #expect(seqs.count == 100)
             while let next = page.next {
                 page = try await store.events(from: next)
-                seqs += page.events.map(\.seq)
+                seqs += page.elements.map(\.seq)
             }
             #expect(seqs == (1...250).map { Seq($0) })
             let newest = try await store.history(of: "ann", newestFirst: true, limit: 2)
-            #expect(newest.events.map(\.seq) == [250, 248] && newest.next == 247)
+            #expect(newest.elements.map(\.seq) == [250, 248] && newest.next == 247)
             let older = try await store.history(of: "ann", newestFirst: true, from: newest.next, limit: 1_000)
             #expect(
-                older.events.map(\.seq) == stride(from: 246, through: 2, by: -2).map { Seq($0) } && older.next == nil)
+                older.elements.map(\.seq) == stride(from: 246, through: 2, by: -2).map { Seq($0) } && older.next == nil)
             var filter = EventFilter()
             filter.user = "bob"
             var all: [Seq] = []
@@ -117,7 +117,7 @@ import Testing
             var users: [String] = []
             for try await user in store.allUsers() { users.append(user) }
             #expect(users == ["ann", "bob"])
-            #expect(try await store.users(limit: 1) == UserPage(users: ["ann"], next: "ann"))
+            #expect(try await store.users(limit: 1) == Page(["ann"], next: "ann", asOf: 250))
             await #expect(throws: TraylogError.self) { try await store.events(limit: -1) }
         }
     }
@@ -141,7 +141,7 @@ import Testing
             let decoded = try JSONDecoder().decode([LogRecord].self, from: JSONEncoder().encode(records))
             #expect(decoded == records && decoded.count == 1)
             let page = try await store.events()
-            #expect(try JSONDecoder().decode(EventPage.self, from: JSONEncoder().encode(page)) == page)
+            #expect(try JSONDecoder().decode(Page<Event, Seq>.self, from: JSONEncoder().encode(page)) == page)
             #expect(throws: DecodingError.self) {
                 try JSONDecoder().decode(LogRecord.self, from: Data(#"{"seq":1,"record":"?"}"#.utf8))
             }

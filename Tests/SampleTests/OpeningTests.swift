@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogFoundation
 
 /// A task can open, ask and close a store without blocking a thread of the pool.

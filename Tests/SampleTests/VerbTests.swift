@@ -91,12 +91,12 @@ import Traylog
     @Test func aSliceOfAPageIsMarkedWithoutConvertingIt() async throws {
         try await Store.withTemporary { store in
             for number in 1...5 { try await store.notify("ann", title: "\(number)") }
-            let items = try await store.inbox(of: "ann").items
+            let items = try await store.inbox(of: "ann").elements
             try await store.mark(.read, items.prefix(3).lazy.map(\.seq), of: "ann")
             try await store.mark(.seen, Set([Seq(1)]), of: "ann")
             try await store.mark(.archived, [1, 2], of: "ann")
             #expect(try await store.tray(of: "ann").total == 3)
-            #expect(try await store.inbox(of: "ann").items.filter(\.isRead).map(\.seq) == [5, 4, 3])
+            #expect(try await store.inbox(of: "ann").elements.filter(\.isRead).map(\.seq) == [5, 4, 3])
         }
     }
 

@@ -276,7 +276,7 @@ final class Screen {
         do {
             try await loadItems()
             if case .threads(let index) = mode {
-                threads = try await client.threads(limit: Limits.pageItems).threads
+                threads = try await client.threads(limit: Limits.pageItems).elements
                 mode = .threads(selected: min(index, max(0, threads.count - 1)))
             }
         } catch {
@@ -295,7 +295,7 @@ final class Screen {
         var items: [Item] = []
         repeat {
             let page = try await client.inbox(query)
-            items += page.items.filter(hasFilter)
+            items += page.elements.filter(hasFilter)
             query.cursor = page.next
         } while items.count < wanted && query.cursor != nil
         self.items = items

@@ -1,5 +1,5 @@
 import TraylogArchive
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogJSON
 import TraylogStates
 
@@ -9,7 +9,7 @@ import TraylogStates
 /// files again for itself.
 public struct Archives: Sendable {
     /// The description of one archive.
-    public struct File: Hashable, Sendable, Decodable {
+    @_spi(Operations) public struct File: Hashable, Sendable, Decodable {
         private enum CodingKeys: String, CodingKey {
             case name, first, last, events, bytes
             case through = "floor"
@@ -30,9 +30,9 @@ public struct Archives: Sendable {
     }
 
     /// Where the files are.
-    public var directory: String { contents.path }
+    @_spi(Operations) public var directory: String { contents.path }
     /// Ordered by floor, then by name.
-    public var files: [File] { contents.summaries.map(File.init) }
+    @_spi(Operations) public var files: [File] { contents.summaries.map(File.init) }
 
     let contents: ArchiveSet
 

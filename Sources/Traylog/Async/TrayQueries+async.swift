@@ -50,19 +50,19 @@ extension TrayQueries {
     /// ```
     public func inbox(
         of user: String, _ query: InboxQuery = InboxQuery(), asOf: Moment? = nil
-    ) async throws(TraylogError) -> InboxPage {
+    ) async throws(TraylogError) -> Page<Item, TraylogDomain.Cursor> {
         try await asking { store throws(TraylogError) in try store.inbox(of: user, query, asOf: asOf) }
     }
 
     /// One page of a user's groups, the group with the newest item first.
     ///
     /// ```swift
-    /// for group in try await store.threads(of: "ann").threads { print(group.count, group.summary ?? "") }
+    /// for group in try await store.threads(of: "ann").elements { print(group.count, group.summary ?? "") }
     /// ```
     public func threads(
         of user: String, limit: Int = Limits.defaultPageItems, cursor: TraylogDomain.Cursor? = nil,
         asOf: Moment? = nil
-    ) async throws(TraylogError) -> ThreadsPage {
+    ) async throws(TraylogError) -> Page<ThreadGroup, TraylogDomain.Cursor> {
         try await asking(atLength: true) { store throws(TraylogError) in
             try store.threads(of: user, limit: limit, cursor: cursor, asOf: asOf)
         }
@@ -74,14 +74,14 @@ extension TrayQueries {
     ///
     /// ```swift
     /// let newest = try await store.history(of: "ann", newestFirst: true, limit: 20)
-    /// for event in newest.events { print(event.seq, event.kind.rawValue) }
+    /// for event in newest.elements { print(event.seq, event.kind.rawValue) }
     /// ```
     ///
     /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
     public func history(
-        of user: String, newestFirst: Bool = false, from: Seq? = nil, limit: Int = EventPage.defaultLimit,
+        of user: String, newestFirst: Bool = false, from: Seq? = nil, limit: Int = Limits.defaultPageEvents,
         asOf: Moment? = nil, including archives: Archives? = nil
-    ) async throws(TraylogError) -> EventPage {
+    ) async throws(TraylogError) -> Page<Event, Seq> {
         try await asking(atLength: true) { store throws(TraylogError) in
             try store.history(
                 of: user, newestFirst: newestFirst, from: from, limit: limit, asOf: asOf, including: archives)
@@ -99,9 +99,9 @@ extension TrayQueries {
     ///
     /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
     public func events(
-        newestFirst: Bool = false, from: Seq? = nil, limit: Int = EventPage.defaultLimit, asOf: Moment? = nil,
+        newestFirst: Bool = false, from: Seq? = nil, limit: Int = Limits.defaultPageEvents, asOf: Moment? = nil,
         including archives: Archives? = nil
-    ) async throws(TraylogError) -> EventPage {
+    ) async throws(TraylogError) -> Page<Event, Seq> {
         try await asking(atLength: true) { store throws(TraylogError) in
             try store.events(newestFirst: newestFirst, from: from, limit: limit, asOf: asOf, including: archives)
         }
@@ -118,8 +118,8 @@ extension TrayQueries {
     ///
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; failed.
     public func users(
-        after name: String? = nil, prefix: String = "", limit: Int = UserPage.defaultLimit, asOf: Moment? = nil
-    ) async throws(TraylogError) -> UserPage {
+        after name: String? = nil, prefix: String = "", limit: Int = Limits.defaultPageNames, asOf: Moment? = nil
+    ) async throws(TraylogError) -> Page<String, String> {
         try await asking(atLength: true) { store throws(TraylogError) in
             try store.users(after: name, prefix: prefix, limit: limit, asOf: asOf)
         }

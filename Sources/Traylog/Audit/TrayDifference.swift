@@ -1,5 +1,6 @@
+@_spi(Operations) import TraylogChecks
 import TraylogDomain
-import TraylogQueries
+@_spi(Operations) import TraylogQueries
 import TraylogStates
 
 extension BlockingQueries {
@@ -14,7 +15,7 @@ extension BlockingQueries {
     /// - Complexity: O(the user's items + events in between). Each event that can touch all items, such as `traySeen`,
     ///   `allMarked`, `undone` and one with a collapse key, costs another O(the user's items).
     @available(*, noasync, message: "use `await store.difference`; this call blocks a thread that tasks share")
-    public func difference(
+    @_spi(Operations) public func difference(
         of user: String, from: Moment, to: Moment? = nil,
         progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) throws(TraylogError) -> TrayDifference {

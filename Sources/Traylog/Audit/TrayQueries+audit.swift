@@ -1,3 +1,4 @@
+@_spi(Operations) import TraylogChecks
 import TraylogAudit
 import TraylogDomain
 import TraylogPlatform
@@ -60,7 +61,7 @@ extension BlockingQueries {
     ///   - disclosed: adds salt and payload of each event, for those who may read them.
     /// - Complexity: O(range). A proof takes about 0.1 ms, and less for events close together.
     @available(*, noasync, message: "use `await store.entries`; this call blocks a thread that tasks share")
-    public func entries(
+    @_spi(Operations) public func entries(
         of report: AuditReport, _ range: Range<Int>, withProofs: Bool, disclosed: Bool = false
     ) throws(TraylogError) -> [AuditEntry] {
         let steps = report.steps[range]

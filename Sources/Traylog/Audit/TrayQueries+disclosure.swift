@@ -1,4 +1,4 @@
-import TraylogChecks
+@_spi(Operations) import TraylogChecks
 import TraylogDomain
 import TraylogLog
 import TraylogQueries
@@ -10,7 +10,7 @@ extension BlockingQueries {
     /// - Throws: ``TraylogError/refused(_:)``: `unknownEvent` for a seq that the log never had, `compacted` for an event that
     ///   left it; ``TraylogError/failed(_:)``.
     @available(*, noasync, message: "use `await store.disclosure`; this call blocks a thread that tasks share")
-    public func disclosure(of seq: Seq) throws(TraylogError) -> EventDisclosure? {
+    @_spi(Operations) public func disclosure(of seq: Seq) throws(TraylogError) -> EventDisclosure? {
         if case .redacted = try event(seq).body { return nil }
         return try queries.answer { store in
             let row = try store.read { try store.tables.log.row(seq.rawValue, in: $0) }
@@ -26,7 +26,7 @@ extension TrayQueries {
     /// ```swift
     /// if let disclosure = try await store.disclosure(of: 17) { print(disclosure.payload.count) }
     /// ```
-    public func disclosure(of seq: Seq) async throws(TraylogError) -> EventDisclosure? {
+    @_spi(Operations) public func disclosure(of seq: Seq) async throws(TraylogError) -> EventDisclosure? {
         try await asking { store throws(TraylogError) in try store.disclosure(of: seq) }
     }
 }

@@ -1,3 +1,4 @@
+@_spi(Operations) import TraylogChecks
 import TraylogAudit
 import TraylogDomain
 import TraylogLMDB
@@ -170,7 +171,7 @@ extension TrayQueries {
     }
 
     /// The events of some steps of a report.
-    public func entries(
+    @_spi(Operations) public func entries(
         of report: AuditReport, _ range: Range<Int>, withProofs: Bool, disclosed: Bool = false
     ) async throws(TraylogError) -> [AuditEntry] {
         try await asking { store throws(TraylogError) in
@@ -189,7 +190,7 @@ extension TrayQueries {
     /// let difference = try await store.difference(of: "ann", from: .seq(100), to: .seq(200))
     /// print(difference.before.unread, difference.after.unread)
     /// ```
-    public func difference(
+    @_spi(Operations) public func difference(
         of user: String, from: Moment, to: Moment? = nil
     ) async throws(TraylogError) -> TrayDifference {
         try await asking { store throws(TraylogError) in try store.difference(of: user, from: from, to: to) }

@@ -1,6 +1,6 @@
 import TraylogAudit
 import TraylogChecks
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogLog
 import TraylogQueries
 import TraylogStates

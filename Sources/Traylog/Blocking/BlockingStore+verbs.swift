@@ -126,7 +126,7 @@ extension BlockingStore {
     /// Marks 1 to 1,000 items by their seqs.
     ///
     /// ```swift
-    /// try store.blocking.mark(.read, page.items.map(\.seq), of: "ann")
+    /// try store.blocking.mark(.read, page.elements.map(\.seq), of: "ann")
     /// ```
     ///
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `compacted`; failed.

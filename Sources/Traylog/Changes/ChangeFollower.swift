@@ -1,3 +1,4 @@
+@_spi(Replication) import TraylogQueries
 import TraylogDomain
 import TraylogObservation
 import TraylogPlatform
@@ -20,7 +21,7 @@ extension TrayQueries {
     ///   - seq: the newest event that is known already.
     ///   - stream: the ``Changes/stream`` that `seq` was read from; nil, or 0, for the one that there is at the first look.
     ///   - stopper: ends it earlier.
-    public func followChanges(
+    @_spi(Replication) public func followChanges(
         of user: String, after seq: Seq = .zero, stream: UInt32? = nil, stopper: Stopper? = nil
     ) -> ChangeFollower {
         ChangeFollower(store: self, user: user, first: seq, stream: stream ?? 0, stopper: stopper)
@@ -32,7 +33,7 @@ extension TrayQueries {
 /// It reads pages on demand, so that a slow reader takes no memory and delays nothing. It ends when the task is cancelled or
 /// the store is closed. It throws ``TraylogError`` as ``TrayQueries/changes(of:after:history:limit:)`` does, and refused `erased` when the
 /// user was erased, and has ended then, too.
-public struct ChangeFollower: AsyncSequence, Sendable {
+@_spi(Replication) public struct ChangeFollower: AsyncSequence, Sendable {
     /// The changes of some events, in order.
     public typealias Element = Changes
     /// The error that ends the sequence.

@@ -1,6 +1,6 @@
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogLog
-import TraylogQueries
+@_spi(Replication) import TraylogQueries
 import TraylogStates
 
 extension BlockingQueries {
@@ -17,7 +17,7 @@ extension BlockingQueries {
     ///   restored meanwhile and lacks the event; failed.
     /// - Complexity: O(limit), and what topics had that did not reach the user.
     @available(*, noasync, message: "use `await store.changes`; this call blocks a thread that tasks share")
-    public func changes(
+    @_spi(Replication) public func changes(
         of user: String, after seq: Seq = .zero, history: StoreHistory? = nil, limit: Int = 1_000
     ) throws(TraylogError) -> Changes {
         try queries.answer(.past, of: user) { now in
@@ -36,7 +36,7 @@ extension BlockingQueries {
     ///
     /// - Complexity: O(events of the user's topics after the user's last own event).
     @available(*, noasync, message: "use `await store.version`; this call blocks a thread that tasks share")
-    public func version(of user: String) throws(TraylogError) -> TrayVersion {
+    @_spi(Replication) public func version(of user: String) throws(TraylogError) -> TrayVersion {
         try queries.answer(.past, of: user) { try $0.version() }
     }
 
@@ -49,11 +49,13 @@ extension BlockingQueries {
 
     /// Which events the store shares with its copies: what tells whether a seq from before a restore still names the same
     /// event.
-    public func storeHistory() throws(TraylogError) -> StoreHistory { try queries.answer { $0.record.history } }
+    @_spi(Replication) public func storeHistory() throws(TraylogError) -> StoreHistory {
+        try queries.answer { $0.record.history }
+    }
 
     /// Identifies the store, in 32 characters: a restored one has another identity than the exported one, a backup the same.
     @available(*, noasync, message: "use `await store.storeIdentity`; this call blocks a thread that tasks share")
-    public func storeIdentity() throws(TraylogError) -> String {
+    @_spi(Replication) public func storeIdentity() throws(TraylogError) -> String {
         let identity = try identity()
         return [identity.first, identity.second].map { number in
             let digits = String(number, radix: 16)

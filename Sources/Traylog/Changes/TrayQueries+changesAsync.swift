@@ -1,5 +1,6 @@
-import TraylogDomain
-import TraylogReplica
+@_spi(Replication) import TraylogQueries
+@_spi(Replication) import TraylogDomain
+@_spi(Replication) import TraylogReplica
 
 // The same queries for tasks.
 extension TrayQueries {
@@ -9,7 +10,7 @@ extension TrayQueries {
     /// let changes = try await store.changes(of: "ann", after: 100)
     /// print(changes.events.count, changes.through)
     /// ```
-    public func changes(
+    @_spi(Replication) public func changes(
         of user: String, after seq: Seq = .zero, history: StoreHistory? = nil, limit: Int = 1_000
     ) async throws(TraylogError) -> Changes {
         try await asking { store throws(TraylogError) in
@@ -24,7 +25,7 @@ extension TrayQueries {
     /// ```swift
     /// let version = try await store.version(of: "ann")
     /// ```
-    public func version(of user: String) async throws(TraylogError) -> TrayVersion {
+    @_spi(Replication) public func version(of user: String) async throws(TraylogError) -> TrayVersion {
         if let known = try queries.knownVersion(of: user) { return known }
         return try await asking { store throws(TraylogError) in try store.version(of: user) }
     }
@@ -37,7 +38,7 @@ extension TrayQueries {
     /// let changes = try await store.changes(of: "ann", after: snapshot.asOf, history: snapshot.history)
     /// try replica.apply(changes)
     /// ```
-    public func snapshot(
+    @_spi(Replication) public func snapshot(
         of user: String, asOf: Moment? = nil, cursor: SnapshotCursor? = nil, limit: Int = 10_000, contents: Int = 200
     ) async throws(TraylogError) -> TraySnapshot {
         try await asking { store throws(TraylogError) in
@@ -57,7 +58,7 @@ extension TrayQueries {
     /// let history = try await store.storeHistory()
     /// for fork in history.forks { print("a copy since event \(fork.after)") }
     /// ```
-    public func storeHistory() async throws(TraylogError) -> StoreHistory {
+    @_spi(Replication) public func storeHistory() async throws(TraylogError) -> StoreHistory {
         try await asking { store throws(TraylogError) in try store.storeHistory() }
     }
 
@@ -66,7 +67,7 @@ extension TrayQueries {
     /// ```swift
     /// print(try await store.storeIdentity())
     /// ```
-    public func storeIdentity() async throws(TraylogError) -> String {
+    @_spi(Replication) public func storeIdentity() async throws(TraylogError) -> String {
         try await asking { store throws(TraylogError) in try store.storeIdentity() }
     }
 }

@@ -1,8 +1,8 @@
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogLog
 import TraylogQueries
 import TraylogStates
-import TraylogReplica
+@_spi(Replication) import TraylogReplica
 
 extension BlockingQueries {
     /// One page of a user's tray as it was right after an event, from which a copy elsewhere goes on by itself.
@@ -21,7 +21,7 @@ extension BlockingQueries {
     ///   cursor was erased; failed.
     /// - Complexity: O(items above the cursor), and reading the events of a page.
     @available(*, noasync, message: "use `await store.snapshot`; this call blocks a thread that tasks share")
-    public func snapshot(
+    @_spi(Replication) public func snapshot(
         of user: String, asOf: Moment? = nil, cursor: SnapshotCursor? = nil, limit: Int = 10_000, contents: Int = 200
     ) throws(TraylogError) -> TraySnapshot {
         try queries.answer(.past, of: user) { now in

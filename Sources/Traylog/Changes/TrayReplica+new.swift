@@ -1,8 +1,8 @@
-import TraylogDomain
-import TraylogQueries
-import TraylogReplica
+@_spi(Replication) import TraylogDomain
+@_spi(Replication) import TraylogQueries
+@_spi(Replication) import TraylogReplica
 
-extension TrayReplica {
+@_spi(Replication) extension TrayReplica {
     /// - Parameter snapshot: all pages of one snapshot, in order.
     /// - Throws: ``TraylogError/refused(_:)``: `invalid` when pages are missing, or belong to different snapshots.
     /// - Complexity: O(items).

@@ -117,7 +117,7 @@ extension BlockingQueries {
         var filter = EventFilter()
         filter.user = user
         filter.kinds = [.held, .released]
-        return try search(filter, newestFirst: true, limit: 1).events.first?.kind == .held
+        return try search(filter, newestFirst: true, limit: 1).elements.first?.kind == .held
     }
 }
 

@@ -5,7 +5,9 @@ extension InboxSource where Self: TrayQueries {
     /// One page of a user's inbox, for an ``InboxFetcher``.
     ///
     /// - Throws: as ``TrayQueries/inbox(of:_:asOf:)``.
-    public func page(of user: String, _ query: InboxQuery) async throws(TraylogError) -> InboxPage {
+    public func page(of user: String, _ query: InboxQuery) async throws(TraylogError) -> Page<
+        Item, TraylogDomain.Cursor
+    > {
         try await inbox(of: user, query)
     }
 

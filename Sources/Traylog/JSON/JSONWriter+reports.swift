@@ -1,7 +1,7 @@
 import TraylogDomain
 import TraylogJSON
 import TraylogQueries
-import TraylogRewrite
+@_spi(Operations) import TraylogRewrite
 import TraylogWriter
 
 @_spi(JSON) extension JSONWriter {

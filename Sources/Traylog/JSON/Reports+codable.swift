@@ -1,6 +1,6 @@
 import TraylogDomain
 import TraylogJSON
-import TraylogRewrite
+@_spi(Operations) import TraylogRewrite
 
 // Reports, read from their JSON forms.
 

@@ -2,28 +2,20 @@ import TraylogDomain
 import TraylogObservation
 import TraylogPlatform
 
-/// The events of the log, each once and in order: first the existing ones, then each new one when any process commits it.
-///
-/// It reads small chunks on demand, so that a slow reader takes no memory and delays nothing. Each iteration follows the
-/// log separately.
-///
-/// It ends when the task is cancelled or the store is closed. It throws ``TraylogError`` when an event cannot be read, and
-/// has ended then, too.
-public struct LogFollower: AsyncSequence, Sendable {
-    /// The events, in order.
-    public typealias Element = Event
-    /// The error that ends the sequence.
-    public typealias Failure = TraylogError
+/// What ``TrayQueries/follow(from:stopper:)`` goes through.
+struct LogFollower: AsyncSequence, Sendable {
+    typealias Element = Event
+    typealias Failure = TraylogError
 
     let store: any TrayQueries
     let first: Seq?
     let stopper: Stopper?
 
     /// Starts to go through it, for one task.
-    public func makeAsyncIterator() -> Iterator { Iterator(store: store, next: first, stopper: stopper) }
+    func makeAsyncIterator() -> Iterator { Iterator(store: store, next: first, stopper: stopper) }
 
     /// Goes through the events; for one task.
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         /// Events in a chunk: a few megabytes at the largest.
         private static let chunk = 64
 
@@ -41,7 +33,7 @@ public struct LogFollower: AsyncSequence, Sendable {
         }
 
         /// The next event, once there is one; nil at the end.
-        public mutating func next(
+        mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(TraylogError) -> Event? {
             guard !following.hasEnded else { return nil }
@@ -64,7 +56,7 @@ public struct LogFollower: AsyncSequence, Sendable {
             if nextSeq == nil { nextSeq = try await store.head() + 1 }
             while let from = nextSeq, !Task.isCancelled, !signal.isEnded {
                 if let event = read.popFirst() { return event }
-                read = try await store.events(from: from, limit: Self.chunk).events[...]
+                read = try await store.events(from: from, limit: Self.chunk).elements[...]
                 if let last = read.last {
                     nextSeq = last.seq + 1
                 } else {

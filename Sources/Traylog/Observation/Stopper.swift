@@ -1,7 +1,7 @@
 import TraylogObservation
 import class TraylogPlatform.Monitor
 
-/// Ends sequences of updates from outside, where their task goes on: ``TrayUpdates``, ``ChangeFollower`` and ``LogFollower`` that
+/// Ends sequences of updates from outside, where their task goes on: those of `trayUpdates`, `follow` and `followChanges` that
 /// were made with it.
 ///
 /// Cancelling the task would end more than the sequence, and a task only for the sequence takes some KiB.

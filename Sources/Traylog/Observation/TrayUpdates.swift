@@ -9,27 +9,37 @@ extension TrayQueries {
     /// for try await tray in store.trayUpdates(of: "ann") { print(tray.unseen) }
     /// ```
     ///
-    /// The sequence keeps the store open, and ends when it is closed. It shows the tray of one person: when that person is erased,
-    /// the tray becomes empty, and then the sequence throws the refusal ``Refusal/erased(user:)``. It never shows the tray of
-    /// somebody else who got the name.
+    /// Two trays in a row always differ in more than `asOf`, and none is older than the one before. The tray is computed on demand,
+    /// so that a slow reader skips to the newest one and delays nothing. Each iteration observes separately.
+    ///
+    /// The sequence keeps the store open, and ends when it is closed, or the task is cancelled. It throws ``TraylogError`` when the
+    /// tray cannot be read, and has ended then. It shows the tray of one person: when that person is erased, the tray becomes empty,
+    /// and then the sequence throws the refusal ``Refusal/erased(user:)``. It never shows the tray of somebody else who got the name.
     ///
     /// - Parameters:
     ///   - user: whose tray.
     ///   - stopper: ends it earlier.
-    public func trayUpdates(of user: String, stopper: Stopper? = nil) -> TrayUpdates {
+    public func trayUpdates(of user: String, stopper: Stopper? = nil) -> some AsyncSequence<Tray, TraylogError>
+        & Sendable
+    {
         TrayUpdates(store: self, user: user, stopper: stopper)
     }
 
-    /// The events of the log from `first` on, and then each new one.
+    /// The events of the log from `first` on, each once and in order, and then each new one when any process commits it.
     ///
     /// ```swift
     /// for try await event in store.follow() { print(event.json) }
     /// ```
     ///
+    /// It reads small chunks on demand, so that a slow reader takes no memory and delays nothing. It ends when the task is cancelled
+    /// or the store is closed. It throws ``TraylogError`` when an event cannot be read, and has ended then.
+    ///
     /// - Parameters:
     ///   - first: may be beyond the head; nil begins after the head at the time of the first `next()`.
     ///   - stopper: ends the sequence earlier.
-    public func follow(from first: Seq? = nil, stopper: Stopper? = nil) -> LogFollower {
+    public func follow(from first: Seq? = nil, stopper: Stopper? = nil) -> some AsyncSequence<Event, TraylogError>
+        & Sendable
+    {
         LogFollower(store: self, first: first, stopper: stopper)
     }
 
@@ -38,31 +48,25 @@ extension TrayQueries {
     /// ```swift
     /// for try await event in store.follow(after: 100) { print(event.json) }
     /// ```
-    public func follow(after position: Seq) -> LogFollower { follow(from: position + 1) }
+    public func follow(after position: Seq) -> some AsyncSequence<Event, TraylogError> & Sendable {
+        follow(from: position + 1)
+    }
 }
 
-/// One user's tray: as it is now, and again whenever any process has changed it.
-///
-/// Two trays in a row always differ in more than `asOf`, and none is older than the one before. The tray is computed on
-/// demand, so a slow reader skips to the newest one and delays nothing. Each iteration observes separately.
-///
-/// It ends when the task is cancelled or the store is closed. It throws ``TraylogError`` when the tray cannot be read, and
-/// refused `erased` when the user was erased, and has ended then, too.
-public struct TrayUpdates: AsyncSequence, Sendable {
-    /// The tray after a change.
-    public typealias Element = Tray
-    /// The error that ends the sequence.
-    public typealias Failure = TraylogError
+/// What ``TrayQueries/trayUpdates(of:stopper:)`` goes through.
+struct TrayUpdates: AsyncSequence, Sendable {
+    typealias Element = Tray
+    typealias Failure = TraylogError
 
     let store: any TrayQueries
     let user: String
     let stopper: Stopper?
 
     /// Starts to go through it, for one task.
-    public func makeAsyncIterator() -> Iterator { Iterator(store: store, user: user, stopper: stopper) }
+    func makeAsyncIterator() -> Iterator { Iterator(store: store, user: user, stopper: stopper) }
 
     /// Goes through the states of the tray; for one task.
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         /// Kept, so that it stays open.
         private let store: any TrayQueries
         private let user: String
@@ -79,7 +83,7 @@ public struct TrayUpdates: AsyncSequence, Sendable {
         }
 
         /// The next state, once it differs; nil at the end.
-        public mutating func next(
+        mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(TraylogError) -> Tray? {
             guard !following.hasEnded else { return nil }

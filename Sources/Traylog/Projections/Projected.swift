@@ -2,7 +2,7 @@ import TraylogDomain
 import TraylogJSON
 import TraylogLMDB
 import TraylogQueries
-import TraylogStates
+@_spi(Operations) import TraylogStates
 
 /// The value of a projection after a certain event.
 public struct Projected<Value: Projection>: Sendable {
@@ -83,7 +83,7 @@ extension TrayQueries {
     /// The stored projections, in byte order of their names.
     ///
     /// - Throws: ``TraylogError/failed(_:)``.
-    public func storedProjections() async throws(TraylogError) -> [StoredProjection] {
+    @_spi(Operations) public func storedProjections() async throws(TraylogError) -> [StoredProjection] {
         try await asking { store throws(TraylogError) in try store.storedProjections() }
     }
 }
@@ -115,7 +115,7 @@ extension BlockingQueries {
     }
 
     /// The stored projections, in byte order of their names.
-    public func storedProjections() throws(TraylogError) -> [StoredProjection] {
+    @_spi(Operations) public func storedProjections() throws(TraylogError) -> [StoredProjection] {
         try queries.answer { store in try store.read { try store.tables.projections.all(in: $0) } }
     }
 }

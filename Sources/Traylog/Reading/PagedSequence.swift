@@ -1,27 +1,17 @@
 import TraylogDomain
 import TraylogQueries
 
-/// All that a query finds, read page by page as a task goes through it; nothing is kept.
-///
-/// Each iteration asks anew. It ends with nil only after the last element: where the task is cancelled before, it throws
-/// ``TraylogError/failed(_:)`` with `cancelled`, so that nobody takes a part for the whole.
-///
-/// ```swift
-/// var names: [String] = []
-/// for try await user in store.allUsers() { names.append(user) }
-/// print("all \(names.count) users")  // not reached when the task was cancelled
-/// ```
-public struct PagedSequence<Element: Sendable>: AsyncSequence, Sendable {
-    /// The error that ends the sequence.
-    public typealias Failure = TraylogError
+/// All that a query finds, read page by page as a task goes through it; nothing is kept, and each iteration asks anew.
+struct PagedSequence<Element: Sendable>: AsyncSequence, Sendable {
+    typealias Failure = TraylogError
 
     let page: @Sendable (PageCursor?) async throws(TraylogError) -> (elements: [Element], next: PageCursor?)
 
     /// Starts to go through it, for one task.
-    public func makeAsyncIterator() -> Iterator { Iterator(page: page) }
+    func makeAsyncIterator() -> Iterator { Iterator(page: page) }
 
     /// Goes through the elements; for one task.
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         let page: @Sendable (PageCursor?) async throws(TraylogError) -> (elements: [Element], next: PageCursor?)
         private var read: ArraySlice<Element> = []
         private var cursor: PageCursor?
@@ -34,7 +24,7 @@ public struct PagedSequence<Element: Sendable>: AsyncSequence, Sendable {
         /// The next element; nil after the last.
         ///
         /// - Throws: ``TraylogError``: what the query throws; failed, `cancelled`, when the task was cancelled before the end.
-        public mutating func next(
+        mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(TraylogError) -> Element? {
             while true {
@@ -69,7 +59,11 @@ extension TrayQueries {
     /// var filter = EventFilter()
     /// filter.user = "ann"
     /// for try await event in store.allEvents(matching: filter) { print(event.json) }
+    /// print("all of them")  // not reached when the task was cancelled
     /// ```
+    ///
+    /// It ends with nil only after the last event: where the task is cancelled before, it throws ``TraylogError/failed(_:)`` with
+    /// `cancelled`, so that nobody takes a part for the whole. Each iteration asks anew.
     ///
     /// - Parameters:
     ///   - filter: what is looked for.
@@ -78,13 +72,13 @@ extension TrayQueries {
     /// - Complexity: as ``search(_:newestFirst:from:limit:including:)``; one page is in memory.
     public func allEvents(
         matching filter: EventFilter = EventFilter(), newestFirst: Bool = false, including archives: Archives? = nil
-    ) -> PagedSequence<Event> {
+    ) -> some AsyncSequence<Event, TraylogError> & Sendable {
         PagedSequence { cursor async throws(TraylogError) in
             let head = if let cursor { cursor.head } else { try await self.head() }
             let page = try await self.search(
                 filter, newestFirst: newestFirst, from: cursor?.seq ?? (newestFirst ? head : 1), limit: 256,
                 including: archives)
-            let events = page.events.filter { $0.seq <= head }
+            let events = page.elements.filter { $0.seq <= head }
             guard let next = page.next, next <= head else { return (events, nil) }
             return (events, PageCursor(seq: next, head: head))
         }
@@ -96,14 +90,18 @@ extension TrayQueries {
     /// for try await user in store.allUsers(prefix: "team/") { print(user) }
     /// ```
     ///
+    /// It throws when it is cancelled before the end, as ``allEvents(matching:newestFirst:including:)`` does.
+    ///
     /// - Parameters:
     ///   - prefix: bytes of UTF-8 that a name begins with.
     ///   - asOf: only those who had an event by then.
     /// - Complexity: O(names); one page is in memory.
-    public func allUsers(prefix: String = "", asOf: Moment? = nil) -> PagedSequence<String> {
+    public func allUsers(prefix: String = "", asOf: Moment? = nil) -> some AsyncSequence<String, TraylogError>
+        & Sendable
+    {
         PagedSequence { cursor async throws(TraylogError) in
             let page = try await self.users(after: cursor?.name, prefix: prefix, asOf: asOf)
-            return (page.users, page.next.map { PageCursor(name: $0) })
+            return (page.elements, page.next.map { PageCursor(name: $0) })
         }
     }
 }

@@ -1,7 +1,7 @@
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogPages
 import TraylogPlatform
-import TraylogQueries
+@_spi(Replication) import TraylogQueries
 import TraylogStates
 
 // The queries, once for every kind of store.
@@ -40,22 +40,21 @@ extension BlockingQueries {
     /// One page of a user's items, newest position first.
     ///
     /// ```swift
-    /// let newest = try store.blocking.inbox(of: "ann").items
+    /// let newest = try store.blocking.inbox(of: "ann").elements
     /// ```
     ///
     /// - Complexity: O(page) from the cursor on, and what the filters pass over.
     @available(*, noasync, message: "use `await store.inbox`; this call blocks a thread that tasks share")
     public func inbox(
         of user: String, _ query: InboxQuery = InboxQuery(), asOf: Moment? = nil
-    ) throws(TraylogError) -> InboxPage {
+    ) throws(TraylogError) -> Page<Item, TraylogDomain.Cursor> {
         try queries.answer(asOf == nil ? .now : .past, of: user) { now in
             try query.validate()
             let view = try now.at(asOf)
             let history = view.store.record.history
             try query.cursor.map { try history.check($0.history, at: $0.before) }
             let (shown, next) = try view.state.shownItems(query, of: user, hasher: view.hasher, stored: view.pages)
-            return InboxPage(
-                user: user, asOf: Seq(view.asOf), items: try view.pages.items(shown), next: next?.within(history))
+            return Page(try view.pages.items(shown), next: next?.within(history), asOf: Seq(view.asOf))
         }
     }
 
@@ -66,14 +65,14 @@ extension BlockingQueries {
     public func threads(
         of user: String, limit: Int = Limits.defaultPageItems, cursor: TraylogDomain.Cursor? = nil,
         asOf: Moment? = nil
-    ) throws(TraylogError) -> ThreadsPage {
+    ) throws(TraylogError) -> Page<ThreadGroup, TraylogDomain.Cursor> {
         try queries.answer(asOf == nil ? .now : .past, of: user) { now in
             try Limits.check(pageLimit: limit)
             let view = try now.at(asOf)
             let history = view.store.record.history
             try cursor.map { try history.check($0.history, at: $0.before) }
             var page = try view.state.threads(
-                of: user, asOf: Seq(view.asOf), limit: limit, cursor: cursor, source: view.pages)
+                asOf: Seq(view.asOf), limit: limit, cursor: cursor, source: view.pages)
             page.next = page.next?.within(history)
             return page
         }
@@ -93,7 +92,7 @@ extension BlockingQueries {
     /// - Parameters:
     ///   - user: whose events.
     ///   - newestFirst: goes from the end to the beginning.
-    ///   - from: where to begin: ``EventPage/next`` of the page before; nil for the oldest event, or the newest one.
+    ///   - from: where to begin: ``Page/next`` of the page before; nil for the oldest event, or the newest one.
     ///   - limit: the greatest number of events, all of which are in memory.
     ///   - asOf: a moment of the past; without it, now.
     ///   - archives: are read, too, as if nothing had left the log.
@@ -101,9 +100,9 @@ extension BlockingQueries {
     /// - Complexity: O(events returned); with archives, of all that they have of the log between the first and the last one.
     @available(*, noasync, message: "use `await store.history`; this call blocks a thread that tasks share")
     public func history(
-        of user: String, newestFirst: Bool = false, from: Seq? = nil, limit: Int = EventPage.defaultLimit,
+        of user: String, newestFirst: Bool = false, from: Seq? = nil, limit: Int = Limits.defaultPageEvents,
         asOf: Moment? = nil, including archives: Archives? = nil
-    ) throws(TraylogError) -> EventPage {
+    ) throws(TraylogError) -> Page<Event, Seq> {
         try queries.translatingErrors { _ in try Limits.check(identifier: user, "user") }
         return try page(of: user, newestFirst, from, limit, asOf, archives)
     }
@@ -116,16 +115,16 @@ extension BlockingQueries {
     /// - Complexity: as that one's.
     @available(*, noasync, message: "use `await store.events`; this call blocks a thread that tasks share")
     public func events(
-        newestFirst: Bool = false, from: Seq? = nil, limit: Int = EventPage.defaultLimit, asOf: Moment? = nil,
+        newestFirst: Bool = false, from: Seq? = nil, limit: Int = Limits.defaultPageEvents, asOf: Moment? = nil,
         including archives: Archives? = nil
-    ) throws(TraylogError) -> EventPage {
+    ) throws(TraylogError) -> Page<Event, Seq> {
         try page(of: nil, newestFirst, from, limit, asOf, archives)
     }
 
     /// Names of users in byte order, some at a time.
     ///
     /// - Parameters:
-    ///   - name: goes on after this one, ``UserPage/next`` of the page before; nil for the first.
+    ///   - name: goes on after this one, ``Page/next`` of the page before; nil for the first.
     ///   - limit: at most so many; 0 or more.
     ///   - prefix: only names that begin with these bytes of UTF-8.
     ///   - asOf: only those who had an event by then; each user's first event is looked up.
@@ -133,14 +132,14 @@ extension BlockingQueries {
     /// - Complexity: O(names returned + users who are so new that their names are not stored yet).
     @available(*, noasync, message: "use `await store.users`; this call blocks a thread that tasks share")
     public func users(
-        after name: String? = nil, prefix: String = "", limit: Int = UserPage.defaultLimit, asOf: Moment? = nil
-    ) throws(TraylogError) -> UserPage {
-        func page(_ users: [String]) -> UserPage {
-            UserPage(users: users, next: users.count < limit ? nil : users.last)
-        }
+        after name: String? = nil, prefix: String = "", limit: Int = Limits.defaultPageNames, asOf: Moment? = nil
+    ) throws(TraylogError) -> Page<String, String> {
         guard limit >= 0 else { throw .refused(.invalid(field: "limit", reason: "must be 0 or more, not \(limit)")) }
-        guard let asOf else { return page(try users(after: name, prefix, limit: limit)) }
-        let end = try seq(of: asOf).rawValue
+        guard let asOf else {
+            let head = try head()
+            return Page(users: try users(after: name, prefix, limit: limit), limit: limit, asOf: head)
+        }
+        let end = try seq(of: asOf)
         var found: [String] = []
         var last = name
         while found.count < limit {
@@ -149,10 +148,10 @@ extension BlockingQueries {
             last = newLast
             for user in chunk where found.count < limit {
                 try queries.translatingErrors { _ in try Cancellation.checkCurrent() }
-                if try queries.answer(.now, of: user, { try $0.hadEvent(by: end) }) { found.append(user) }
+                if try queries.answer(.now, of: user, { try $0.hadEvent(by: end.rawValue) }) { found.append(user) }
             }
         }
-        return page(found)
+        return Page(users: found, limit: limit, asOf: end)
     }
 
     private func users(after name: String?, _ prefix: String, limit: Int) throws(TraylogError) -> [String] {
@@ -176,6 +175,12 @@ extension BlockingQueries {
     @available(*, noasync, message: "use `await store.statistics`; this call blocks a thread that tasks share")
     public func statistics() throws(TraylogError) -> StoreStatistics {
         try queries.translatingErrors { try $0.statistics() }
+    }
+}
+
+extension Page<String, String> {
+    fileprivate init(users: [String], limit: Int, asOf: Seq) {
+        self.init(users, next: users.count < limit ? nil : users.last, asOf: asOf)
     }
 }
 

@@ -1,4 +1,5 @@
-import TraylogDomain
+@_spi(Operations) import TraylogQueries
+@_spi(Replication) import TraylogDomain
 import TraylogJSON
 import TraylogStates
 

@@ -15,20 +15,18 @@ extension BlockingQueries {
     /// - Parameters:
     ///   - filter: what is looked for.
     ///   - newestFirst: goes from the end to the beginning.
-    ///   - from: where to begin: ``EventPage/next`` of the page before; nil for the oldest event, or the newest one.
-    ///   - limit: the greatest number of events, 1 to 10,000.
+    ///   - from: where to begin: ``Page/next`` of the page before; nil for the oldest event, or the newest one.
+    ///   - limit: the greatest number of events, all of which are in memory.
     ///   - archives: are searched, too, as if nothing had left the log.
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     /// - Complexity: O(events in the range of the filter's times); with a user, of that user's own events.
     @available(*, noasync, message: "use `await store.search`; this call blocks a thread that tasks share")
     public func search(
-        _ filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100,
+        _ filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = Limits.defaultPageEvents,
         including archives: Archives? = nil
-    ) throws(TraylogError) -> EventPage {
-        guard (1...10_000).contains(limit) else {
-            throw .refused(.invalid(field: "limit", reason: "must be 1 to 10000, not \(limit)"))
-        }
-        var range = try queries.answer { try $0.range(of: filter) }
+    ) throws(TraylogError) -> Page<Event, Seq> {
+        guard limit >= 0 else { throw .refused(.invalid(field: "limit", reason: "must be 0 or more, not \(limit)")) }
+        var (range, head) = try queries.answer { (try $0.range(of: filter), Seq($0.head)) }
         if let from {
             if newestFirst {
                 range.last = min(range.last, from.rawValue)
@@ -39,14 +37,14 @@ extension BlockingQueries {
         var scan = EventScan(
             queries: queries, archives: archives, user: filter.user, range: range, newestFirst: newestFirst,
             window: 1_000)
-        var page = EventPage(events: [], next: nil)
+        var page = Page<Event, Seq>([], asOf: head)
         while let part = try scan.next() {
             for event in part where filter.matches(event) {
-                guard page.events.count < limit else {
+                guard page.elements.count < limit else {
                     page.next = event.seq
                     return page
                 }
-                page.events.append(event)
+                page.elements.append(event)
             }
         }
         return page
@@ -56,9 +54,9 @@ extension BlockingQueries {
 extension TrayQueries {
     /// The same, while the task waits.
     public func search(
-        _ filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100,
+        _ filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = Limits.defaultPageEvents,
         including archives: Archives? = nil
-    ) async throws(TraylogError) -> EventPage {
+    ) async throws(TraylogError) -> Page<Event, Seq> {
         try await asking(atLength: true) { store throws(TraylogError) in
             try store.search(filter, newestFirst: newestFirst, from: from, limit: limit, including: archives)
         }

@@ -1,7 +1,7 @@
 import TraylogAudit
 import TraylogDomain
 import TraylogJSON
-import TraylogQueries
+@_spi(Operations) import TraylogQueries
 
 // Reports, read from their JSON forms.
 

@@ -5,7 +5,7 @@ import TraylogLog
 
 /// The events that touched one user's tray in a range of the log, and their effects.
 ///
-/// A value, which later appends do not change. ``TrayQueries/entries(of:_:withProofs:disclosed:)`` returns the events in full.
+/// A value, which later appends do not change. ``TrayQueries/events(of:)`` returns the events in full.
 public struct AuditReport: Hashable, Sendable {
     /// The user whose tray the report is about.
     public var user: String
@@ -26,7 +26,8 @@ public struct AuditReport: Hashable, Sendable {
     /// The steps' events that left the log, as an archive has them.
     package var archived: [Seq: LogRow] = [:]
 
-    package init(
+    /// A report as ``TrayQueries/audit(of:from:to:asOf:withTrays:)`` makes it, for tests and previews.
+    public init(
         user: String, from: Seq, through: Seq, treeHead: TreeHead, before: TrayCounts, tray: Tray, steps: [AuditStep]
     ) {
         (self.user, self.from, self.through, self.treeHead) = (user, from, through, treeHead)
@@ -35,7 +36,7 @@ public struct AuditReport: Hashable, Sendable {
 }
 
 /// A step with its event, and the proof that the event is in the log.
-public struct AuditEntry: Hashable, Sendable {
+@_spi(Operations) public struct AuditEntry: Hashable, Sendable {
     /// The event and its effect on the counts.
     public var step: AuditStep
     /// The event itself.
@@ -97,7 +98,7 @@ public struct TrayCounts: Hashable, Sendable, Decodable {
 /// Its leaf commits to them: the last 32 bytes of the leaf are SHA-256(salt ‖ payload) (Docs/internals/format.md, "Leaf").
 ///
 /// Give it only to those who may read the event: without the salt, the leaf reveals nothing.
-public struct EventDisclosure: Hashable, Sendable {
+@_spi(Operations) public struct EventDisclosure: Hashable, Sendable {
     /// 16 bytes.
     public var salt: [UInt8]
     /// The Protocol Buffers message of Docs/internals/format/event.proto, as it is stored.

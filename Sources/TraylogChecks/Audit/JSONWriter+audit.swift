@@ -1,7 +1,7 @@
 import TraylogAudit
 import TraylogDomain
 import TraylogJSON
-import TraylogQueries
+@_spi(Operations) import TraylogQueries
 
 /// The JSON forms of reports.
 @_spi(JSON) extension JSONWriter {

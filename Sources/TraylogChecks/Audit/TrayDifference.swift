@@ -1,9 +1,9 @@
 import TraylogDomain
 import TraylogJSON
-import TraylogQueries
+@_spi(Operations) import TraylogQueries
 
 /// The changes of one user's tray between two moments, and the events that caused them.
-public struct TrayDifference: Hashable, Sendable {
+@_spi(Operations) public struct TrayDifference: Hashable, Sendable {
     /// The user of the tray.
     public var user: String
     /// The trays at the two moments.

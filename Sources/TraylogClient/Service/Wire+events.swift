@@ -1,6 +1,6 @@
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogJSON
-import TraylogReplica
+@_spi(Replication) import TraylogReplica
 
 // Events, items and snapshots as the service writes them.
 

@@ -1,5 +1,5 @@
 import TraylogAudit
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogJSON
 import TraylogPlatform
 

@@ -1,6 +1,6 @@
 import TraylogDomain
 import TraylogPlatform
-import TraylogReplica
+@_spi(Replication) import TraylogReplica
 
 /// The replica in the device's storage.
 ///

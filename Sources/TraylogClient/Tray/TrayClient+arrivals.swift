@@ -1,6 +1,6 @@
 import TraylogAudit
 import TraylogDomain
-import TraylogReplica
+@_spi(Replication) import TraylogReplica
 
 extension TrayClient {
     /// What an answer brought that the user should hear of.

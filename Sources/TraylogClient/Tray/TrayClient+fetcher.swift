@@ -26,7 +26,7 @@ extension TrayClient: MarkableInbox {
     }
 
     /// One page of the inbox as it is shown, for a fetcher.
-    public func page(of user: String, _ query: InboxQuery) async throws(TraylogError) -> InboxPage {
+    public func page(of user: String, _ query: InboxQuery) async throws(TraylogError) -> Page<Item, Cursor> {
         do {
             return try await inbox(query)
         } catch let refusal as Refusal {

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogReplica
+@_spi(Replication) import TraylogReplica
 
 /// An entry that the view may have to show on top of what is confirmed.
 struct PendingMark: Sendable {

@@ -1,5 +1,5 @@
-import TraylogDomain
-import TraylogReplica
+@_spi(Replication) import TraylogDomain
+@_spi(Replication) import TraylogReplica
 
 extension TrayClient {
     // MARK: Triggers

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogReplica
+@_spi(Replication) import TraylogReplica
 
 /// One user's tray on a device, offline too: a replica of the server's, with what the user did here already shown.
 ///
@@ -194,34 +194,34 @@ public actor TrayClient {
     /// ```
     ///
     /// - Throws: ``Refusal`` for a limit outside of 1…100, or a filter that no item can pass; ``DeviceFailure``.
-    public func inbox(_ query: InboxQuery = InboxQuery()) async throws -> InboxPage {
+    public func inbox(_ query: InboxQuery = InboxQuery()) async throws -> Page<Item, Cursor> {
         if query.filter.searchesContents, try store.lacksContents() { return try await searchedInbox(query) }
         let page = try reading { try localInbox(query) }
-        let missing = page.items.filter { (try? store.hasContent($0.seq)) == false }.map(\.seq)
+        let missing = page.elements.filter { (try? store.hasContent($0.seq)) == false }.map(\.seq)
         guard !missing.isEmpty else { return page }
         await fetchContents(missing, query)
         return try reading { try localInbox(query) }
     }
 
     /// A page of a search where some contents are missing: the server finds the items, and this device says how they are.
-    private func searchedInbox(_ query: InboxQuery) async throws -> InboxPage {
+    private func searchedInbox(_ query: InboxQuery) async throws -> Page<Item, Cursor> {
         try query.validate()
         let end = await fetchContents([], query)
         return try reading {
             var page = try localInbox(query)
             // What has no content here was not searched.
-            page.items = try page.items.filter { try store.hasContent($0.seq) }
+            page.elements = try page.elements.filter { try store.hasContent($0.seq) }
             guard let end, page.next.map({ $0.before < end.before }) ?? true else { return page }
             // The server looked no further.
-            page.items.removeAll { $0.position < end.before }
+            page.elements.removeAll { $0.position < end.before }
             page.next = end
             return page
         }
     }
 
-    private func localInbox(_ query: InboxQuery) throws -> InboxPage {
+    private func localInbox(_ query: InboxQuery) throws -> Page<Item, Cursor> {
         try query.validate()
-        guard let shown else { return InboxPage(user: user, asOf: .zero, items: [], next: nil) }
+        guard let shown else { return Page([], asOf: .zero) }
         var page = try shown.inbox(query)
         page.asOf = confirmed?.through ?? .zero
         return page
@@ -230,20 +230,22 @@ public actor TrayClient {
     /// One page of the threads as they are shown.
     ///
     /// ```swift
-    /// for group in try await client.threads().threads { print(group.count) }
+    /// for group in try await client.threads().elements { print(group.count) }
     /// ```
     ///
     /// - Throws: ``Refusal`` for a limit outside of 1…100; ``DeviceFailure``.
-    public func threads(limit: Int = Limits.defaultPageItems, cursor: Cursor? = nil) async throws -> ThreadsPage {
-        func local() throws -> ThreadsPage {
+    public func threads(limit: Int = Limits.defaultPageItems, cursor: Cursor? = nil) async throws -> Page<
+        ThreadGroup, Cursor
+    > {
+        func local() throws -> Page<ThreadGroup, Cursor> {
             try Limits.check(pageLimit: limit)
-            guard let shown else { return ThreadsPage(user: user, asOf: .zero, threads: [], next: nil) }
+            guard let shown else { return Page([], asOf: .zero) }
             var page = try shown.threads(limit: limit, cursor: cursor)
             page.asOf = confirmed?.through ?? .zero
             return page
         }
         let page = try reading(local)
-        let missing = page.threads.map(\.newest.seq).filter { (try? store.hasContent($0)) == false }
+        let missing = page.elements.map(\.newest.seq).filter { (try? store.hasContent($0)) == false }
         guard !missing.isEmpty else { return page }
         await fetchContents(missing, nil)
         return try reading(local)

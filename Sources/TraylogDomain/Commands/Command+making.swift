@@ -63,7 +63,7 @@ extension Command {
     /// Marks 1 to 1,000 items by their seqs.
     ///
     /// ```swift
-    /// let command: Command = .mark(.read, page.items.map(\.seq), of: "ann")
+    /// let command: Command = .mark(.read, page.elements.map(\.seq), of: "ann")
     /// ```
     @_disfavoredOverload
     public static func mark(_ mark: Mark, _ items: some Sequence<Seq>, of user: String) -> Command {

@@ -19,6 +19,10 @@ public enum Limits {
     public static let pageItems = 100
     /// Items in a page when the query gives no limit.
     public static let defaultPageItems = 20
+    /// Events in a page when the query gives no limit.
+    public static let defaultPageEvents = 100
+    /// Names of users in a page when the query gives no limit.
+    public static let defaultPageNames = 1_000
 }
 
 extension Limits {

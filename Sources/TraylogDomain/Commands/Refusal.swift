@@ -31,7 +31,7 @@ public enum Refusal: Error, Hashable, Sendable {
     case rewound(Seq, lastShared: Seq?)
     /// The person whose events were followed, or paged through, was erased; the name may be somebody else's by now.
     case erased(user: String)
-    /// An event that a ``TrayReplica``'s snapshot rests on was undone: only a new snapshot shows the tray without it.
+    /// An event that the snapshot of a copy rests on was undone: only a new snapshot shows the tray without it.
     case staleSnapshot(Seq)
     /// A fetcher has all pages, or as many items as its limit allows.
     case endReached

@@ -16,7 +16,7 @@ public struct InboxQuery: Hashable, Sendable {
     public var view: View
     /// Items in a page: 1…``Limits/pageItems``.
     public var limit: Int
-    /// ``InboxPage/next`` of the page before; nil for the first page.
+    /// ``Page/next`` of the page before; nil for the first page.
     public var cursor: Cursor?
 
     /// A query for the newest ``Limits/defaultPageItems`` items of the inbox, unless told otherwise.
@@ -39,28 +39,6 @@ extension InboxQuery {
         try Limits.check(time: filter.since, "since")
         try Limits.check(time: filter.until, "until")
         try Limits.check(text: filter.text, atMost: Limits.titleBytes, "text")
-    }
-}
-
-/// One page of an inbox, newest position first.
-public struct InboxPage: Hashable, Sendable {
-    /// The user of the tray.
-    public var user: String
-    /// The newest event that the answer rests on.
-    public var asOf: Seq
-    /// The items, newest position first.
-    public var items: [Item]
-    /// The start of the next page; nil on the last page.
-    ///
-    /// A page with it may have few items, or none: a search looks at ``InboxQuery/searchedItems`` at most.
-    public var next: Cursor?
-
-    /// A page as a query answers it, for tests and previews; `next` is nil at the end.
-    public init(user: String, asOf: Seq, items: [Item], next: Cursor?) {
-        self.user = user
-        self.asOf = asOf
-        self.items = items
-        self.next = next
     }
 }
 

@@ -43,34 +43,14 @@ public struct ThreadGroup: Hashable, Sendable {
     }
 }
 
-/// One page of groups, the group with the newest item first.
-public struct ThreadsPage: Hashable, Sendable {
-    /// The user of the tray.
-    public var user: String
-    /// The newest event that the answer rests on.
-    public var asOf: Seq
-    /// The groups, the one with the newest item first.
-    public var threads: [ThreadGroup]
-    /// The start of the next page; nil on the last page.
-    public var next: Cursor?
-
-    /// A page as a query answers it, for tests and previews; `next` is nil at the end.
-    public init(user: String, asOf: Seq, threads: [ThreadGroup], next: Cursor?) {
-        self.user = user
-        self.asOf = asOf
-        self.threads = threads
-        self.next = next
-    }
-}
-
 extension TrayState {
     /// One page of the groups of listed items, the group with the newest item first.
     ///
     /// - Complexity: O(the user's items) for every page, because a group counts all of them; and an event is read for each
     ///   name of the page's groups.
     package func threads(
-        of user: String, asOf: Seq, limit: Int, cursor: Cursor?, source: some StateSource
-    ) throws -> ThreadsPage {
+        asOf: Seq, limit: Int, cursor: Cursor?, source: some StateSource
+    ) throws -> Page<ThreadGroup, Cursor> {
         var groups: [Group] = []
         var places: [Identity: Int] = [:]
         try forEachItem(below: .max, stored: source) { page, entry in
@@ -90,9 +70,8 @@ extension TrayState {
         let rest = groups.drop { $0.newest.entry.position >= before }
         let page = rest.prefix(limit)
         let next = rest.count > page.count ? page.last?.newest.entry.position : nil
-        return ThreadsPage(
-            user: user, asOf: asOf, threads: try page.map { try $0.threadGroup(from: source) },
-            next: next.map { Cursor(before: Seq($0)) })
+        return Page(
+            try page.map { try $0.threadGroup(from: source) }, next: next.map { Cursor(before: Seq($0)) }, asOf: asOf)
     }
 }
 

@@ -2,7 +2,7 @@ extension InboxQuery {
     /// The most items that one page of a search looks at.
     ///
     /// A search is a query by what only the log knows: actor, level, times, text. After so many items its page ends, even empty,
-    /// and ``InboxPage/next`` goes on.
+    /// and ``Page/next`` goes on.
     public static let searchedItems = 10_000
 }
 

@@ -11,7 +11,7 @@
 /// // Later, perhaps after a restore:
 /// let isSameEvent = try await store.storeHistory().holds(mark, at: seq)
 /// ```
-public struct StoreHistory: Hashable, Sendable {
+@_spi(Replication) public struct StoreHistory: Hashable, Sendable {
     /// The point at which a copy began to go its own way.
     public struct Fork: Hashable, Sendable {
         /// Random, and never 0.

@@ -79,25 +79,20 @@ extension Timestamp {
 extension Timestamp: LosslessStringConvertible {
     /// ``rfc3339``.
     ///
-    /// Text of a time outside of ``rfc3339Range`` cannot be read back.
+    /// Text of a time outside of the years 0000…9999 cannot be read back.
     public var description: String { rfc3339 }
 
-    /// Reads an RFC 3339 time, as ``init(rfc3339:)-(String)`` does.
+    /// Reads an RFC 3339 time, as ``init(rfc3339:)`` does.
     public init?(_ text: String) { self.init(rfc3339: text) }
 }
 
 extension Timestamp {
     /// The times that RFC 3339 can write in UTC: years 0000…9999.
-    public static let rfc3339Range =
+    package static let rfc3339Range =
         Timestamp(milliseconds: -62_167_219_200_000)...Timestamp(milliseconds: 253_402_300_799_999)
 
-    /// Reads an RFC 3339 time, such as `2004-04-15T16:56:01.25+02:00`; nil when the text is none, or when the time in
-    /// UTC is outside of ``rfc3339Range``.
-    ///
-    /// It accepts any offset and, as RFC 3339 allows, `t`, `z` and a space between date and time. A fraction is cut
-    /// off after milliseconds. A leap second (`23:59:60` in UTC, at the end of a month) becomes the second after it, as
-    /// POSIX counts.
-    public init?(rfc3339 text: Span<UInt8>) {
+    /// Reads an RFC 3339 time from bytes, under the rules for a string.
+    package init?(rfc3339 text: Span<UInt8>) {
         guard text.count >= 20 else { return nil }
         // Of known length, so that the compiler drops the bounds checks.
         let head = text.extracting(0..<19)
@@ -118,7 +113,12 @@ extension Timestamp {
         guard Timestamp.rfc3339Range.contains(self) else { return nil }
     }
 
-    /// Reads an RFC 3339 time from a string, under the rules for bytes.
+    /// Reads an RFC 3339 time, such as `2004-04-15T16:56:01.25+02:00`; nil when the text is none, or when the time in
+    /// UTC is outside of the years 0000…9999.
+    ///
+    /// It accepts any offset and, as RFC 3339 allows, `t`, `z` and a space between date and time. A fraction is cut
+    /// off after milliseconds. A leap second (`23:59:60` in UTC, at the end of a month) becomes the second after it, as
+    /// POSIX counts.
     public init?(rfc3339 text: String) {
         self.init(rfc3339: text.utf8Span.span)
     }

@@ -24,23 +24,26 @@ import TraylogDomain
     }
 }
 
-@_spi(JSON) extension InboxPage: Decodable {
-    /// Reads the JSON form.
-    public init(from decoder: any Decoder) throws {
-        let fields = try JSONFields(decoder)
-        self.init(
-            user: try fields["user"], asOf: try fields["asOf"], items: try fields["items"],
-            next: try fields[maybe: "next"])
+private enum PageKey: String, CodingKey { case elements, next, asOf }
+
+@_spi(JSON) extension Page: Encodable where Element: Encodable, Next: Encodable {
+    /// `{"elements","next","asOf"}`, without `next` at the end.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: PageKey.self)
+        try container.encode(elements, forKey: .elements)
+        try container.encodeIfPresent(next, forKey: .next)
+        try container.encode(asOf, forKey: .asOf)
     }
 }
 
-@_spi(JSON) extension ThreadsPage: Decodable {
+@_spi(JSON) extension Page: Decodable where Element: Decodable, Next: Decodable {
     /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
-        let fields = try JSONFields(decoder)
+        let container = try decoder.container(keyedBy: PageKey.self)
         self.init(
-            user: try fields["user"], asOf: try fields["asOf"], threads: try fields["threads"],
-            next: try fields[maybe: "next"])
+            try container.decode([Element].self, forKey: .elements),
+            next: try container.decodeIfPresent(Next.self, forKey: .next),
+            asOf: try container.decode(Seq.self, forKey: .asOf))
     }
 }
 

@@ -1,4 +1,4 @@
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 
 // Errors as the program says them: `{"error","message"}`.
 

@@ -64,25 +64,53 @@ extension ItemFilter.Thread {
     }
 }
 
+@_spi(JSON) extension ItemFilter: JSONWritable {
+    /// With the names of the parameters of a request; `thread` as in a `markAll`.
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.members(self)
+        writer.endObject()
+    }
+}
+
+@_spi(JSON) extension ItemFilter: Decodable {
+    /// Takes the default of each member that is missing.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(
+            includeSilent: try fields[maybe: "includeSilent"] ?? false,
+            onlyUnread: try fields[maybe: "unread"] ?? false, onlyUnseen: try fields[maybe: "unseen"] ?? false,
+            thread: try Thread(fields), categories: try fields.oneOrMany("category"), actor: try fields[maybe: "actor"],
+            level: try fields[maybe: "level"], since: try fields[maybe: "since"], until: try fields[maybe: "until"],
+            text: try fields[maybe: "text"])
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func members(_ filter: ItemFilter) {
+        member("includeSilent", filter.includeSilent)
+        member("unread", filter.onlyUnread)
+        member("unseen", filter.onlyUnseen)
+        member(filter.thread)
+        switch filter.categories.count {
+        case 0: break
+        case 1: member("category", filter.categories[0])
+        default: member("category", each: filter.categories) { $0.value($1) }
+        }
+        member("actor", filter.actor)
+        member("level", filter.level?.rawValue)
+        member("since", filter.since)
+        member("until", filter.until)
+        member("text", filter.text)
+    }
+}
+
 @_spi(JSON) extension InboxQuery: JSONWritable {
     /// With the names of the parameters of a request; `thread` as in a `markAll`.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("view", view.rawValue)
-        writer.member("includeSilent", filter.includeSilent)
-        writer.member("unread", filter.onlyUnread)
-        writer.member("unseen", filter.onlyUnseen)
-        writer.member(filter.thread)
-        switch filter.categories.count {
-        case 0: break
-        case 1: writer.member("category", filter.categories[0])
-        default: writer.member("category", each: filter.categories) { $0.value($1) }
-        }
-        writer.member("actor", filter.actor)
-        writer.member("level", filter.level?.rawValue)
-        writer.member("since", filter.since)
-        writer.member("until", filter.until)
-        writer.member("text", filter.text)
+        writer.members(filter)
         writer.member("limit", limit)
         writer.member("cursor", cursor?.description)
         writer.endObject()
@@ -93,14 +121,8 @@ extension ItemFilter.Thread {
     /// Takes the default of each member that is missing.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
-        let filter = ItemFilter(
-            includeSilent: try fields[maybe: "includeSilent"] ?? false,
-            onlyUnread: try fields[maybe: "unread"] ?? false, onlyUnseen: try fields[maybe: "unseen"] ?? false,
-            thread: try ItemFilter.Thread(fields), categories: try fields.oneOrMany("category"),
-            actor: try fields[maybe: "actor"], level: try fields[maybe: "level"], since: try fields[maybe: "since"],
-            until: try fields[maybe: "until"], text: try fields[maybe: "text"])
         self.init(
-            filter, view: try fields[maybe: "view"] ?? .inbox,
+            try ItemFilter(from: decoder), view: try fields[maybe: "view"] ?? .inbox,
             limit: try fields[maybe: "limit"] ?? Limits.defaultPageItems, cursor: try fields[maybe: "cursor"])
     }
 }

@@ -1,4 +1,4 @@
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 
 @_spi(JSON) extension StoreHistory.Fork: Codable {
     private enum CodingKeys: String, CodingKey { case mark, after }

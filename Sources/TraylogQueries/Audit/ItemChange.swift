@@ -2,7 +2,7 @@ import TraylogDomain
 import TraylogJSON
 
 /// The change of one item between two moments.
-public struct ItemChange: Hashable, Sendable {
+@_spi(Operations) public struct ItemChange: Hashable, Sendable {
     /// What became of the item.
     public enum Kind: String, Hashable, Sendable, Codable {
         /// The item is listed now and was not before: it is new, or it came back.
@@ -42,7 +42,7 @@ public struct ItemChange: Hashable, Sendable {
 }
 
 /// The state of an item in its tray at one moment.
-public struct ItemStanding: Hashable, Sendable, Codable {
+@_spi(Operations) public struct ItemStanding: Hashable, Sendable, Codable {
     /// Its place in the inbox.
     public var position: Seq
     /// Whether the user has looked at it.
@@ -78,7 +78,7 @@ public struct ItemStanding: Hashable, Sendable, Codable {
     }
 }
 
-extension ItemStanding {
+@_spi(Operations) extension ItemStanding {
     private enum CodingKeys: String, CodingKey {
         case position
         case isSeen = "seen"

@@ -20,9 +20,9 @@ package struct FetchedItems: Sendable {
     package var room: Int { limit - items.count }
 
     /// Whether every item of the newest page is new, so that there may be more between the page and these items.
-    package func mayHaveGap(below page: InboxPage) -> Bool {
+    package func mayHaveGap(below page: Page<Item, Cursor>) -> Bool {
         guard let shownUpTo, let next = page.next, next.before > shownUpTo else { return false }
-        return page.items.allSatisfy { $0.position > shownUpTo }
+        return page.elements.allSatisfy { $0.position > shownUpTo }
     }
 
     /// Merges the newest page.
@@ -31,16 +31,16 @@ package struct FetchedItems: Sendable {
     /// dropped.
     ///
     /// - Parameter hasGap: drops all items first, because the page does not reach down to them.
-    package mutating func refresh(with page: InboxPage, hasGap: Bool) -> FetchResult {
+    package mutating func refresh(with page: Page<Item, Cursor>, hasGap: Bool) -> FetchResult {
         let known = Set(items.map(\.seq))
         let isFirst = shownUpTo == nil
         if isFirst || hasGap {
-            items = page.items
+            items = page.elements
             next = page.next
         } else {
             let lowest = page.next?.before ?? .zero
-            let refreshed = Set(page.items.map(\.seq))
-            items = page.items + items.filter { $0.position < lowest && !refreshed.contains($0.seq) }
+            let refreshed = Set(page.elements.map(\.seq))
+            items = page.elements + items.filter { $0.position < lowest && !refreshed.contains($0.seq) }
             if lowest <= next?.before ?? .zero { next = page.next }
         }
         shownUpTo = page.asOf
@@ -50,13 +50,13 @@ package struct FetchedItems: Sendable {
     }
 
     /// Adds the next page below all other items.
-    package mutating func append(_ page: InboxPage) -> FetchResult {
+    package mutating func append(_ page: Page<Item, Cursor>) -> FetchResult {
         let known = Set(items.map(\.seq))
-        let appended = Set(page.items.map(\.seq))
+        let appended = Set(page.elements.map(\.seq))
         items.removeAll { appended.contains($0.seq) }
-        items += page.items
+        items += page.elements
         next = page.next
-        let new = page.items.filter { !known.contains($0.seq) }
+        let new = page.elements.filter { !known.contains($0.seq) }
         return FetchResult(new: new, hasGap: false, endReached: endReached)
     }
 

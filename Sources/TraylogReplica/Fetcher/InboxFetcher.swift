@@ -160,13 +160,13 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
             var rest = page
             repeat {
                 rest = try await self.page(limit: 1, rest.next)
-                hasGap = rest.items.first.map { $0.position > shownUpTo } ?? false
-            } while rest.items.isEmpty && rest.next.map { $0.before > shownUpTo } ?? false
+                hasGap = rest.elements.first.map { $0.position > shownUpTo } ?? false
+            } while rest.elements.isEmpty && rest.next.map { $0.before > shownUpTo } ?? false
         }
         return change { $0.fetched.refresh(with: page, hasGap: hasGap) }
     }
 
-    private func page(limit: Int, _ cursor: Cursor?) async throws(TraylogError) -> InboxPage {
+    private func page(limit: Int, _ cursor: Cursor?) async throws(TraylogError) -> Page<Item, Cursor> {
         var query = query
         (query.limit, query.cursor) = (limit, cursor)
         return try await source.page(of: user, query)

@@ -4,7 +4,7 @@ import TraylogDomain
 /// What an ``InboxFetcher`` loads from: a store, a reader, a device's client, or a test's own.
 public protocol InboxSource: Sendable {
     /// One page of a user's inbox.
-    func page(of user: String, _ query: InboxQuery) async throws(TraylogError) -> InboxPage
+    func page(of user: String, _ query: InboxQuery) async throws(TraylogError) -> Page<Item, Cursor>
     /// Items as they are now, without those that the user has no more.
     func items(_ seqs: [Seq], of user: String) async throws(TraylogError) -> [Item]
 }

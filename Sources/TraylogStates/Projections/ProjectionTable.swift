@@ -209,7 +209,7 @@ package struct ProjectionName: Hashable, Sendable {
 }
 
 /// A stored projection, as the store knows it without the fold.
-public struct StoredProjection: Hashable, Sendable, Codable {
+@_spi(Operations) public struct StoredProjection: Hashable, Sendable, Codable {
     /// The name of the projection.
     public var name: String
     /// The ``Projection/version`` when it was stored.

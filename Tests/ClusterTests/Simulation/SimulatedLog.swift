@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Replication) import Traylog
 import TraylogCluster
 
 /// A replicated log in memory, as honest as the real one has to be: compare-and-set, and duplicates known by their ids.

@@ -1,5 +1,5 @@
 import Testing
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 @testable import TraylogChecks
 @testable import TraylogJSON

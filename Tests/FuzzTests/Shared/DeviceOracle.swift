@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogReplica
+@_spi(Replication) import TraylogReplica
 
 @testable import TraylogClient
 @testable import TraylogJSON

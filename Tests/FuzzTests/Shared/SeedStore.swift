@@ -60,12 +60,12 @@ struct SeedStore {
                 seeds[.exportLine, default: []].append(Array(line))
             }
         }
-        for event in try reader.events(from: 1, limit: .max).events {
+        for event in try reader.events(from: 1, limit: .max).elements {
             var payload = [event.kind.code]
             PayloadEncoder.append(event, to: &payload)
             seeds[.payload, default: []].append(payload)
         }
-        seeds.merge(DeviceOracle.seeds(try reader.events(from: 1, limit: .max).events)) { $1 }
+        seeds.merge(DeviceOracle.seeds(try reader.events(from: 1, limit: .max).elements)) { $1 }
     }
 
     private mutating func takeRows(_ directory: String) throws {

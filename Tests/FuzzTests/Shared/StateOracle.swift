@@ -29,7 +29,7 @@ enum StateOracle {
 
     private static func ask(_ state: TrayState, _ source: HostileSource) {
         _ = try? state.tray(of: "ann", asOf: 1, source: source)
-        _ = try? state.threads(of: "ann", asOf: 1, limit: 3, cursor: nil, source: source)
+        _ = try? state.threads(asOf: 1, limit: 3, cursor: nil, source: source)
         _ = try? state.shownItems(
             InboxQuery(ItemFilter(thread: .unthreaded), view: .archived), of: "ann", hasher: PayloadOracle.hasher,
             stored: source)

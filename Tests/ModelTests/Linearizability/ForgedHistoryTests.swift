@@ -55,7 +55,7 @@ import TraylogDomain
         perform([notify("a")])
         add(.past(naive.tray(of: "ann", asOf: 2), 2))
         if let page = try? naive.inbox(of: "ann", InboxQuery(ItemFilter(includeSilent: true), limit: 100)) {
-            add(.inbox(page))
+            add(.inbox(of: "ann", page))
         }
         add(.tray(naive.tray(of: "bob")))
         history.events = naive.events

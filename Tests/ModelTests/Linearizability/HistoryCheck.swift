@@ -1,5 +1,5 @@
 import TestSupport
-import Traylog
+@_spi(Replication) import Traylog
 import TraylogDomain
 
 /// Whether one order of events, the log's, explains every answer.
@@ -123,9 +123,9 @@ extension HistoryCheck {
             return sameKind(copy.perform(commands, now: Timestamp(milliseconds: 0)), result)
         case .tray(let tray):
             return naive.tray(of: tray.user) == tray
-        case .inbox(let page):
+        case .inbox(let user, let page):
             let query = InboxQuery(ItemFilter(includeSilent: true), limit: 100)
-            guard let expected = try? naive.inbox(of: page.user, query) else { return false }
+            guard let expected = try? naive.inbox(of: user, query) else { return false }
             return expected == page
         case .head(let seq): return seq.rawValue == moment
         case .past(let tray, let seq): return tray.asOf == seq && naive.tray(of: tray.user, asOf: seq) == tray

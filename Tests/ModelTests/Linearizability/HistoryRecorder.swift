@@ -1,6 +1,6 @@
 import Foundation
 import TestSupport
-import Traylog
+@_spi(Replication) import Traylog
 import TraylogDomain
 import TraylogPlatform
 
@@ -70,7 +70,7 @@ final class HistoryRecorder: Sendable {
         case 1, 2: add(client, since: began, .tray(try store.tray(of: user)))
         case 3:
             let query = InboxQuery(ItemFilter(includeSilent: true), limit: 100)
-            add(client, since: began, .inbox(try store.inbox(of: user, query)))
+            add(client, since: began, .inbox(of: user, try store.inbox(of: user, query)))
         default:
             let seq = Seq(UInt64(random.below(Int(try store.head().rawValue) + 1)))
             add(client, since: began, .past(try store.tray(of: user, asOf: .seq(seq)), seq))

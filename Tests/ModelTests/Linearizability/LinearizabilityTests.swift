@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
-import Traylog
+@_spi(Replication) import Traylog
 import TraylogDomain
 import TraylogPlatform
 
@@ -36,7 +36,7 @@ import TraylogPlatform
             for number in 0..<8 { group.addTask { await task(store, number, seed, recorder) } }
         }
         for thread in threads { thread.join() }
-        recorder.finish(try await store.events(from: 1, limit: .max).events)
+        recorder.finish(try await store.events(from: 1, limit: .max).elements)
         // Closing ends the sequences at once, whatever is still to come.
         for observer in observers { try await observer.reachEnd(of: store) }
         await store.close()
@@ -102,7 +102,7 @@ private struct Observer: Sendable {
     private let task: Task<Void, Never>
     private let newest: Monitor<(tray: Tray?, seq: Seq)>
 
-    init(of user: String, _ updates: TrayUpdates, _ recorder: HistoryRecorder) {
+    init(of user: String, _ updates: some AsyncSequence<Tray, TraylogError> & Sendable, _ recorder: HistoryRecorder) {
         self.user = user
         let newest = Monitor<(tray: Tray?, seq: Seq)>((nil, .zero))
         self.newest = newest
@@ -120,7 +120,7 @@ private struct Observer: Sendable {
         }
     }
 
-    init(_ log: LogFollower, _ recorder: HistoryRecorder) {
+    init(_ log: some AsyncSequence<Event, TraylogError> & Sendable, _ recorder: HistoryRecorder) {
         user = nil
         let newest = Monitor<(tray: Tray?, seq: Seq)>((nil, .zero))
         self.newest = newest

@@ -9,7 +9,7 @@ struct Operation: Sendable {
         case commands([Command], Result<[Receipt], Refusal>)
         case tray(Tray)
         /// The first page, with all filters off.
-        case inbox(InboxPage)
+        case inbox(of: String, Page<Item, Cursor>)
         case head(Seq)
         /// A tray of the past, and the seq that was asked for.
         case past(Tray, Seq)
@@ -28,7 +28,7 @@ struct Operation: Sendable {
         case .commands(_, .failure(.keyConflict(_, let seq))): seq.rawValue
         case .commands: 0
         case .tray(let tray): tray.asOf.rawValue
-        case .inbox(let page): page.asOf.rawValue
+        case .inbox(_, let page): page.asOf.rawValue
         case .head(let seq): seq.rawValue
         case .past(_, let seq): seq.rawValue
         }

@@ -20,8 +20,8 @@ import TraylogDomain
     @Test func silentItemsAreNeitherListedNorCounted() throws {
         let log = Script { $0.notify("ann", Content(isSilent: true)) }
         #expect(log.naive.tray(of: "ann") == Tray(user: "ann", asOf: 1, revision: 1))
-        #expect(try log.naive.inbox(of: "ann").items.isEmpty)
-        #expect(try log.naive.inbox(of: "ann", InboxQuery(ItemFilter(includeSilent: true))).items.map(\.seq) == [1])
+        #expect(try log.naive.inbox(of: "ann").elements.isEmpty)
+        #expect(try log.naive.inbox(of: "ann", InboxQuery(ItemFilter(includeSilent: true))).elements.map(\.seq) == [1])
     }
 
     @Test func itemsThatArriveWhileMutedAreListedButNeverCounted() throws {
@@ -34,8 +34,9 @@ import TraylogDomain
         }
         let tray = log.naive.tray(of: "ann")
         #expect((tray.unseen, tray.unread, tray.total) == (2, 2, 3))
-        #expect(try log.naive.inbox(of: "ann").items.map(\.isMuted) == [false, true, false])
-        #expect(try log.naive.inbox(of: "ann", InboxQuery(ItemFilter(onlyUnseen: true))).items.map(\.seq) == [5, 3, 1])
+        #expect(try log.naive.inbox(of: "ann").elements.map(\.isMuted) == [false, true, false])
+        #expect(
+            try log.naive.inbox(of: "ann", InboxQuery(ItemFilter(onlyUnseen: true))).elements.map(\.seq) == [5, 3, 1])
     }
 
     @Test func aMutedCategoryCountsForItsItemsInEveryThread() {
@@ -74,9 +75,9 @@ import TraylogDomain
             $0.notify("ann", Content(collapseKey: "score"))
             $0.append("ann", .mark(.restored, [.seq(1)]))
         }
-        #expect(try log.naive.inbox(of: "ann").items.map(\.seq) == [4, 1])
+        #expect(try log.naive.inbox(of: "ann").elements.map(\.seq) == [4, 1])
         log.notify("ann", Content(collapseKey: "score"))
-        #expect(try log.naive.inbox(of: "ann").items.map(\.seq) == [6])
+        #expect(try log.naive.inbox(of: "ann").elements.map(\.seq) == [6])
         #expect(log.naive.tray(of: "bob").total == 1)
         #expect(log.perform("ann", .mark(.restored, [.seq(1)])) == .success(.unchanged))
         #expect(log.perform("ann", .retract(.seq(1))) == .failure(.itemGone(1)))
@@ -107,7 +108,7 @@ import TraylogDomain
             (edit.summaryCount, edit.level, edit.data) = (.clear, .clear, .clear)
             $0.append("ann", .edit(.seq(1), edit))
         }
-        let item = try #require(try log.naive.inbox(of: "ann").items.last)
+        let item = try #require(try log.naive.inbox(of: "ann").elements.last)
         #expect(item.content == Content(title: "B"))
         #expect(item.position == 1 && item.isRead && item.isSeen)
     }
@@ -133,9 +134,9 @@ import TraylogDomain
             $0.append("ann", .snooze(.seq(1), until: at(100)))
         }
         #expect(log.naive.tray(of: "ann").total == 1)
-        #expect(try log.naive.inbox(of: "ann", InboxQuery(view: .snoozed)).items.first?.snoozedUntil == at(100))
+        #expect(try log.naive.inbox(of: "ann", InboxQuery(view: .snoozed)).elements.first?.snoozedUntil == at(100))
         log.append("ann", .wake(.seq(1)))
-        let first = try #require(try log.naive.inbox(of: "ann").items.first)
+        let first = try #require(try log.naive.inbox(of: "ann").elements.first)
         #expect((first.seq, first.position) == (1, 5))
         #expect(!first.isSeen && !first.isRead && first.snoozedUntil == nil)
         #expect(log.naive.tray(of: "ann").unread == 1)

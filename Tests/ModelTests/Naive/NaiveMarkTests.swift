@@ -7,9 +7,9 @@ import TraylogDomain
     @Test func readAlsoMakesSeenAndUnreadLeavesSeen() throws {
         var log = Script { $0.notify("ann") }
         log.append("ann", .mark(.read, [.seq(1)]))
-        #expect(try log.naive.inbox(of: "ann").items.first.map { $0.isSeen && $0.isRead } == true)
+        #expect(try log.naive.inbox(of: "ann").elements.first.map { $0.isSeen && $0.isRead } == true)
         log.append("ann", .mark(.unread, [.seq(1)]))
-        #expect(try log.naive.inbox(of: "ann").items.first.map { $0.isSeen && !$0.isRead } == true)
+        #expect(try log.naive.inbox(of: "ann").elements.first.map { $0.isSeen && !$0.isRead } == true)
         #expect(log.perform("ann", .mark(.seen, [.seq(1)])) == .success(.unchanged))
         #expect((log.naive.tray(of: "ann").unseen, log.naive.tray(of: "ann").unread) == (0, 1))
     }
@@ -32,7 +32,7 @@ import TraylogDomain
             $0.append("ann", .mark(.archived, [.seq(1)]))
             $0.append("ann", .mark(.restored, [.seq(1)]))
         }
-        let archived = try log.naive.inbox(of: "ann", InboxQuery(view: .archived)).items
+        let archived = try log.naive.inbox(of: "ann", InboxQuery(view: .archived)).elements
         #expect(archived.map { $0.isRead && $0.isArchived } == [true])
         #expect(log.naive.tray(of: "ann").total == 0)
     }
@@ -85,9 +85,9 @@ import TraylogDomain
             $0.append("ann", .markAll(.read, ItemFilter(), upTo: 3))
             $0.append("ann", .mark(.restored, [.seq(2)]))
         }
-        #expect(try log.naive.inbox(of: "ann").items.map(\.isRead) == [false, true])
-        #expect(try log.naive.inbox(of: "ann", InboxQuery(view: .archived)).items.map(\.isRead) == [true])
-        #expect(try log.naive.inbox(of: "ann", InboxQuery(view: .snoozed)).items.map(\.isSeen) == [true])
+        #expect(try log.naive.inbox(of: "ann").elements.map(\.isRead) == [false, true])
+        #expect(try log.naive.inbox(of: "ann", InboxQuery(view: .archived)).elements.map(\.isRead) == [true])
+        #expect(try log.naive.inbox(of: "ann", InboxQuery(view: .snoozed)).elements.map(\.isSeen) == [true])
         #expect(log.naive.tray(of: "ann").seenUpTo == 0)
         log.append("ann", .markAll(.seen))
         #expect(log.naive.events.last?.body == .allMarked(.seen, ItemFilter(), upTo: 9))
@@ -101,9 +101,9 @@ import TraylogDomain
             $0.append("ann", .snooze(.seq(2), until: at(999)))
             $0.append("ann", .markAll(.deleted))
         }
-        #expect(try log.naive.inbox(of: "ann", InboxQuery(ItemFilter(includeSilent: true))).items.isEmpty)
-        #expect(try log.naive.inbox(of: "ann", InboxQuery(view: .archived)).items.map(\.seq) == [1])
-        #expect(try log.naive.inbox(of: "ann", InboxQuery(view: .snoozed)).items.map(\.seq) == [2])
+        #expect(try log.naive.inbox(of: "ann", InboxQuery(ItemFilter(includeSilent: true))).elements.isEmpty)
+        #expect(try log.naive.inbox(of: "ann", InboxQuery(view: .archived)).elements.map(\.seq) == [1])
+        #expect(try log.naive.inbox(of: "ann", InboxQuery(view: .snoozed)).elements.map(\.seq) == [2])
     }
 
     @Test func markAllCombinesThreadAndCategory() throws {
@@ -113,9 +113,9 @@ import TraylogDomain
             $0.notify("ann", Content(category: "c"))
         }
         log.append("ann", .markAll(.read, ItemFilter(thread: .named("t"), category: "c")))
-        #expect(try log.naive.inbox(of: "ann", InboxQuery(ItemFilter(onlyUnread: true))).items.map(\.seq) == [3, 2])
+        #expect(try log.naive.inbox(of: "ann", InboxQuery(ItemFilter(onlyUnread: true))).elements.map(\.seq) == [3, 2])
         log.append("ann", .markAll(.archived, ItemFilter(thread: .unthreaded)))
-        #expect(try log.naive.inbox(of: "ann").items.map(\.seq) == [2, 1])
+        #expect(try log.naive.inbox(of: "ann").elements.map(\.seq) == [2, 1])
         // Nothing matches, and still it is stored.
         log.append("ann", .markAll(.deleted, ItemFilter(thread: .named("none")), upTo: 0))
         #expect(log.perform("ann", .markAll(.seen, ItemFilter(), upTo: 7)) == .failure(.upToBeyondHead(7, head: 6)))

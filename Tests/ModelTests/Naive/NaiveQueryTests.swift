@@ -13,7 +13,7 @@ import TraylogDomain
             $0.notify("ann", Content(thread: "t", summaryArgument: "Newest"))
             $0.append("ann", .mark(.read, [.seq(3)]))
         }
-        let groups = try log.naive.threads(of: "ann").threads
+        let groups = try log.naive.threads(of: "ann").elements
         #expect(groups.map(\.thread) == ["t", nil])
         #expect(groups.map(\.count) == [3, 1])
         #expect(groups.map(\.unseen) == [2, 1])
@@ -29,10 +29,10 @@ import TraylogDomain
         }
         var query = InboxQuery(ItemFilter(thread: .named("even")), limit: 3)
         let first = try log.naive.inbox(of: "ann", query)
-        #expect(first.items.map(\.seq) == [10, 8, 6])
+        #expect(first.elements.map(\.seq) == [10, 8, 6])
         query.cursor = first.next
         let second = try log.naive.inbox(of: "ann", query)
-        #expect(second.items.map(\.seq) == [4, 2])
+        #expect(second.elements.map(\.seq) == [4, 2])
         #expect(second.next == nil)
         query = InboxQuery(ItemFilter(thread: .unthreaded), limit: 5)
         #expect(try log.naive.inbox(of: "ann", query).next == nil)
@@ -47,8 +47,8 @@ import TraylogDomain
         log.append("ann", .mark(.deleted, [.seq(5)]))
         log.notify("ann")
         let rest = try log.naive.inbox(of: "ann", InboxQuery(cursor: first.next))
-        #expect(first.items.map(\.seq) == [6, 5])
-        #expect(rest.items.map(\.seq) == [4, 3, 2, 1])
+        #expect(first.elements.map(\.seq) == [6, 5])
+        #expect(rest.elements.map(\.seq) == [4, 3, 2, 1])
     }
 
     @Test func historyHidesNothingAndUsersAreInByteOrder() {

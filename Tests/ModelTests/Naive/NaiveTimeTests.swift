@@ -13,7 +13,7 @@ import TraylogDomain
             $0.append("ann", .unsubscribe(topic: "news"))
             $0.append(nil, .broadcast(topic: "news", Content(title: "after")))
         }
-        let items = try log.naive.inbox(of: "ann").items
+        let items = try log.naive.inbox(of: "ann").elements
         #expect(items.map(\.content.title) == ["during"])
         #expect(items.map(\.topic) == ["news"])
         #expect(log.naive.tray(of: "bob").total == 0)
@@ -34,7 +34,7 @@ import TraylogDomain
         #expect(log.perform(nil, .retract(.key("k"))) == .failure(.unknownItem(.key("k"))))
         #expect(log.perform(nil, .edit(.seq(2), edit)) == .success(.appended(4)))
         #expect(log.perform(nil, .edit(.seq(2), edit)) == .success(.unchanged))
-        #expect(try log.naive.inbox(of: "ann").items.last?.content.title == "B")
+        #expect(try log.naive.inbox(of: "ann").elements.last?.content.title == "B")
         #expect(log.perform(nil, .retract(.seq(2))) == .success(.appended(5)))
         #expect(log.perform(nil, .retract(.seq(2))) == .failure(.itemGone(2)))
         #expect(log.naive.tray(of: "ann").total == 1)

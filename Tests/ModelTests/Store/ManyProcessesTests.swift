@@ -60,7 +60,7 @@ import TraylogPlatform
     private func check(_ answers: [[Answer]], _ store: String, _ label: String) throws {
         let reader = try StoreReader.open(store)
         defer { reader.close() }
-        let events = try reader.events(limit: .max).events
+        let events = try reader.events(limit: .max).elements
         let json = NaiveJSON(naive: NaiveStore(replaying: events), recordedAt: events.map(\.recordedAt))
         for answers in answers {
             #expect(answers.count == sized(6, nightly: 40), "\(label)")

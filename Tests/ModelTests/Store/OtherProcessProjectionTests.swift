@@ -54,7 +54,7 @@ private func read(_ path: String, until isDone: () -> Bool, afterEach: () -> Voi
         let digest = try reader.projected(MainDigest.self)
         let weighted = try reader.projected(Weighted<Heavy>.self)
         try reader.advance(&followed)
-        let events = try reader.events(limit: .max).events
+        let events = try reader.events(limit: .max).elements
         for position in [digest.position, weighted.position, followed.position] { #expect(position >= head) }
         #expect(digest.value == MainDigest.folded(events.prefix(Int(digest.position.rawValue))))
         #expect(followed.value == MainDigest.folded(events.prefix(Int(followed.position.rawValue))))

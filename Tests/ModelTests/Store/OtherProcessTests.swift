@@ -57,10 +57,10 @@ import TraylogDomain
 
     /// The times that the store stamped; after the writer is closed only the log of the other process has them.
     private func events(_ run: ModelRun, _ tool: TraylogProgram) throws -> [Timestamp] {
-        if let events = try? run.store.events(from: 1, limit: .max).events { return events.map(\.recordedAt) }
+        if let events = try? run.store.events(from: 1, limit: .max).elements { return events.map(\.recordedAt) }
         let reader = try StoreReader.open(tool.store)
         defer { reader.close() }
-        return try reader.events(from: 1, limit: .max).events.map(\.recordedAt)
+        return try reader.events(from: 1, limit: .max).elements.map(\.recordedAt)
     }
 
     private func member(_ name: String, _ object: NSDictionary) -> NSArray {

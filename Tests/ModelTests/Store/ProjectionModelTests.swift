@@ -78,7 +78,7 @@ private struct ProjectedHistory {
         do {
             // The store ticks by itself, so that the value may hold events that came after the question.
             #expect(value.last >= head.rawValue, "seed \(seed)")
-            let events = try store.events(limit: Int(value.last)).events
+            let events = try store.events(limit: Int(value.last)).elements
             #expect(value == LogDigest<Label>.folded(events), "seed \(seed), \(head)")
         } catch {
             Issue.record("seed \(seed): \(error)")
@@ -87,7 +87,7 @@ private struct ProjectedHistory {
 
     private func check<Label>(_ projected: Projected<LogDigest<Label>>, _ store: Store) {
         do {
-            let events = try store.events(limit: Int(projected.position.rawValue)).events
+            let events = try store.events(limit: Int(projected.position.rawValue)).elements
             #expect(events.count == Int(projected.position.rawValue), "seed \(seed)")
             #expect(projected.value == LogDigest<Label>.folded(events), "seed \(seed), \(projected.position)")
         } catch {

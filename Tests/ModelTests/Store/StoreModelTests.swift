@@ -71,7 +71,7 @@ import TraylogDomain
                 try store.perform([notify, unknown, notify])
             }
             #expect(try store.head() == 0)
-            #expect(try store.users(after: nil, limit: .max).users.isEmpty)
+            #expect(try store.users(after: nil, limit: .max).elements.isEmpty)
             // What was taken back is forgotten whole: the key is free, and seq 1 too.
             #expect(try store.perform([notify, notify]) == [.appended(1), .duplicate(1)])
             store.close()
@@ -89,9 +89,9 @@ import TraylogDomain
             var cursor: Cursor?
             repeat {
                 let page = try run.store.inbox(of: user, InboxQuery(limit: 7, cursor: cursor))
-                shown += page.items.map(\.seq)
+                shown += page.elements.map(\.seq)
                 cursor = page.next
-                if let item = page.items.last {
+                if let item = page.elements.last {
                     _ = try run.store.perform(Command(user: user, .mark(.deleted, [.seq(item.seq)])))
                     _ = try run.store.perform(Command(user: user, .notify(Content(title: "new"))))
                     allAlong.remove(item.seq)
@@ -122,7 +122,7 @@ import TraylogDomain
             }
             try await group.waitForAll()
         }
-        let naive = NaiveStore(replaying: try await store.events(from: 1, limit: .max).events)
+        let naive = NaiveStore(replaying: try await store.events(from: 1, limit: .max).elements)
         #expect(naive.head > 100)
         var comparison = try Comparison(store, naive, seed: 1)
         try comparison.check(users: naive.users(), depth: .sample(10))

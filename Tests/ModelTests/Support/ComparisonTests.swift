@@ -64,19 +64,19 @@ enum Lie: String, CaseIterable, CustomTestStringConvertible {
         case .countsOneMore: twist.tray = changed { $0.unread += $0.total > 2 ? 1 : 0 }
         case .newestOfTheSilent: twist.tray = changed { $0.newest = $0.newest.map { Seq($0.rawValue + 1) } }
         case .categoryForgotten: twist.tray = changed { $0.categories.removeFirst() }
-        case .itemTwice: twist.inbox = changed { $0.items += $0.items.suffix(1) }
-        case .pageNotFilled: twist.inbox = changed { if $0.items.count == 7 { $0.items.removeLast() } }
-        case .itemForgotten: twist.inbox = changed { $0.items.removeAll { $0.seq.rawValue % 5 == 0 } }
+        case .itemTwice: twist.inbox = changed { $0.elements += $0.elements.suffix(1) }
+        case .pageNotFilled: twist.inbox = changed { if $0.elements.count == 7 { $0.elements.removeLast() } }
+        case .itemForgotten: twist.inbox = changed { $0.elements.removeAll { $0.seq.rawValue % 5 == 0 } }
         case .endNotSaid:
-            twist.inbox = changed { $0.next = $0.next ?? $0.items.last.map { Cursor(before: $0.position) } }
+            twist.inbox = changed { $0.next = $0.next ?? $0.elements.last.map { Cursor(before: $0.position) } }
         case .otherNormalForm:
             twist.inbox = changed { page in
-                for place in page.items.indices {
-                    page.items[place].content.title?.replace("\u{e9}", with: "e\u{301}")
+                for place in page.elements.indices {
+                    page.elements[place].content.title?.replace("\u{e9}", with: "e\u{301}")
                 }
             }
-        case .summaryOfAll: twist.threads = changed { if !$0.threads.isEmpty { $0.threads[0].more += 1 } }
-        case .groupForgotten: twist.threads = changed { $0.threads = $0.threads.filter { $0.thread != nil } }
+        case .summaryOfAll: twist.threads = changed { if !$0.elements.isEmpty { $0.elements[0].more += 1 } }
+        case .groupForgotten: twist.threads = changed { $0.elements = $0.elements.filter { $0.thread != nil } }
         case .eventBodyChanged: twist.events = changed { if $0.count > 40 { $0[40].body = .erased } }
         case .clockStepsBack: twist.events = changed { if $0.count > 40 { $0[40].recordedAt = at(0) } }
         case .itemMuted: twist.item = changed { $0.isMuted.toggle() }

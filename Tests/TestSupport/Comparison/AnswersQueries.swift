@@ -5,35 +5,40 @@ import TraylogDomain
 package protocol AnswersQueries: Sendable {
     func head() throws(TraylogError) -> Seq
     func tray(of user: String, asOf: Moment?) throws(TraylogError) -> Tray
-    func inbox(of user: String, _ query: InboxQuery, asOf: Moment?) throws(TraylogError) -> InboxPage
-    func threads(of user: String, limit: Int, cursor: Cursor?, asOf: Moment?) throws(TraylogError) -> ThreadsPage
-    func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> EventPage
-    func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> EventPage
-    func users(after name: String?, prefix: String, limit: Int, asOf: Moment?) throws(TraylogError) -> UserPage
+    func inbox(of user: String, _ query: InboxQuery, asOf: Moment?) throws(TraylogError) -> Page<Item, Cursor>
+    func threads(of user: String, limit: Int, cursor: Cursor?, asOf: Moment?) throws(TraylogError) -> Page<
+        ThreadGroup, Cursor
+    >
+    func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> Page<Event, Seq>
+    func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> Page<Event, Seq>
+    func users(after name: String?, prefix: String, limit: Int, asOf: Moment?) throws(TraylogError) -> Page<
+        String, String
+    >
     func item(_ item: ItemReference, of user: String, asOf: Moment?) throws(TraylogError) -> Item
     func statistics() throws(TraylogError) -> StoreStatistics
 }
 
 extension AnswersQueries {
-    package func events(from: Seq, limit: Int) throws(TraylogError) -> EventPage {
+    package func events(from: Seq, limit: Int) throws(TraylogError) -> Page<Event, Seq> {
         try events(from: from, limit: limit, asOf: nil)
     }
 
-    package func inbox(of user: String, _ query: InboxQuery) throws(TraylogError) -> InboxPage {
+    package func inbox(of user: String, _ query: InboxQuery) throws(TraylogError) -> Page<Item, Cursor> {
         try inbox(of: user, query, asOf: nil)
     }
 
-    package func users(after name: String?, limit: Int) throws(TraylogError) -> UserPage {
+    package func users(after name: String?, limit: Int) throws(TraylogError) -> Page<String, String> {
         try users(after: name, prefix: "", limit: limit, asOf: nil)
     }
 }
 
 extension AnswersQueries where Self: BlockingQueries {
-    package func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> EventPage {
+    package func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> Page<Event, Seq>
+    {
         try history(of: user, newestFirst: false, from: from, limit: limit, asOf: asOf)
     }
 
-    package func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> EventPage {
+    package func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> Page<Event, Seq> {
         try events(newestFirst: false, from: from, limit: limit, asOf: asOf)
     }
 }

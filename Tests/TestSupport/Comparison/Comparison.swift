@@ -30,7 +30,7 @@ package struct Comparison {
         self.naive = naive
         model = naive
         random = SeededRandom(seed: seed)
-        let events = try store.events(from: 1, limit: .max).events
+        let events = try store.events(from: 1, limit: .max).elements
         try expectSame(naive.log().map(\.comparable), events.map(\.comparable), "events")
         var times: [Timestamp] = []
         for event in events {
@@ -150,36 +150,36 @@ extension Comparison {
             let limit = random.pick([0, 1, 2, 10, 1_000])
             try expectSame(
                 model.log(from: from, limit: limit).map(\.comparable),
-                try store.events(from: from, limit: limit, asOf: moment).events.map(\.comparable),
+                try store.events(from: from, limit: limit, asOf: moment).elements.map(\.comparable),
                 "events from \(from) limit \(limit)")
         }
     }
 
     private mutating func checkUsers() throws {
         let expected = model.users()
-        try expectSame(expected, try store.users(after: nil, prefix: "", limit: .max, asOf: moment).users, "users")
+        try expectSame(expected, try store.users(after: nil, prefix: "", limit: .max, asOf: moment).elements, "users")
         let after = random.pick(expected + ["", "m", "zzz"])
         try expectSame(
             model.users(after: after, limit: 2),
-            try store.users(after: after, prefix: "", limit: 2, asOf: moment).users,
+            try store.users(after: after, prefix: "", limit: 2, asOf: moment).elements,
             "users after \(String(reflecting: after)) limit 2")
         let prefix = String(random.pick(expected + ["m"]).prefix(random.between(1, 2)))
         let start = random.chance(50) ? nil : after
         try expectSame(
             model.users(after: start, prefix: prefix, limit: 3),
-            try store.users(after: start, prefix: prefix, limit: 3, asOf: moment).users,
+            try store.users(after: start, prefix: prefix, limit: 3, asOf: moment).elements,
             "users after \(String(reflecting: start)) with prefix \(String(reflecting: prefix))")
     }
 
     private mutating func checkHistory(of user: String) throws {
         try expectSame(
             model.history(of: user).map(\.comparable),
-            try store.history(of: user, from: 1, limit: .max, asOf: moment).events.map(\.comparable), "history")
+            try store.history(of: user, from: 1, limit: .max, asOf: moment).elements.map(\.comparable), "history")
         let from = Seq(UInt64(random.between(1, naive.events.count + 2)))
         let limit = random.pick([0, 1, 2, 10, 1_000])
         try expectSame(
             model.history(of: user, from: from, limit: limit).map(\.comparable),
-            try store.history(of: user, from: from, limit: limit, asOf: moment).events.map(\.comparable),
+            try store.history(of: user, from: from, limit: limit, asOf: moment).elements.map(\.comparable),
             "history from \(from) limit \(limit)")
     }
 }
@@ -233,10 +233,9 @@ extension Comparison {
         // A page of one item is asked for anew: long lists are walked in larger ones.
         query.limit = max(limit, expected.count / 200)
         try within(String(describing: query)) {
-            try checkPages(expected, of: user, size: query.limit) { cursor in
+            try checkPages(expected, size: query.limit) { cursor in
                 query.cursor = cursor
-                let page = try store.inbox(of: user, query, asOf: moment)
-                return (page.items, page.next, page.user, page.asOf)
+                return try store.inbox(of: user, query, asOf: moment)
             }
         }
     }
@@ -248,24 +247,21 @@ extension Comparison {
             return group
         }
         try within("threads limit \(limit)") {
-            try checkPages(expected, of: user, size: limit) { cursor in
-                let page = try store.threads(of: user, limit: limit, cursor: cursor, asOf: moment)
-                return (page.threads, page.next, page.user, page.asOf)
+            try checkPages(expected, size: limit) { cursor in
+                try store.threads(of: user, limit: limit, cursor: cursor, asOf: moment)
             }
         }
     }
 
     private func checkPages<Row: TextBearing>(
-        _ expected: [Row], of user: String, size: Int,
-        page: (Cursor?) throws -> (rows: [Row], next: Cursor?, user: String, asOf: Seq)
+        _ expected: [Row], size: Int, page: (Cursor?) throws -> Page<Row, Cursor>
     ) throws {
         var walked = 0
         var cursor: Cursor?
         repeat {
             let answer = try page(cursor)
             let rows = Array(expected[walked..<min(walked + size, expected.count)])
-            try expectSame(rows, answer.rows, "from #\(walked)")
-            try expectSame(user, answer.user, "user")
+            try expectSame(rows, answer.elements, "from #\(walked)")
             try expectSame(model.head, answer.asOf, "asOf")
             walked += rows.count
             try expectSame(walked < expected.count, answer.next != nil, "next after #\(walked)")

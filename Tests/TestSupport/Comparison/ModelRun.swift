@@ -71,12 +71,12 @@ package struct ModelRun {
         let head = naive.head.rawValue
         let floor = Seq(head * UInt64(percent) / 100)
         try within("seed \(seed), step \(step), compaction to \(floor)") {
-            let before = Set(try store.events(from: 1, limit: .max).events.map(\.seq))
+            let before = Set(try store.events(from: 1, limit: .max).elements.map(\.seq))
             let report = try within("compact") { try store.compact(before: floor, archive: archive) }
             guard floor > max(naive.floor, 1) else {
                 return try expectSame(head, try store.head().rawValue, "head without a compaction")
             }
-            let dropped = before.subtracting(try store.events(from: 1, limit: .max).events.map(\.seq))
+            let dropped = before.subtracting(try store.events(from: 1, limit: .max).elements.map(\.seq))
             try expectSame(UInt64(dropped.count), report.dropped, "dropped")
             let left = naive.superfluous(below: floor).subtracting(naive.dropped).subtracting(dropped)
             try expectSame([], left.sorted(), "events that nobody needs and that are still there")

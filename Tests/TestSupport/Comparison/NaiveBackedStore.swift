@@ -8,8 +8,8 @@ import class TraylogPlatform.Monitor
 package final class NaiveBackedStore: StoreUnderTest {
     package struct Twist: Sendable {
         package var tray: @Sendable (Tray) -> Tray = { $0 }
-        package var inbox: @Sendable (InboxPage) -> InboxPage = { $0 }
-        package var threads: @Sendable (ThreadsPage) -> ThreadsPage = { $0 }
+        package var inbox: @Sendable (Page<Item, Cursor>) -> Page<Item, Cursor> = { $0 }
+        package var threads: @Sendable (Page<ThreadGroup, Cursor>) -> Page<ThreadGroup, Cursor> = { $0 }
         package var events: @Sendable ([Event]) -> [Event] = { $0 }
         package var item: @Sendable (Item) -> Item = { $0 }
         package var users: @Sendable ([String]) -> [String] = { $0 }
@@ -76,7 +76,7 @@ extension NaiveBackedStore {
         twist.tray(naive.tray(of: user, asOf: try seq(asOf)))
     }
 
-    package func inbox(of user: String, _ query: InboxQuery, asOf: Moment?) throws(TraylogError) -> InboxPage {
+    package func inbox(of user: String, _ query: InboxQuery, asOf: Moment?) throws(TraylogError) -> Page<Item, Cursor> {
         let seq = try seq(asOf)
         do throws(Refusal) {
             return twist.inbox(try naive.inbox(of: user, query, asOf: seq))
@@ -85,26 +85,28 @@ extension NaiveBackedStore {
 
     package func threads(
         of user: String, limit: Int, cursor: Cursor?, asOf: Moment?
-    ) throws(TraylogError) -> ThreadsPage {
+    ) throws(TraylogError) -> Page<ThreadGroup, Cursor> {
         let seq = try seq(asOf)
         do throws(Refusal) {
             return twist.threads(try naive.threads(of: user, limit: limit, cursor: cursor, asOf: seq))
         } catch { throw .refused(error) }
     }
 
-    package func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> EventPage {
-        EventPage(events: naive.history(of: user, from: from, limit: limit, asOf: try seq(asOf)), next: nil)
+    package func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> Page<Event, Seq>
+    {
+        Page(naive.history(of: user, from: from, limit: limit, asOf: try seq(asOf)), asOf: try seq(asOf) ?? naive.head)
     }
 
-    package func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> EventPage {
-        EventPage(events: twist.events(naive.log(from: from, limit: limit, asOf: try seq(asOf))), next: nil)
+    package func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> Page<Event, Seq> {
+        Page(twist.events(naive.log(from: from, limit: limit, asOf: try seq(asOf))), asOf: try seq(asOf) ?? naive.head)
     }
 
     package func users(
         after name: String?, prefix: String, limit: Int, asOf: Moment?
-    ) throws(TraylogError) -> UserPage {
-        UserPage(
-            users: twist.users(naive.users(after: name, prefix: prefix, limit: limit, asOf: try seq(asOf))), next: nil)
+    ) throws(TraylogError) -> Page<String, String> {
+        Page(
+            twist.users(naive.users(after: name, prefix: prefix, limit: limit, asOf: try seq(asOf))),
+            asOf: try seq(asOf) ?? naive.head)
     }
 
     package func item(_ item: ItemReference, of user: String, asOf: Moment?) throws(TraylogError) -> Item {

@@ -45,8 +45,8 @@ package struct Questions {
         }
         defer { reader.close() }
         answer("\(phase) head") { "\(try min(reader.head(), head))" }
-        answer("\(phase) users") { "\(try reader.users(after: nil, prefix: "", limit: .max, asOf: now).users)" }
-        answer("\(phase) events") { "\(try reader.events(from: 1, limit: Int(head.rawValue), asOf: nil).events)" }
+        answer("\(phase) users") { "\(try reader.users(after: nil, prefix: "", limit: .max, asOf: now).elements)" }
+        answer("\(phase) events") { "\(try reader.events(from: 1, limit: Int(head.rawValue), asOf: nil).elements)" }
         if phase == "before" { answer("projection") { "\(try reader.projected(MainDigest.self).value)" } }
         answer("\(phase) statistics") {
             let statistics = try reader.statistics()
@@ -67,10 +67,10 @@ package struct Questions {
             "\(try reader.tray(of: user, asOf: .seq(Seq(head.rawValue / 2))))"
         }
         answer("\(phase) threads \(number)") {
-            "\(try reader.threads(of: user, limit: 100, cursor: nil, asOf: now).threads)"
+            "\(try reader.threads(of: user, limit: 100, cursor: nil, asOf: now).elements)"
         }
         answer("\(phase) history \(number)") {
-            "\(try reader.history(of: user, from: 1, limit: .max, asOf: now).events)"
+            "\(try reader.history(of: user, from: 1, limit: .max, asOf: now).elements)"
         }
         for view in [InboxQuery.View.inbox, .archived, .snoozed] {
             answer("\(phase) \(view) \(number)") {
@@ -78,7 +78,7 @@ package struct Questions {
                 var items: [Item] = []
                 repeat {
                     let page = try reader.inbox(of: user, query, asOf: now)
-                    items += page.items
+                    items += page.elements
                     query.cursor = page.next
                 } while query.cursor != nil
                 return "\(items)"
@@ -107,7 +107,7 @@ package struct Questions {
             _ = try reader.backup(to: copy)
             let copied = try StoreReader.open(copy, options: Self.options)
             defer { copied.close() }
-            return "\(try copied.events(from: 1, limit: .max, asOf: nil).events)"
+            return "\(try copied.events(from: 1, limit: .max, asOf: nil).elements)"
         }
     }
 

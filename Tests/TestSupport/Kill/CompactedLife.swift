@@ -129,7 +129,7 @@ package struct CompactedLife {
             isErased = total == 0
             if !isErased {
                 try expectSame(8, total, "items of somebody who is not erased")
-                let items = try opened.inbox(of: person).items
+                let items = try opened.inbox(of: person).elements
                 try expectSame(
                     8, items.count { $0.content.title?.hasPrefix(person) == true }, "items with their titles")
             }

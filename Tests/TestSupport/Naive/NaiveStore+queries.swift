@@ -50,11 +50,11 @@ extension NaiveStore {
 
     package func inbox(
         of user: String, _ query: InboxQuery = InboxQuery(), asOf: Seq? = nil
-    ) throws(Refusal) -> InboxPage {
+    ) throws(Refusal) -> Page<Item, Cursor> {
         try checkPage(query.limit)
         let (items, next) = page(
             matches(of: user, query, asOf: asOf), position: \.position, query.limit, query.cursor)
-        return InboxPage(user: user, asOf: asOf ?? head, items: items, next: next)
+        return Page(items, next: next, asOf: asOf ?? head)
     }
 
     /// Every group, the one with the newest item first.
@@ -81,10 +81,10 @@ extension NaiveStore {
 
     package func threads(
         of user: String, limit: Int = 20, cursor: Cursor? = nil, asOf: Seq? = nil
-    ) throws(Refusal) -> ThreadsPage {
+    ) throws(Refusal) -> Page<ThreadGroup, Cursor> {
         try checkPage(limit)
         let (threads, next) = page(groups(of: user, asOf: asOf), position: \.newest.position, limit, cursor)
-        return ThreadsPage(user: user, asOf: asOf ?? head, threads: threads, next: next)
+        return Page(threads, next: next, asOf: asOf ?? head)
     }
 
     package func history(of user: String, from: Seq = 1, limit: Int = .max, asOf: Seq? = nil) -> [Event] {

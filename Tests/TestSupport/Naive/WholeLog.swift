@@ -14,7 +14,7 @@ package struct WholeLog: Sendable {
 
     /// Takes up what is new; the floor must not have passed by it.
     package mutating func gather(_ store: some AnswersQueries) throws {
-        for event in try store.events(from: Seq(head.rawValue + 1), limit: .max).events {
+        for event in try store.events(from: Seq(head.rawValue + 1), limit: .max).elements {
             guard event.seq.rawValue == head.rawValue + 1 else {
                 throw Difference(path: ["log"], expected: "event \(head.rawValue + 1)", found: "\(event.seq)")
             }
@@ -25,7 +25,7 @@ package struct WholeLog: Sendable {
     /// The model of what the store must hold, given what is left in it.
     package func naive(_ store: some AnswersQueries) throws -> NaiveStore {
         let floor = try store.statistics().floor
-        let left = Set(try store.events(from: 1, limit: .max).events.map(\.seq))
+        let left = Set(try store.events(from: 1, limit: .max).elements.map(\.seq))
         let dropped = Set(events.map(\.seq)).subtracting(left)
         let archives = events.compactMap { event in
             if case .compacted(_, _, let archive) = event.body { archive } else { nil }

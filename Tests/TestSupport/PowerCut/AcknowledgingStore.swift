@@ -61,23 +61,27 @@ extension AcknowledgingStore {
 
     func tray(of user: String, asOf: Moment?) throws(TraylogError) -> Tray { try store.tray(of: user, asOf: asOf) }
 
-    func inbox(of user: String, _ query: InboxQuery, asOf: Moment?) throws(TraylogError) -> InboxPage {
+    func inbox(of user: String, _ query: InboxQuery, asOf: Moment?) throws(TraylogError) -> Page<Item, Cursor> {
         try store.inbox(of: user, query, asOf: asOf)
     }
 
-    func threads(of user: String, limit: Int, cursor: Cursor?, asOf: Moment?) throws(TraylogError) -> ThreadsPage {
+    func threads(of user: String, limit: Int, cursor: Cursor?, asOf: Moment?) throws(TraylogError) -> Page<
+        ThreadGroup, Cursor
+    > {
         try store.threads(of: user, limit: limit, cursor: cursor, asOf: asOf)
     }
 
-    func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> EventPage {
+    func history(of user: String, from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> Page<Event, Seq> {
         try store.history(of: user, from: from, limit: limit, asOf: asOf)
     }
 
-    func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> EventPage {
+    func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> Page<Event, Seq> {
         try store.events(from: from, limit: limit, asOf: asOf)
     }
 
-    func users(after name: String?, prefix: String, limit: Int, asOf: Moment?) throws(TraylogError) -> UserPage {
+    func users(after name: String?, prefix: String, limit: Int, asOf: Moment?) throws(TraylogError) -> Page<
+        String, String
+    > {
         try store.users(after: name, prefix: prefix, limit: limit, asOf: asOf)
     }
 

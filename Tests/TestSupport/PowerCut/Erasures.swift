@@ -26,7 +26,7 @@ enum Erasures {
     ///   - log: at the end of the history, with everybody erased.
     ///   - head: how far the store's log reaches.
     static func check(_ store: any AnswersQueries & BlockingQueries, _ log: [Event], head: UInt64) throws {
-        let events = try store.events(from: 1, limit: .max).events
+        let events = try store.events(from: 1, limit: .max).elements
         try expectSame(head, UInt64(events.count), "events")
         let erasures = log.filter { $0.kind == .erased && !isRedacted($0) }
         for (event, last) in zip(events, log) {

@@ -42,8 +42,8 @@ package struct PowerCutCheck {
         let archives = (try? FileManager.default.contentsOfDirectory(atPath: recording.archives)) ?? []
         log =
             !archives.isEmpty
-            ? try reader.events(from: 1, limit: .max, including: reader.archives(in: recording.archives)).events
-            : try reader.events(from: 1, limit: .max).events
+            ? try reader.events(from: 1, limit: .max, including: reader.archives(in: recording.archives)).elements
+            : try reader.events(from: 1, limit: .max).elements
         try expectSame(commits.max(), UInt64(log.count), "what was acknowledged at the end")
     }
 
@@ -184,7 +184,7 @@ extension PowerCutCheck {
         }
         let model = try model(head, store)
         let left = log.prefix(Int(head)).filter { !model.dropped.contains($0.seq) }
-        try expectSame(left, try store.events(from: 1, limit: .max).events, "events")
+        try expectSame(left, try store.events(from: 1, limit: .max).elements, "events")
         var comparison = try Comparison(store, model, seed: random.next())
         try comparison.check(users: [random.pick(model.users() + ["nobody"])], depth: .sample(1))
         for user in model.users() { try expectSame(model.tray(of: user).total, try store.tray(of: user).total, user) }

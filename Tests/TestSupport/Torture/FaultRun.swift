@@ -1,5 +1,5 @@
 import Foundation
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// A workload on a new store in which one operation fails, and all that must hold then.
@@ -154,7 +154,7 @@ package struct FaultRun {
         let reader = try StoreReader.open(path)
         defer { reader.close() }
         let digest = try reader.projected(MainDigest.self)
-        let events = try reader.events(from: 1, limit: .max).events
+        let events = try reader.events(from: 1, limit: .max).elements
         try expectSame(true, digest.value == MainDigest.folded(events), "the projection is the fold of the log")
         for stored in try reader.storedProjections() { try expectSame(nil, stored.damage, stored.name) }
     }

@@ -1,5 +1,5 @@
 import Foundation
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// Opening a large store whose writer was killed with a full tail: a measurement, for a release build.

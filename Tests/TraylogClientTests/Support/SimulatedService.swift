@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-@_spi(Operations) @_spi(JSON) import Traylog
+@_spi(Replication) @_spi(Operations) @_spi(JSON) import Traylog
 import TraylogClient
 @_spi(JSON) import TraylogJSON
 
@@ -238,7 +238,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
             }
         }
         var writer = JSONWriter()
-        writer.write(try store.blocking.inbox(of: user, asked))
+        writer.write(try store.blocking.inbox(of: user, asked), of: user)
         return ServiceResponse(status: 200, headers: Self.json, body: writer.bytes)
     }
 

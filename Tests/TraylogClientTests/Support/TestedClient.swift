@@ -44,10 +44,10 @@ struct TestedClient {
         #expect(tray == theirs, comment)
         for view in [InboxQuery.View.inbox, .archived] {
             let query = InboxQuery(ItemFilter(includeSilent: true), view: view, limit: 100)
-            #expect(try await client.inbox(query).items == service.store.inbox(of: "ann", query).items, comment)
+            #expect(try await client.inbox(query).elements == service.store.inbox(of: "ann", query).elements, comment)
         }
         #expect(
-            try await client.threads(limit: 100).threads == service.store.threads(of: "ann", limit: 100).threads,
+            try await client.threads(limit: 100).elements == service.store.threads(of: "ann", limit: 100).elements,
             comment)
     }
 

@@ -32,7 +32,7 @@ struct AnswerlessUndoTests {
         #expect(await tested.client.wait(for: .synced, seconds: 30))
         try await tested.expectEqual()
         #expect(await tested.client.tray.tray.unread == 1)
-        let events = try await tested.service.store.history(of: "ann").events
+        let events = try await tested.service.store.history(of: "ann").elements
         #expect(events.map(\.kind) == [.notified, .marked, .undone])
     }
 

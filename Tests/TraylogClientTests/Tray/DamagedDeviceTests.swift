@@ -52,7 +52,9 @@ struct DamagedDeviceTests {
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             try await tested.expectEqual()
             #expect(
-                try await tested.service.store.inbox(of: "ann", InboxQuery(view: .archived)).items.map(\.seq) == [295])
+                try await tested.service.store.inbox(of: "ann", InboxQuery(view: .archived)).elements.map(\.seq) == [
+                    295
+                ])
         }
     }
 
@@ -83,7 +85,7 @@ struct DamagedDeviceTests {
             for entry in entries { try await tested.client.outbox.resend(entry.id) }
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             try await tested.expectEqual()
-            let sent = try await tested.service.store.inbox(of: "bob").items
+            let sent = try await tested.service.store.inbox(of: "bob").elements
             #expect(sent.map(\.key) == (entries.contains { $0.id == message.id } ? [message.id] : []))
             // It is said until somebody removes the file.
             try await tested.restart()

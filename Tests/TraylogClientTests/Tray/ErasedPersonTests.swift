@@ -13,7 +13,7 @@ struct ErasedPersonTests {
         while await tested.client.status != .erased { await Task.yield() }
         let view = await tested.client.tray
         #expect(view.tray == Tray(user: "ann", asOf: 0) && view.pending.isEmpty && view.status == .erased)
-        #expect(try await tested.client.inbox().items.isEmpty)
+        #expect(try await tested.client.inbox().elements.isEmpty)
         await #expect(throws: TrayClientRefusal.erased) {
             try await tested.client.send(to: "bob", Content(title: "late"))
         }

@@ -23,7 +23,7 @@ struct RandomClientTests {
                 case 2: try await tested.client.see()
                 case 3: try await tested.client.markAll(.read, ItemFilter(thread: .named("t")))
                 case 4...6:
-                    let items = try await tested.client.inbox(InboxQuery(limit: 100)).items
+                    let items = try await tested.client.inbox(InboxQuery(limit: 100)).elements
                     guard let item = items.randomElement(using: &random) else { break }
                     let mark = [Mark.read, .unread, .archived, .deleted].randomElement(using: &random) ?? .read
                     try await tested.client.mark(mark, [.seq(item.seq)])
@@ -46,7 +46,7 @@ struct RandomClientTests {
             }
             #expect(await tested.client.wait(for: .synced, seconds: 60), "seed \(seed)")
             try await tested.expectEqual("seed \(seed)")
-            let arrived = try await store.inbox(of: "bob", InboxQuery(limit: 100)).items.compactMap(\.key)
+            let arrived = try await store.inbox(of: "bob", InboxQuery(limit: 100)).elements.compactMap(\.key)
             #expect(arrived.sorted() == sent.sorted(), "seed \(seed)")
         }
     }

@@ -46,8 +46,8 @@ struct RestoredServerTests {
             try await tested.expectEqual()
             let store = tested.service.store
             #expect(try await store.tray(of: "ann").total == 12)
-            #expect(try await store.inbox(of: "ann", InboxQuery(view: .archived)).items.map(\.seq) == [2])
-            let items = try await store.inbox(of: "ann", InboxQuery(limit: 100)).items
+            #expect(try await store.inbox(of: "ann", InboxQuery(view: .archived)).elements.map(\.seq) == [2])
+            let items = try await store.inbox(of: "ann", InboxQuery(limit: 100)).elements
             #expect(items.filter(\.isRead).map(\.seq) == [4, 3, 1])
             #expect(items.filter(\.isSeen).map(\.seq) == [4, 3, 1])
         }
@@ -60,8 +60,9 @@ struct RestoredServerTests {
         }) { tested in
             try await tested.expectEqual()
             let store = tested.service.store
-            #expect(try await store.inbox(of: "bob").items.map(\.content.title) == ["hello"])
-            #expect(try await store.inbox(of: "ann", InboxQuery(limit: 100)).items.filter(\.isRead).map(\.seq) == [1])
+            #expect(try await store.inbox(of: "bob").elements.map(\.content.title) == ["hello"])
+            #expect(
+                try await store.inbox(of: "ann", InboxQuery(limit: 100)).elements.filter(\.isRead).map(\.seq) == [1])
         }
     }
 
@@ -123,13 +124,13 @@ private struct Life {
         #expect(await client.wait(for: .synced, seconds: 60), comment)
         try await tested.expectEqual(comment)
         for item in try await service.store.inbox(of: "ann", InboxQuery(ItemFilter(includeSilent: true), limit: 100))
-            .items
+            .elements
         {
             let title = item.content.title
             #expect(!item.isRead || marked.contains(title), "seed \(seed): \(title ?? "") was read by nobody")
             #expect(!item.isSeen || seen.contains(title), "seed \(seed): \(title ?? "") was seen by nobody")
         }
-        let arrived = try await service.store.inbox(of: "bob", InboxQuery(limit: 100)).items.compactMap(\.key)
+        let arrived = try await service.store.inbox(of: "bob", InboxQuery(limit: 100)).elements.compactMap(\.key)
         #expect(arrived.sorted() == sent.sorted(), comment)
     }
 
@@ -154,7 +155,7 @@ private struct Life {
             try await service.restore(backup)
         case 6:
             await client.setOffline(true)
-            if let item = try await client.inbox(InboxQuery(limit: 100)).items.randomElement(using: &random) {
+            if let item = try await client.inbox(InboxQuery(limit: 100)).elements.randomElement(using: &random) {
                 marked.insert(item.content.title)
                 seen.insert(item.content.title)
                 try await client.mark(.read, [.seq(item.seq)])
@@ -164,7 +165,7 @@ private struct Life {
             // What is on the screen, and nothing that comes a moment later.
             await client.setOffline(true)
             let page = try await client.inbox(InboxQuery(limit: 100))
-            let titles = page.items.map(\.content.title)
+            let titles = page.elements.map(\.content.title)
             seen.formUnion(titles)
             if isReading {
                 marked.formUnion(titles)

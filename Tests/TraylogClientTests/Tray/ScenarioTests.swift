@@ -32,7 +32,7 @@ struct ScenarioTests {
             tested.service.weather = .fine
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             try await tested.expectEqual()
-            let titles = try await tested.client.inbox().items.map(\.content.title)
+            let titles = try await tested.client.inbox().elements.map(\.content.title)
             #expect(titles == ["after", "before, edited"])
         }
     }
@@ -89,7 +89,7 @@ struct ScenarioTests {
         try await service.store.notify("ann", title: "later")
         #expect(await device.client.wait(for: .synced, seconds: 30))
         try await device.expectEqual()
-        let events = try await service.store.history(of: "ann").events
+        let events = try await service.store.history(of: "ann").elements
         #expect(events.map(\.recordedAt) == events.map(\.recordedAt).sorted())
         let claimed = try #require(events.first { $0.kind == .marked }?.occurredAt)
         #expect(abs(claimed.milliseconds - events[0].recordedAt.milliseconds - milliseconds) < 3_600_000)
@@ -114,7 +114,7 @@ struct ScenarioTests {
             await tested.client.refresh(.pull)
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             try await tested.expectEqual()
-            #expect(try await tested.service.store.inbox(of: "ann", InboxQuery(view: .archived)).items.count == 1)
+            #expect(try await tested.service.store.inbox(of: "ann", InboxQuery(view: .archived)).elements.count == 1)
         }
     }
 }

@@ -15,8 +15,9 @@ struct TrayClientTests {
             tested.service.weather = .offline
             try await tested.restart()
             #expect(await tested.client.tray.tray.unread == 6)
-            #expect(try await tested.client.inbox().items.map(\.content.title) == (0..<6).reversed().map { "n\($0)" })
-            #expect(try await tested.client.threads().threads.map(\.count) == [6])
+            #expect(
+                try await tested.client.inbox().elements.map(\.content.title) == (0..<6).reversed().map { "n\($0)" })
+            #expect(try await tested.client.threads().elements.map(\.count) == [6])
         }
     }
 
@@ -31,16 +32,16 @@ struct TrayClientTests {
             let search = ItemFilter(text: "MULLER")
             tested.service.weather = .offline
             let here = try await tested.client.inbox(InboxQuery(search, limit: 3))
-            #expect(here.items.map(\.seq) == [201, 151, 101])
+            #expect(here.elements.map(\.seq) == [201, 151, 101])
             let query = InboxQuery(search, limit: 3, cursor: here.next)
             // The device keeps the contents of the newest 200.
-            #expect(try await tested.client.inbox(query).items.map(\.seq) == [51])
+            #expect(try await tested.client.inbox(query).elements.map(\.seq) == [51])
             tested.service.weather = .fine
             _ = try await tested.client.mark(.read, [.seq(1)])
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             let rest = try await tested.client.inbox(query)
-            #expect(rest.items.map(\.seq) == [51, 1])
-            #expect(rest.items.map(\.isRead) == [false, true])
+            #expect(rest.elements.map(\.seq) == [51, 1])
+            #expect(rest.elements.map(\.isRead) == [false, true])
             #expect(rest.next == nil)
             await #expect(throws: Refusal.self) {
                 _ = try await tested.client.inbox(InboxQuery(ItemFilter(actor: "")))
@@ -79,7 +80,7 @@ struct TrayClientTests {
             #expect(await tested.client.tray.tray.unread == 6)
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             try await tested.expectEqual()
-            #expect(try await tested.service.store.history(of: "ann", limit: .max).events.last?.kind == .undone)
+            #expect(try await tested.service.store.history(of: "ann", limit: .max).elements.last?.kind == .undone)
         }
     }
 

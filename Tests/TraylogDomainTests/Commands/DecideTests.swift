@@ -164,7 +164,7 @@ import Testing
         try script.notify(1, Content(thread: long, collapseKey: long))
         #expect(try script.tray().total == 2)
         #expect(try script.tray().unread == 2)
-        #expect(try script.threads().threads.count == 2)
+        #expect(try script.threads().elements.count == 2)
     }
 
     /// A command that needs no state comes to the same as with one.

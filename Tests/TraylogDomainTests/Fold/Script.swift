@@ -55,8 +55,8 @@ struct Script {
 
     func entry(_ item: UInt64) throws -> ItemEntry? { try flushed.state.entry(of: item, stored: flushedSource) }
 
-    func threads(limit: Int = 100, cursor: Cursor? = nil) throws -> ThreadsPage {
-        try state.threads(of: Self.user, asOf: Seq(head), limit: limit, cursor: cursor, source: source)
+    func threads(limit: Int = 100, cursor: Cursor? = nil) throws -> Page<ThreadGroup, Cursor> {
+        try state.threads(asOf: Seq(head), limit: limit, cursor: cursor, source: source)
     }
 
     func inbox(_ query: InboxQuery = InboxQuery()) throws -> (seqs: [UInt64], next: Cursor?) {

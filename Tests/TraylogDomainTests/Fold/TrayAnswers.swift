@@ -93,10 +93,10 @@ struct TrayAnswers {
         var groups: [ThreadGroup] = []
         var cursor: Cursor?
         repeat {
-            let page = try state.threads(of: user, asOf: naive.head, limit: limit, cursor: cursor, source: source)
-            groups += page.threads
+            let page = try state.threads(asOf: naive.head, limit: limit, cursor: cursor, source: source)
+            groups += page.elements
             cursor = page.next
-            #expect(cursor == nil || page.threads.count == limit, place)
+            #expect(cursor == nil || page.elements.count == limit, place)
         } while cursor != nil
         let expected = naive.groups(of: user)
         #expect(groups == expected, place)

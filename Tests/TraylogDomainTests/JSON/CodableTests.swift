@@ -15,8 +15,8 @@ import Testing
             try expectForm(random.shownItem(), seed)
             try expectForm(random.tray(), seed)
             try expectForm(random.group(), seed)
-            try expectForm(InboxPage(user: "u", asOf: 9, items: [random.shownItem()], next: Cursor("c1-10")), seed)
-            try expectForm(ThreadsPage(user: "u", asOf: 9, threads: [random.group(), random.group()], next: nil), seed)
+            try expectForm(Page<Item, Cursor>([random.shownItem()], next: Cursor("c1-10"), asOf: 9), seed)
+            try expectForm(Page<ThreadGroup, Cursor>([random.group(), random.group()], asOf: 9), seed)
             try expectForm(random.receipt(), seed)
             try expectForm(random.event(), seed)
             try expectForm(

@@ -104,21 +104,21 @@ import Testing
         """#
 
     @Test func pagesHaveTheirItemsAndTheNextCursor() {
-        let page = InboxPage(user: "u", asOf: 3, items: [plainItem, plainItem], next: Cursor(before: 36))
+        let page = Page<Item, Cursor>([plainItem, plainItem], next: Cursor(before: 36), asOf: 3)
         #expect(
-            json { $0.write(page) }
+            json { $0.write(page, of: "u") }
                 == #"{"user":"u","asOf":3,"items":[\#(plainItemJSON),\#(plainItemJSON)],"next":"c1-10"}"#)
-        let empty = InboxPage(user: "u", asOf: 0, items: [], next: nil)
-        #expect(json { $0.write(empty) } == #"{"user":"u","asOf":0,"items":[],"next":null}"#)
+        let empty = Page<Item, Cursor>([], asOf: 0)
+        #expect(json { $0.write(empty, of: "u") } == #"{"user":"u","asOf":0,"items":[],"next":null}"#)
     }
 
     @Test func threadsAlwaysHaveTheirThreadAndSummary() {
         let group = ThreadGroup(thread: nil, count: 1, unseen: 0, unread: 1, newest: plainItem)
         let named = ThreadGroup(
             thread: "t", count: 2, unseen: 1, unread: 2, newest: plainItem, more: 3, names: ["A", "\""])
-        let page = ThreadsPage(user: "u", asOf: 3, threads: [group, named], next: nil)
+        let page = Page<ThreadGroup, Cursor>([group, named], asOf: 3)
         #expect(
-            json { $0.write(page) } == #"""
+            json { $0.write(page, of: "u") } == #"""
                 {"user":"u","asOf":3,"threads":[\#
                 {"thread":null,"count":1,"unseen":0,"unread":1,"newest":\#(plainItemJSON),"summary":null,"more":0,"names":[]},\#
                 {"thread":"t","count":2,"unseen":1,"unread":2,"newest":\#(plainItemJSON),\#

@@ -31,7 +31,7 @@ import Testing
             guard var state = try? bytes.unpacked(TrayState.init(from:)) else { continue }
             let source = RandomSource(&random)
             _ = try? state.tray(of: "ann", asOf: 1, source: source)
-            _ = try? state.threads(of: "ann", asOf: 1, limit: 3, cursor: nil, source: source)
+            _ = try? state.threads(asOf: 1, limit: 3, cursor: nil, source: source)
             let query = InboxQuery(ItemFilter(text: "a"))
             _ = try? state.shownItems(query, of: "ann", hasher: Script.hasher, stored: source)
             for _ in 0..<100 {

@@ -26,7 +26,7 @@ import Testing
     @Test func anEmptyTrayHasOneEmptyPage() throws {
         #expect(try walk(Script(), InboxQuery()) == [[]])
         #expect(try Script().inbox(InboxQuery(cursor: Cursor(before: Seq(.max)))).seqs.isEmpty)
-        #expect(try Script().threads(cursor: Cursor(before: 1)).threads.isEmpty)
+        #expect(try Script().threads(cursor: Cursor(before: 1)).elements.isEmpty)
     }
 
     @Test func aPageIsFilledPastFilteredItems() throws {
@@ -88,8 +88,8 @@ import Testing
         var cursor: Cursor?
         repeat {
             let page = try script.threads(limit: limit, cursor: cursor)
-            #expect(page.next == nil || page.threads.count == limit)
-            groups += page.threads
+            #expect(page.next == nil || page.elements.count == limit)
+            groups += page.elements
             cursor = page.next
         } while cursor != nil
         #expect(groups.map(\.thread) == ["t4", "t3", "t2", "t1", nil])

@@ -10,7 +10,7 @@ import Testing
         for item in items.reversed() {
             try script.notify(1, Content(summaryArgument: item.name, summaryCount: item.count))
         }
-        return try #require(try script.threads().threads.first).summary
+        return try #require(try script.threads().elements.first).summary
     }
 
     @Test func theItemThatIsShownDoesNotCount() throws {
@@ -57,16 +57,16 @@ import Testing
         try script.notify(1, Content(summaryArgument: "Ann", summaryCount: 2))
         try script.notify(120, Content(thread: "elsewhere"))
         try script.notify(1)
-        #expect(try script.threads().threads.first?.summary == "2 more notifications from Ann")
+        #expect(try script.threads().elements.first?.summary == "2 more notifications from Ann")
         var edit = ContentEdit()
         (edit.summaryArgument, edit.summaryCount) = (.set("Bob"), .set(7))
         try script.append(.edited(item: 1, edit))
-        #expect(try script.threads().threads.first?.summary == "7 more notifications from Bob")
+        #expect(try script.threads().elements.first?.summary == "7 more notifications from Bob")
         (edit.summaryArgument, edit.summaryCount) = (.clear, .keep)
         try script.append(.edited(item: 1, edit))
-        #expect(try script.threads().threads.first?.summary == "7 more notifications")
+        #expect(try script.threads().elements.first?.summary == "7 more notifications")
         (edit.summaryArgument, edit.summaryCount) = (.keep, .clear)
         try script.append(.edited(item: 1, edit))
-        #expect(try script.threads().threads.first?.summary == "1 more notification")
+        #expect(try script.threads().elements.first?.summary == "1 more notification")
     }
 }

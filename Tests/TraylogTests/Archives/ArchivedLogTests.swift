@@ -64,24 +64,24 @@ import TraylogDomain
         _ store: some BlockingQueries, with whole: StoreReader, _ directory: String, _ random: inout SeededRandom
     ) throws {
         let archives = try store.archives(in: directory)
-        let events = try whole.events(limit: .max).events
-        #expect(try store.events(limit: .max, including: archives).events == events)
+        let events = try whole.events(limit: .max).elements
+        #expect(try store.events(limit: .max, including: archives).elements == events)
         #expect(archives.files.reduce(0) { $0 + $1.events } > 0)
-        for user in try whole.users(limit: .max).users + ["nobody"] {
+        for user in try whole.users(limit: .max).elements + ["nobody"] {
             #expect(
-                try store.history(of: user, limit: .max, including: archives).events
-                    == whole.history(of: user, limit: .max).events, "\(user)")
+                try store.history(of: user, limit: .max, including: archives).elements
+                    == whole.history(of: user, limit: .max).elements, "\(user)")
         }
         for _ in 0..<10 {
             let (from, limit) = (Seq(UInt64(random.below(events.count + 2))), random.between(1, 40))
             let asOf = Moment.seq(Seq(UInt64(random.between(1, events.count))))
             #expect(
-                try store.events(from: from, limit: limit, asOf: asOf, including: archives).events
-                    == whole.events(from: from, limit: limit, asOf: asOf).events)
-            let user = try random.pick(whole.users(limit: .max).users)
+                try store.events(from: from, limit: limit, asOf: asOf, including: archives).elements
+                    == whole.events(from: from, limit: limit, asOf: asOf).elements)
+            let user = try random.pick(whole.users(limit: .max).elements)
             #expect(
-                try store.history(of: user, from: from, limit: limit, asOf: asOf, including: archives).events
-                    == whole.history(of: user, from: from, limit: limit, asOf: asOf).events)
+                try store.history(of: user, from: from, limit: limit, asOf: asOf, including: archives).elements
+                    == whole.history(of: user, from: from, limit: limit, asOf: asOf).elements)
         }
     }
 
@@ -94,8 +94,9 @@ import TraylogDomain
             let reader = try StoreReader.open(path)
             defer { reader.close() }
             let archives = try await reader.archives(in: path + "-archives")
-            #expect(try await reader.events(limit: .max, including: archives).events.map(\.seq) == [1, 2, 3])
-            #expect(try await reader.history(of: "ann", limit: .max, including: archives).events.map(\.seq) == [1, 3])
+            #expect(try await reader.events(limit: .max, including: archives).elements.map(\.seq) == [1, 2, 3])
+            #expect(
+                try await reader.history(of: "ann", limit: .max, including: archives).elements.map(\.seq) == [1, 3])
         }
     }
 
@@ -139,7 +140,7 @@ import TraylogDomain
                 #expect(seqs.map(\.seq.rawValue) == Array(1...last))
                 #expect(ownSeqs == seqs.filter { $0.user == "u1" })
                 // Begun after it, with the same archives.
-                #expect(try store.events(limit: .max, asOf: .seq(Seq(last)), including: archives).events == seqs)
+                #expect(try store.events(limit: .max, asOf: .seq(Seq(last)), including: archives).elements == seqs)
             }
         }
     }

@@ -10,8 +10,8 @@ import TraylogLMDB
     private struct Answers: Equatable {
         var head: Seq
         var tray: Tray
-        var inbox: InboxPage
-        var threads: ThreadsPage
+        var inbox: Page<Item, Cursor>
+        var threads: Page<ThreadGroup, Cursor>
         var history: [Event]
         var events: [Event]
         var users: [String]
@@ -21,9 +21,9 @@ import TraylogLMDB
         Answers(
             head: try store.head(), tray: try store.tray(of: "ann"),
             inbox: try store.inbox(of: "ann", InboxQuery(limit: 2)), threads: try store.threads(of: "ann", limit: 1),
-            history: try store.history(of: "ann", from: 2, limit: 3).events,
-            events: try store.events(from: 3, limit: 2).events,
-            users: try store.users(after: "ann", limit: 1).users)
+            history: try store.history(of: "ann", from: 2, limit: 3).elements,
+            events: try store.events(from: 3, limit: 2).elements,
+            users: try store.users(after: "ann", limit: 1).elements)
     }
 
     private func waiting(_ store: some TrayQueries) async throws -> Answers {
@@ -31,9 +31,9 @@ import TraylogLMDB
             head: try await store.head(), tray: try await store.tray(of: "ann"),
             inbox: try await store.inbox(of: "ann", InboxQuery(limit: 2)),
             threads: try await store.threads(of: "ann", limit: 1),
-            history: try await store.history(of: "ann", from: 2, limit: 3).events,
-            events: try await store.events(from: 3, limit: 2).events,
-            users: try await store.users(after: "ann", limit: 1).users)
+            history: try await store.history(of: "ann", from: 2, limit: 3).elements,
+            events: try await store.events(from: 3, limit: 2).elements,
+            users: try await store.users(after: "ann", limit: 1).elements)
     }
 
     @Test func asyncQueriesAnswerLikeBlockingOnes() async throws {

@@ -1,6 +1,6 @@
 import Testing
 import TestSupport
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogAudit
 @testable import TraylogDomain
 
@@ -22,7 +22,7 @@ import TestSupport
     /// Against the tray after each event of the log.
     private func check(_ report: AuditReport, _ tested: TestedStore) throws {
         let head = try tested.store.head().rawValue
-        let own = Set(try tested.store.history(of: report.user, limit: .max).events.map(\.seq))
+        let own = Set(try tested.store.history(of: report.user, limit: .max).elements.map(\.seq))
         var steps = report.steps[...]
         var before = try tested.store.tray(of: report.user, asOf: .seq(0))
         for seq in 1...head {
@@ -92,7 +92,7 @@ import TestSupport
     @Test func timesBoundItByWhenEventsWereRecorded() throws {
         try TestedStore.with(.atHand) { tested in
             for _ in 0..<3 { try tested.notify("ann") }
-            let events = try tested.store.events(limit: .max).events
+            let events = try tested.store.events(limit: .max).elements
             let first = events[0].recordedAt
             let later = Timestamp.at(events[2].recordedAt.milliseconds + 1)
             let store = try tested.store

@@ -31,7 +31,7 @@ import TestSupport
         }
 
         func expectHold(_ store: some BlockingQueries, _ comment: Comment = "") throws {
-            let live = Set(try store.events(limit: .max).events.map(\.seq.rawValue))
+            let live = Set(try store.events(limit: .max).elements.map(\.seq.rawValue))
             let now = try store.treeHead()
             for (head, proof) in zip(heads, proofs) {
                 let seq = Seq(head.size)
@@ -131,7 +131,7 @@ import TestSupport
                         _ = try store.perform(Command(user: "ann", .mark(.restored, [.seq(item)])))
                     }
                 }
-                #expect(try store.inbox(of: "ann").items.map(\.seq) == [item])
+                #expect(try store.inbox(of: "ann").elements.map(\.seq) == [item])
                 #expect(try store.proof(of: item).leaf?.seq == item.rawValue)
                 try kept.expectHold(store, "restored")
                 try store.compact(before: .seq(401))
@@ -150,7 +150,7 @@ import TestSupport
             let last = try withStore(path, options(isRelaxed: true)) { store throws in
                 try fill(store, through: 1_200)
                 try store.compact(before: .seq(1_100))
-                live = Set(try store.events(limit: .max).events.map(\.seq.rawValue))
+                live = Set(try store.events(limit: .max).elements.map(\.seq.rawValue))
                 return try store.treeHead(asOf: .seq(1_200))
             }
             let gone = random.pick((1..<1_100).filter { !live.contains($0) })

@@ -1,7 +1,9 @@
+@_spi(Operations) import TraylogQueries
+@_spi(Operations) import TraylogChecks
 import Foundation
 import Testing
 import TestSupport
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 
 /// Long histories are compared in a time that grows with them, and say how far they are.

@@ -1,6 +1,8 @@
+@_spi(Operations) import TraylogQueries
+@_spi(Operations) import TraylogChecks
 import Testing
 import TestSupport
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 
 /// What is said to have changed is what differs between the two moments, and the events named did it.
@@ -57,7 +59,7 @@ import TestSupport
             var query = InboxQuery(ItemFilter(includeSilent: true), view: view, limit: 100)
             repeat {
                 let page = try store.inbox(of: user, query, asOf: .seq(seq))
-                for item in page.items { items[item.seq] = item }
+                for item in page.elements { items[item.seq] = item }
                 query.cursor = page.next
             } while query.cursor != nil
         }

@@ -17,6 +17,6 @@ extension TestedStore {
                 _ = try store.tick(now: time)
             }
         }
-        return try store.users(limit: .max).users
+        return try store.users(limit: .max).elements
     }
 }

@@ -39,7 +39,7 @@ import TraylogLMDB
         try withStorePath { path in
             let run = try TraylogProgram(store: path).run(["notify", "ann"], clock: "@2001-02-03 04:05:06")
             #expect(run.status == 0, "\(run.errors)")
-            let time = try withReader(path) { try $0.events(from: 1, limit: .max).events[0].recordedAt }
+            let time = try withReader(path) { try $0.events(from: 1, limit: .max).elements[0].recordedAt }
             #expect(time.rfc3339.hasPrefix("2001-02-03T04:05:"))
         }
     }

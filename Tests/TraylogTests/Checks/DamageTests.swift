@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TestSupport
 import TraylogLMDB
-@testable import Traylog
+@_spi(Operations) @_spi(Replication) @testable import Traylog
 @testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogLog
@@ -54,7 +54,7 @@ import TraylogLMDB
             }
             try withStore(path) { store throws in
                 #expect(try store.tray(of: "ann").total == 300)
-                #expect(try store.inbox(of: "ann").items.count == 20)
+                #expect(try store.inbox(of: "ann").elements.count == 20)
                 #expect(try store.statistics().refoldedStates == 1)
                 #expect(try store.tray(of: "bob").total == 20)
             }
@@ -82,11 +82,11 @@ import TraylogLMDB
                 try raw.change(raw.states, page) { $0[$0.count / 2] ^= 1 }
             }
             try withStore(path) { store throws in
-                #expect(try store.inbox(of: "ann").items.count == 20)
+                #expect(try store.inbox(of: "ann").elements.count == 20)
                 let deep = InboxQuery(cursor: Cursor(before: 10))
-                let page = try store.inbox(of: "ann", deep).items
+                let page = try store.inbox(of: "ann", deep).elements
                 #expect(!page.isEmpty && page.allSatisfy { $0.seq < 10 })
-                #expect(try store.threads(of: "ann").threads.map(\.count).reduce(0, +) == 300)
+                #expect(try store.threads(of: "ann").elements.map(\.count).reduce(0, +) == 300)
             }
             #expect(try findings(path).contains { $0.contains("ann") })
             try expectMended(path)
@@ -174,9 +174,9 @@ extension DamageTests {
 
     private func expectNamed(_ seq: UInt64, by store: some BlockingQueries) throws {
         let failures = [
-            try failure { try store.events(limit: .max).events },
-            try failure { try store.events(from: Seq(seq), limit: 1).events },
-            try failure { try store.history(of: "ann", limit: .max).events },
+            try failure { try store.events(limit: .max).elements },
+            try failure { try store.events(from: Seq(seq), limit: 1).elements },
+            try failure { try store.history(of: "ann", limit: .max).elements },
             try failure { try store.inbox(of: "ann", InboxQuery(limit: 3, cursor: Cursor(before: Seq(seq + 1)))) },
         ]
         for failure in failures {
@@ -184,8 +184,8 @@ extension DamageTests {
             #expect(failure.map { [.damaged, .newerFormat].contains($0.code) } == true)
             #expect(failure?.message.contains("event \(seq)") == true, "\(failure?.message ?? "no failure")")
         }
-        #expect(try store.events(from: 1, limit: Int(seq) - 1).events.count == Int(seq) - 1)
-        #expect(try store.events(from: Seq(seq + 1), limit: .max).events.count == 320 - Int(seq))
+        #expect(try store.events(from: 1, limit: Int(seq) - 1).elements.count == Int(seq) - 1)
+        #expect(try store.events(from: Seq(seq + 1), limit: .max).elements.count == 320 - Int(seq))
     }
 }
 
@@ -307,7 +307,7 @@ private struct AnyBytes {
     private func ask(_ store: some BlockingQueries) {
         _ = try? store.tray(of: "ann")
         _ = try? store.threads(of: "ann")
-        _ = try? store.history(of: "ann", limit: .max).events
+        _ = try? store.history(of: "ann", limit: .max).elements
         _ = try? store.inbox(of: "ann", InboxQuery(ItemFilter(includeSilent: true), view: .archived, limit: 100))
         _ = try? store.inbox(of: "ann", InboxQuery(ItemFilter(includeSilent: true), limit: 100))
         _ = try? store.inbox(of: "ann", InboxQuery(limit: 100, cursor: Cursor(before: 30)))

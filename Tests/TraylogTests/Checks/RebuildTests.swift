@@ -22,10 +22,12 @@ import TraylogPlatform
                         do {
                             let total = try reader.tray(of: "user\(number)").total
                             if total != 150 { wrong.withLock { $0.append("total \(total)") } }
-                            let users = try reader.users(limit: .max).users.count
+                            let users = try reader.users(limit: .max).elements.count
                             if users != 10 { wrong.withLock { $0.append("\(users) users") } }
                             let deep = try reader.inbox(of: "user\(number)", InboxQuery(cursor: Cursor(before: 300)))
-                            if deep.items.count != 20 { wrong.withLock { $0.append("a page of \(deep.items.count)") } }
+                            if deep.elements.count != 20 {
+                                wrong.withLock { $0.append("a page of \(deep.elements.count)") }
+                            }
                         } catch {
                             wrong.withLock { $0.append("\(error)") }
                         }

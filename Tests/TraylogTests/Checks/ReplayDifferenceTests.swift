@@ -1,6 +1,6 @@
 import Testing
 import TestSupport
-@_spi(Operations) @testable import Traylog
+@_spi(Replication) @_spi(Operations) @testable import Traylog
 @_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
 @_spi(Operations) @testable import TraylogRewrite

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 import TestSupport
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 @testable import TraylogRewrite
 @testable import TraylogWriter
@@ -99,8 +99,8 @@ import TestSupport
                 #expect(receipt == .appended(18))
             }
             try reopened(path) { store throws in
-                #expect(try store.inbox(of: "ann").items.map(\.content.title) == ["5", "4", "3"])
-                #expect(try store.inbox(of: "cy").items.map(\.content.title) == ["5"])
+                #expect(try store.inbox(of: "ann").elements.map(\.content.title) == ["5", "4", "3"])
+                #expect(try store.inbox(of: "cy").elements.map(\.content.title) == ["5"])
                 #expect(try store.tray(of: "ann", asOf: .seq(12)).total == 2)
             }
         }
@@ -129,7 +129,7 @@ import TestSupport
                 // All but the subscription, which names the topic.
                 #expect(report.dropped == 22)
                 #expect(try store.tray(of: "ann", asOf: .seq(24)) == before)
-                #expect(try store.inbox(of: "ann", asOf: .seq(24)).items.map(\.seq) == [24])
+                #expect(try store.inbox(of: "ann", asOf: .seq(24)).elements.map(\.seq) == [24])
                 _ = try store.perform(notify("ann", "On"))
                 #expect(try store.tray(of: "ann").total == 1)
             }
@@ -152,7 +152,7 @@ import TestSupport
                 _ = try store.perform(Command(user: "ann", .mark(.deleted, [.seq(4)])))
                 for number in 1...8 { _ = try store.perform(notify("bob", "\(number)")) }
                 _ = try store.compact(before: .seq(10))
-                #expect(try store.inbox(of: "ann", InboxQuery()).items.map(\.content.title) == ["expires"])
+                #expect(try store.inbox(of: "ann", InboxQuery()).elements.map(\.content.title) == ["expires"])
             }
             try withStore(path) { store in
                 let report = try store.tick(now: time(4_000_000_000_001))
@@ -160,7 +160,7 @@ import TestSupport
                 #expect(try store.tick(now: time(4_000_000_000_002)).woken == 0)
             }
             try reopened(path) { store throws in
-                #expect(try store.inbox(of: "ann").items.map(\.content.title) == ["snoozed"])
+                #expect(try store.inbox(of: "ann").elements.map(\.content.title) == ["snoozed"])
             }
         }
     }
@@ -180,7 +180,7 @@ import TestSupport
                 let report = try store.compact(before: .seq(150))
                 #expect(report.dropped > 0)
                 let after = try projector.value()
-                let compacted = try store.events(from: store.head(), limit: 1).events
+                let compacted = try store.events(from: store.head(), limit: 1).elements
                 value.apply(try #require(compacted.first))
                 #expect(after == value)
                 #expect(projector.progress.origin == .new)
@@ -193,7 +193,7 @@ import TestSupport
                     return
                 }
                 try projector.rebuild()
-                #expect(try projector.value() == MainDigest.folded(try store.events(limit: .max).events))
+                #expect(try projector.value() == MainDigest.folded(try store.events(limit: .max).elements))
             }
         }
     }

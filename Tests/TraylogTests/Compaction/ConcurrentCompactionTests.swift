@@ -43,7 +43,7 @@ import TraylogPlatform
                         _ = try store.compact(before: .seq(floor), archive: archive)
                         return
                     }
-                    let users = try store.users(limit: .max).users
+                    let users = try store.users(limit: .max).elements
                     if !users.isEmpty { _ = try store.erase(random.pick(users)) }
                 }
                 let log = try traffic.gathered()
@@ -99,9 +99,9 @@ private func watchUntilStopped(_ path: String) throws {
         head = tray.asOf
         _ = try reader.inbox(of: user)
         _ = try reader.threads(of: user)
-        let events = try reader.events(from: head, limit: 100).events
+        let events = try reader.events(from: head, limit: 100).elements
         precondition(events.first?.seq == head, "the newest event is there")
-        _ = try reader.history(of: user, limit: .max).events
+        _ = try reader.history(of: user, limit: .max).elements
         let floor = try reader.statistics().floor
         let moment = Moment.seq(max(floor, 1))
         do throws(TraylogError) {

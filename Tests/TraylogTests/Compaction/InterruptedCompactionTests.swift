@@ -51,7 +51,7 @@ import TraylogPlatform
                 try fill(store)
                 var filter = EventFilter()
                 filter.user = "ann"
-                let before = try store.search(filter, limit: 100).events
+                let before = try store.search(filter, limit: 100).elements
                 var now = 0
                 do {
                     let report = try store.compact(before: .seq(31), archive: nil, isDryRun: false) { _, _ throws in
@@ -67,7 +67,7 @@ import TraylogPlatform
                 }
                 guard now > step else { return }
                 _ = try store.compact(before: .seq(31), archive: nil, isDryRun: false)
-                let after = try store.search(filter, limit: 100).events
+                let after = try store.search(filter, limit: 100).elements
                 #expect(Array(after.prefix(before.count)) == before, "step \(step)")
                 #expect(after.last?.kind == .held, "step \(step)")
             }
@@ -89,7 +89,7 @@ import TraylogPlatform
                 }
                 guard now > step else { return }
                 #expect(throws: TraylogError.refused(.held(user: "ann")), "step \(step)") { try isErased.get() }
-                #expect(try store.inbox(of: "ann").items == before.items, "step \(step)")
+                #expect(try store.inbox(of: "ann").elements == before.elements, "step \(step)")
             }
             try expectSound(path, step)
         }
@@ -108,14 +108,14 @@ import TraylogPlatform
                 }
                 // What an idle store has flushed by itself takes no step.
                 guard now > step else { return }
-                let titles = try store.inbox(of: "ann").items.map(\.content.title)
+                let titles = try store.inbox(of: "ann").elements.map(\.content.title)
                 #expect(titles == [10, 8, 7, 6, 4, 3, 2].map { "item \($0)" }, "step \(step)")
-                #expect(try store.inbox(of: "ann", asOf: .seq(31)).items.count == 5)
+                #expect(try store.inbox(of: "ann", asOf: .seq(31)).elements.count == 5)
                 let late = Command(user: "ann", .mark(.restored, [.seq(5)]))
                 #expect(throws: TraylogError.refused(.compacted(floor: 31, archive: nil))) { try store.perform(late) }
             }
             try withStore(path) { store throws in
-                let count = try store.inbox(of: "ann").items.count
+                let count = try store.inbox(of: "ann").elements.count
                 #expect(count == 7 || count == 5, "step \(step)")
             }
             try expectSound(path, step)
@@ -138,7 +138,7 @@ import TraylogPlatform
                 }
                 guard now > step else { return }
                 #expect(try store.tray(of: "bob").unread == 15)
-                #expect(try store.inbox(of: "bob", asOf: .seq(read)).items.count { $0.isRead } == 1)
+                #expect(try store.inbox(of: "bob", asOf: .seq(read)).elements.count { $0.isRead } == 1)
             }
             try expectSound(path, step)
         }
@@ -149,7 +149,7 @@ import TraylogPlatform
             let archive = path + "-archive"
             try withStore(path, options(tailEvents: 4)) { store throws in
                 try fill(store)
-                let events = try store.events(limit: .max).events
+                let events = try store.events(limit: .max).elements
                 var now = 0
                 let failed = try failure {
                     try store.compact(before: .seq(31), archive: archive, isDryRun: false) { _, _ throws in
@@ -160,7 +160,7 @@ import TraylogPlatform
                 guard now > step else { return }
                 #expect(failed?.code == .cancelled, "step \(step)")
                 #expect(try store.statistics().floor == .zero)
-                #expect(try store.events(limit: .max).events == events)
+                #expect(try store.events(limit: .max).elements == events)
                 let left = (try? FileManager.default.contentsOfDirectory(atPath: archive)) ?? []
                 // A beginning, states, the log; then the archive is finished, and stays when the check is given up.
                 #expect(left.filter { !$0.hasPrefix(".") }.count <= (step > 2 ? 1 : 0), "step \(step)")
@@ -184,7 +184,7 @@ import TraylogPlatform
             task.cancel()
             await #expect(throws: TraylogError.self) { try await task.value }
             #expect(try await store.statistics().floor == .zero)
-            #expect(try await store.events(from: 1, limit: 10).events.count == 10)
+            #expect(try await store.events(from: 1, limit: 10).elements.count == 10)
             #expect(try await store.compact(before: .seq(3_000)).floor == 3_000)
         }
     }

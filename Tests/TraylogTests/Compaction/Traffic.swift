@@ -110,7 +110,7 @@ final class Traffic: Sendable {
         var (head, asOf, floor) = (Seq.zero, Seq.zero, Seq.zero)
         var random = SeededRandom(seed: seed &+ UInt64(number))
         while !isOver.withLock({ $0 }) {
-            let users = try store.users(limit: .max).users
+            let users = try store.users(limit: .max).elements
             guard !users.isEmpty else { continue }
             let user = random.pick(users)
             let tray = try store.tray(of: user)
@@ -124,7 +124,7 @@ final class Traffic: Sendable {
             floor = newFloor
             _ = try store.inbox(of: user)
             _ = try store.threads(of: user)
-            _ = try store.history(of: user, limit: .max).events
+            _ = try store.history(of: user, limit: .max).elements
             let past = Seq(floor.rawValue + UInt64(random.below(Int(head.rawValue - floor.rawValue) + 1)))
             do throws(TraylogError) {
                 let page = try store.inbox(of: user, asOf: .seq(past))

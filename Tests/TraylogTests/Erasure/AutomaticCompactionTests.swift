@@ -56,7 +56,7 @@ import TestSupport
                 #expect(report.bytesAfter <= report.bytesBefore)
                 #expect(report.dropped == 0)
                 #expect(try store.head() == head)
-                #expect(try store.history(of: "ann", limit: .max).events.count == 400)
+                #expect(try store.history(of: "ann", limit: .max).elements.count == 400)
             }
         }
     }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TestSupport
 import TraylogPlatform
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 
 /// Values of custom projections, which may hold anything that was in an event, across an erasure.
@@ -33,7 +33,7 @@ import TraylogPlatform
                 try fill(store)
                 #expect(try projector.value().texts.count { $0.contains(Self.mark) } == 10)
                 _ = try store.erase(Self.mark)
-                #expect(try projector.value() == Texts.folded(try store.events(limit: .max).events))
+                #expect(try projector.value() == Texts.folded(try store.events(limit: .max).elements))
                 #expect(try files(path) == [])
             }
             #expect(try files(path) == [])
@@ -43,7 +43,7 @@ import TraylogPlatform
                     Issue.record("\(projector.progress.origin)")
                     return
                 }
-                #expect(try projector.value() == Texts.folded(try store.events(limit: .max).events))
+                #expect(try projector.value() == Texts.folded(try store.events(limit: .max).elements))
             }
             #expect(try findings(path) == [])
         }
@@ -64,7 +64,7 @@ import TraylogPlatform
                 #expect(try files(path) == [])
                 let projector = try store.project(Texts.self)
                 #expect(projector.progress.origin == .new)
-                #expect(try projector.value() == Texts.folded(try store.events(limit: .max).events))
+                #expect(try projector.value() == Texts.folded(try store.events(limit: .max).elements))
             }
             #expect(try files(path) == [])
         }
@@ -99,9 +99,9 @@ import TraylogPlatform
                 isOver.withLock { $0 = true }
                 appender.join()
                 restarter.join()
-                #expect(try projector.value() == Texts.folded(try store.events(limit: .max).events), "seed \(seed)")
+                #expect(try projector.value() == Texts.folded(try store.events(limit: .max).elements), "seed \(seed)")
                 let other = try store.project(OtherTexts.self)
-                #expect(try other.value().base == Texts.folded(try store.events(limit: .max).events), "seed \(seed)")
+                #expect(try other.value().base == Texts.folded(try store.events(limit: .max).elements), "seed \(seed)")
                 #expect(try files(path) == [], "seed \(seed)")
             }
             #expect(try files(path) == [], "seed \(seed)")

@@ -77,23 +77,23 @@ import TestSupport
         try withStorePath { path in
             try withStore(path) { store in
                 for command in life(of: Self.user) { _ = try store.perform(command) }
-                let before = try store.history(of: Self.user, limit: .max).events
+                let before = try store.history(of: Self.user, limit: .max).elements
                 let report = try store.erase(Self.user)
                 let name = try #require(report.pseudonym)
-                #expect(try store.history(of: Self.user, limit: .max).events.isEmpty)
-                let after = try store.history(of: name, limit: .max).events
+                #expect(try store.history(of: Self.user, limit: .max).elements.isEmpty)
+                let after = try store.history(of: name, limit: .max).elements
                 #expect(after.dropLast().map(\.seq) == before.map(\.seq))
                 #expect(after.dropLast().map(\.kind) == before.map(\.kind))
                 #expect(after.dropLast().map(\.recordedAt) == before.map(\.recordedAt))
                 #expect(after.last?.kind == .erased)
                 #expect(after.allSatisfy { $0.user == name && $0.key == nil && $0.actor == nil && $0.device == nil })
-                #expect(try store.users(limit: .max).users == [])
+                #expect(try store.users(limit: .max).elements == [])
                 #expect(try store.tray(of: name).total == 0)
                 #expect(throws: TraylogError.self) { try store.perform(notify(name)) }
             }
             try withReader(path) { reader in
-                let history = try reader.history(of: "erased-1", limit: .max).events
-                let events = try reader.events(from: 1, limit: .max).events
+                let history = try reader.history(of: "erased-1", limit: .max).elements
+                let events = try reader.events(from: 1, limit: .max).elements
                 #expect(history.count == 7)
                 #expect(events == history)
             }
@@ -110,7 +110,7 @@ import TestSupport
                 for name in ["erased-", "erased-01", "erased-x", "Erased-1", "erased-4294967296"] {
                     _ = try store.perform(notify(name))
                 }
-                #expect(try store.users(limit: .max).users.count == 5)
+                #expect(try store.users(limit: .max).elements.count == 5)
             }
         }
     }
@@ -123,10 +123,10 @@ import TestSupport
                 #expect(try store.tray(of: Self.user).total == 0)
                 #expect(try store.perform(notify(Self.user, "New", key: "zq-key-zq")) == .appended(8))
                 #expect(try store.tray(of: Self.user).total == 1)
-                #expect(try store.history(of: Self.user, limit: .max).events.count == 1)
+                #expect(try store.history(of: Self.user, limit: .max).elements.count == 1)
             }
             try withStore(path) { store in
-                let users = try store.users(limit: .max).users
+                let users = try store.users(limit: .max).elements
                 #expect(users == [Self.user])
                 #expect(try store.tray(of: Self.user).total == 1)
             }

@@ -58,7 +58,7 @@ import TraylogLog
                 #expect(try restore.finish { _, _ in }.head == seq, "seed \(seed)")
                 restore.close()
                 try withReader(restored) { reader in
-                    for user in try reader.users(limit: .max).users {
+                    for user in try reader.users(limit: .max).elements {
                         let then = try original.blocking.tray(of: user, asOf: .seq(seq))
                         #expect(try reader.tray(of: user) == then, "seed \(seed), \(user) at \(seq)")
                     }
@@ -87,7 +87,7 @@ import TraylogLog
             try restore(exported(path), to: path + "-2")
             try withStore(path + "-2") { store throws in
                 #expect(try store.perform(notify("cy")) == .appended(3))
-                #expect(try store.users(limit: .max).users == ["ann", "bob", "cy"])
+                #expect(try store.users(limit: .max).elements == ["ann", "bob", "cy"])
             }
             #expect(try replay(path + "-2").identical)
         }
@@ -195,7 +195,7 @@ import TraylogLog
             #expect(try refusal { try restore(lines.prefix(2_100), to: target) }?.field == "stored.last")
             #expect(try failure { try Store.open(target) }?.code == .unfinished)
             #expect(try failure { try withReader(target) { try $0.head() } }?.code == .unfinished)
-            #expect(try failure { try withReader(target) { try $0.events(limit: .max).events } }?.code == .unfinished)
+            #expect(try failure { try withReader(target) { try $0.events(limit: .max).elements } }?.code == .unfinished)
             #expect(try failure { try withReader(target) { try $0.tray(of: "user 1") } }?.code == .unfinished)
             #expect(try failure { try withReader(target) { try $0.backup(to: path + "-3") } }?.code == .unfinished)
             #expect(try failure { try findings(target) }?.code == .unfinished)

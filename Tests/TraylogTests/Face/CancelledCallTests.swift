@@ -89,7 +89,7 @@ import TraylogPlatform
             #expect(await isCancellation { _ = try await asked.value })
             gate.open()
             for holder in holders { try await holder.value }
-            #expect(try await job.value.events.count > 0)
+            #expect(try await job.value.elements.count > 0)
         }
     }
 
@@ -175,7 +175,7 @@ import TraylogPlatform
                 }
             }
             let (stored, cancelled) = outcomes.withLock { ($0.stored, $0.cancelled) }
-            let keys = Set(try await store.events(limit: .max).events.compactMap(\.key))
+            let keys = Set(try await store.events(limit: .max).elements.compactMap(\.key))
             #expect(keys == stored, "seed \(seed)")
             #expect(keys.isDisjoint(with: cancelled) && stored.count + cancelled.count == 600, "seed \(seed)")
             await store.close()

@@ -23,7 +23,7 @@ import TraylogFoundation
             .snooze("k", of: "ann", until: .now + .seconds(3_600)), .seeTray(of: "ann").with(actor: "bot", device: "d"),
         ])
         #expect(
-            try await store.inbox(of: "ann", InboxQuery(ItemFilter(thread: "ci"), view: .snoozed)).items.map(
+            try await store.inbox(of: "ann", InboxQuery(ItemFilter(thread: "ci"), view: .snoozed)).elements.map(
                 \.isSnoozed) == [true])
         await store.close()
     }
@@ -96,13 +96,13 @@ import TraylogFoundation
         try await store.perform(
             try Command(json: Data(#"{"kind":"notify","user":"ann","title":"Hi","data":{"a":[1.5]}}"#.utf8)))
         let page = try await store.inbox(of: "ann")
-        #expect(try JSONDecoder().decode(InboxPage.self, from: page.jsonData).json == page.json)
-        #expect(try JSONDecoder().decode(InboxPage.self, from: JSONEncoder().encode(page)) == page)
+        #expect(try JSONDecoder().decode(Page<Item, Cursor>.self, from: page.jsonData).json == page.json)
+        #expect(try JSONDecoder().decode(Page<Item, Cursor>.self, from: JSONEncoder().encode(page)) == page)
         let statistics = try await store.statistics()
         let object = try JSONSerialization.jsonObject(with: JSONEncoder().encode(statistics)) as? [String: Any]
         #expect(object?["events"] as? Int == 1)
         struct Numbers: Codable, Equatable { var a: [Double] }
-        #expect(try page.items[0].content.decodeData(as: Numbers.self) == Numbers(a: [1.5]))
+        #expect(try page.elements[0].content.decodeData(as: Numbers.self) == Numbers(a: [1.5]))
         var content = Content(title: "x")
         try content.encodeData(Numbers(a: [2]))
         #expect(content.data == #"{"a":[2]}"#)
@@ -136,7 +136,7 @@ import TraylogFoundation
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {
-                    _ = try await store.events(limit: .max).events
+                    _ = try await store.events(limit: .max).elements
                     await order.note("long")
                 }
             }

@@ -4,7 +4,7 @@ import Testing
 @_spi(Operations) import TraylogAudit
 import TraylogDomain
 
-@_spi(Operations) @testable import Traylog
+@_spi(Replication) @_spi(Operations) @testable import Traylog
 @_spi(Operations) @testable import TraylogChecks
 @testable import TraylogQueries
 @testable import TraylogReplica
@@ -51,7 +51,7 @@ import TraylogDomain
         try expectSame(TrayVersion(stream: 4, newestChange: random.seq(), random.history()), seed)
         try expectSame(random.step(), seed)
         try expectSame(FetchResult(new: [random.item()], hasGap: true, endReached: false), seed)
-        try expectSame(EventPage(events: [random.event()], next: random.maybe { $0.seq() }), seed)
+        try expectSame(Page([random.event()], next: random.maybe { $0.seq() }, asOf: random.seq()), seed)
         try expectSame(
             ProjectionProgress(
                 position: random.seq(), storedPosition: random.seq(), storedBytes: 5, origin: .resumed(random.seq()),

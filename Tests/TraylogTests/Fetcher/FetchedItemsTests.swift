@@ -10,11 +10,11 @@ struct FetchedItemsTests {
             recordedAt: Timestamp(milliseconds: 0))
     }
 
-    private func page(_ asOf: UInt64, _ items: [Item], next: UInt64?) -> InboxPage {
-        InboxPage(user: "ann", asOf: Seq(asOf), items: items, next: next.map { Cursor(before: Seq($0)) })
+    private func page(_ asOf: UInt64, _ items: [Item], next: UInt64?) -> Page<Item, Cursor> {
+        Page<Item, Cursor>(items, next: next.map { Cursor(before: Seq($0)) }, asOf: Seq(asOf))
     }
 
-    private func loaded(limit: Int = .max, _ pages: InboxPage...) -> FetchedItems {
+    private func loaded(limit: Int = .max, _ pages: Page<Item, Cursor>...) -> FetchedItems {
         var fetched = FetchedItems(limit: limit)
         _ = fetched.refresh(with: pages[0], hasGap: false)
         for page in pages.dropFirst() { _ = fetched.append(page) }

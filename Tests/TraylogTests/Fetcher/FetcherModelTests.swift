@@ -118,7 +118,8 @@ struct FetcherModelTests {
     /// What others do to the inbox.
     private func change(_ store: Store, _ random: inout SeededRandom) throws {
         let head = try store.head().rawValue
-        let items = try store.events(limit: .max).events.filter { $0.kind == .notified && $0.user == "ann" }.map(\.seq)
+        let items = try store.events(limit: .max).elements.filter { $0.kind == .notified && $0.user == "ann" }.map(
+            \.seq)
         guard head > 0, !items.isEmpty, random.chance(50) else {
             let content = Content(title: "T", isSilent: random.chance(15))
             _ = try store.perform((0..<random.between(1, 6)).map { _ in Command(user: "ann", .notify(content)) })
@@ -142,7 +143,7 @@ struct FetcherModelTests {
         var query = InboxQuery(ItemFilter(includeSilent: includeSilent), limit: 100)
         while true {
             let page = try store.inbox(of: "ann", query)
-            items += page.items
+            items += page.elements
             guard let next = page.next else { return items }
             query.cursor = next
         }

@@ -122,7 +122,7 @@ import TraylogLMDB
             try await fetcher.fetchNextPage()
             try await fetcher.markAllAsRead()
             let shown = fetcher.items
-            let stored = try await store.inbox(of: "ann").items
+            let stored = try await store.inbox(of: "ann").elements
             #expect(shown.map(\.seq) == [3, 2, 1] && shown.allSatisfy { $0.isRead && $0.isSeen })
             #expect(stored.map(\.isRead) == [false, true, true, true])
         }
@@ -145,7 +145,7 @@ import TraylogLMDB
             fetcher.turn.give()
             try await marks.value
             #expect(fetcher.items.map(\.seq) == [3, 1])
-            let after = try await store.inbox(of: "ann").items
+            let after = try await store.inbox(of: "ann").elements
             #expect(after == fetcher.items)
         }
     }
@@ -203,7 +203,7 @@ import TraylogLMDB
             try await fetcher.mark(.read, items[1])
             try await fetcher.mark(.unread, items[1])
             try await fetcher.mark(.archived, items[2])
-            #expect(fetcher.items == (try await store.inbox(of: "ann").items))
+            #expect(fetcher.items == (try await store.inbox(of: "ann").elements))
             #expect(fetcher.items.map(\.seq) == [4, 3, 1])
         }
     }
@@ -226,7 +226,7 @@ import TraylogLMDB
             let build = try InboxFetcher(store, of: "ann", query: InboxQuery(ItemFilter(categories: ["build"])))
             try await build.fetchNew()
             try await build.markAllAsRead()
-            #expect(try await store.inbox(of: "ann").items.map(\.isRead) == [false, true, true])
+            #expect(try await store.inbox(of: "ann").elements.map(\.isRead) == [false, true, true])
         }
     }
 
@@ -239,7 +239,7 @@ import TraylogLMDB
             try await fetcher.fetchNew()
             #expect(fetcher.items.count == 30)
             try await fetcher.update()
-            #expect(fetcher.items == (try await store.inbox(of: "ann", InboxQuery(limit: 100)).items))
+            #expect(fetcher.items == (try await store.inbox(of: "ann", InboxQuery(limit: 100)).elements))
         }
     }
 

@@ -231,7 +231,7 @@ import Testing
                 #expect(isRewound { _ = try store.threads(of: "ann", cursor: threads) })
                 #expect(isRewound { _ = try store.snapshot(of: "ann", cursor: snapshot) })
                 let rest = try store.inbox(of: "ann", InboxQuery(cursor: early.inbox))
-                #expect(rest.items.map(\.seq) == [2, 1])
+                #expect(rest.elements.map(\.seq) == [2, 1])
             }
         }
     }

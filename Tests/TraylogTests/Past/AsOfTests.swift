@@ -8,10 +8,10 @@ import TestSupport
     /// Every answer about ann, to be compared with what it was.
     private struct Answers: Equatable {
         var tray: Tray
-        var inbox: InboxPage
+        var inbox: Page<Item, Cursor>
         var archived: [Item]
         var snoozed: [Item]
-        var threads: ThreadsPage
+        var threads: Page<ThreadGroup, Cursor>
         var history: [Event]
         var log: [Event]
         var users: [String]
@@ -19,12 +19,12 @@ import TestSupport
         init(_ queries: any BlockingQueries, asOf: Moment?) throws {
             tray = try queries.tray(of: "ann", asOf: asOf)
             inbox = try queries.inbox(of: "ann", InboxQuery(ItemFilter(includeSilent: true), limit: 5), asOf: asOf)
-            archived = try queries.inbox(of: "ann", InboxQuery(view: .archived), asOf: asOf).items
-            snoozed = try queries.inbox(of: "ann", InboxQuery(view: .snoozed), asOf: asOf).items
+            archived = try queries.inbox(of: "ann", InboxQuery(view: .archived), asOf: asOf).elements
+            snoozed = try queries.inbox(of: "ann", InboxQuery(view: .snoozed), asOf: asOf).elements
             threads = try queries.threads(of: "ann", limit: 2, asOf: asOf)
-            history = try queries.history(of: "ann", limit: .max, asOf: asOf).events
-            log = try queries.events(limit: .max, asOf: asOf).events
-            users = try queries.users(limit: .max, asOf: asOf).users
+            history = try queries.history(of: "ann", limit: .max, asOf: asOf).elements
+            log = try queries.events(limit: .max, asOf: asOf).elements
+            users = try queries.users(limit: .max, asOf: asOf).elements
         }
     }
 
@@ -73,13 +73,13 @@ import TestSupport
             for (time, seq) in [(Int64.min, Seq(0)), (0, 0), (.max, 18)] {
                 #expect(try store.tray("ann", asOf: .time(.at(time))).asOf == seq)
                 #expect(
-                    try store.ask { try $0.history(of: "ann", limit: .max, asOf: .time(.at(time))).events.count }
+                    try store.ask { try $0.history(of: "ann", limit: .max, asOf: .time(.at(time))).elements.count }
                         == Int(seq.rawValue))
                 #expect(
-                    try store.ask { try $0.events(limit: .max, asOf: .time(.at(time))).events.count }
+                    try store.ask { try $0.events(limit: .max, asOf: .time(.at(time))).elements.count }
                         == Int(seq.rawValue))
                 #expect(
-                    try store.ask { try $0.users(limit: .max, asOf: .time(.at(time))).users }
+                    try store.ask { try $0.users(limit: .max, asOf: .time(.at(time))).elements }
                         == (seq == 0 ? [] : ["ann"]))
             }
         }
@@ -96,10 +96,12 @@ import TestSupport
                         #expect(throws: refused) { try queries.tray(of: user, asOf: .seq(seq)) }
                         #expect(throws: refused) { try queries.inbox(of: user, asOf: .seq(seq)) }
                         #expect(throws: refused) { try queries.threads(of: user, asOf: .seq(seq)) }
-                        #expect(throws: refused) { try queries.history(of: user, limit: .max, asOf: .seq(seq)).events }
+                        #expect(throws: refused) {
+                            try queries.history(of: user, limit: .max, asOf: .seq(seq)).elements
+                        }
                     }
-                    #expect(throws: refused) { try queries.events(limit: .max, asOf: .seq(seq)).events }
-                    #expect(throws: refused) { try queries.users(limit: .max, asOf: .seq(seq)).users }
+                    #expect(throws: refused) { try queries.events(limit: .max, asOf: .seq(seq)).elements }
+                    #expect(throws: refused) { try queries.users(limit: .max, asOf: .seq(seq)).elements }
                     #expect(throws: refused) { try queries.seq(of: .seq(seq)) }
                     #expect(try queries.tray(of: "nobody", asOf: .seq(1)) == Tray(user: "nobody", asOf: 1))
                 }
@@ -140,7 +142,7 @@ import TestSupport
                 repeat {
                     let query = InboxQuery(limit: 40, cursor: cursor)
                     let page = try store.ask { try $0.inbox(of: "ann", query, asOf: moment) }
-                    shown += page.items.map(\.seq)
+                    shown += page.elements.map(\.seq)
                     cursor = page.next
                 } while cursor != nil
                 #expect(shown == items.filter { !deleted.contains($0) }.reversed(), "after \(marks) marks")

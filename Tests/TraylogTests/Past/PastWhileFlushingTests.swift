@@ -55,7 +55,9 @@ import TraylogPlatform
         if unread != UInt64(items - marked) { return "as of \(moment): \(unread) unread" }
         let next = item(marked + 1 + random.below(6))
         let query = InboxQuery(limit: 1, cursor: Cursor(before: Seq(next + 1)))
-        guard let found = try store.inbox(of: "ann", query, asOf: moment).items.first else { return "no item \(next)" }
+        guard let found = try store.inbox(of: "ann", query, asOf: moment).elements.first else {
+            return "no item \(next)"
+        }
         return found.seq == Seq(next) && !found.isRead
             ? nil : "as of \(moment): item \(found.seq), read \(found.isRead)"
     }

@@ -2,7 +2,7 @@ import Testing
 import TestSupport
 import TraylogLMDB
 import TraylogLog
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 @testable import TraylogQueries
 @testable import TraylogStates
@@ -94,7 +94,7 @@ import TraylogLog
                     Issue.record("\(projector.progress)")
                     return
                 }
-                #expect(try projector.value() == Weighted<Medium>.folded(try store.events(limit: .max).events))
+                #expect(try projector.value() == Weighted<Medium>.folded(try store.events(limit: .max).elements))
             }
             #expect(try findings(path).isEmpty)
         }
@@ -127,7 +127,7 @@ import TraylogLog
                 let projector = try store.project(Weighted<Medium>.self)
                 #expect(projector.progress.origin == .resumed(30))
                 _ = try store.perform(notify("ann"))
-                #expect(try projector.value() == Weighted<Medium>.folded(try store.events(limit: .max).events))
+                #expect(try projector.value() == Weighted<Medium>.folded(try store.events(limit: .max).elements))
                 projector.stop()
                 #expect(projector.progress.storedPosition == 31)
                 let rows = try store.statistics().tables.first { $0.name == "projections" }
@@ -151,7 +151,7 @@ import TraylogLog
                 #expect(projector.progress.position == 30)
                 #expect(projector.progress.failure != nil)
                 #expect(try failure { try store.projected(MainDigest.self) }?.code == .damaged)
-                #expect(try projector.value(through: 30) == MainDigest.folded(try store.events(limit: 30).events))
+                #expect(try projector.value(through: 30) == MainDigest.folded(try store.events(limit: 30).elements))
             }
         }
     }
@@ -212,7 +212,7 @@ import TraylogLog
                 Issue.record("\(projected)")
                 return
             }
-            #expect(projected.value == MainDigest.folded(try reader.events(limit: .max).events))
+            #expect(projected.value == MainDigest.folded(try reader.events(limit: .max).elements))
         }
         try withStore(path) { store in
             let projector = try store.project(MainDigest.self)
@@ -220,7 +220,7 @@ import TraylogLog
                 Issue.record("\(projector.progress)")
                 return
             }
-            #expect(try projector.value() == MainDigest.folded(try store.events(limit: .max).events))
+            #expect(try projector.value() == MainDigest.folded(try store.events(limit: .max).elements))
         }
         #expect(try findings(path).isEmpty)
         try withReader(path) { reader throws in #expect(try reader.projected(MainDigest.self).origin == .resumed(30)) }

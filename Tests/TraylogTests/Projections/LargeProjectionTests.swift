@@ -2,7 +2,7 @@ import Testing
 import TestSupport
 import TraylogLMDB
 import TraylogLog
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 @testable import TraylogQueries
 @testable import TraylogStates
@@ -53,14 +53,14 @@ import TraylogLog
                 projector.stop()
                 #expect(projector.progress.failure == nil)
                 #expect(projector.progress.storedBytes == 1_024 * Heavy.bytesPerEvent)
-                let events = try store.events(limit: .max).events
+                let events = try store.events(limit: .max).elements
                 #expect(projector.latest.value == Weighted<Heavy>.folded(events))
                 #expect(try store.projected(Weighted<Heavy>.self).origin == .resumed(1_024))
             }
             try withReader(path) { reader throws in
                 #expect(
                     try reader.projected(Weighted<Heavy>.self).value
-                        == Weighted<Heavy>.folded(try reader.events(limit: .max).events))
+                        == Weighted<Heavy>.folded(try reader.events(limit: .max).elements))
             }
             // Long, short, and long again.
             for user in ["shrink", "ann", "ann", "shrink"] {
@@ -68,7 +68,7 @@ import TraylogLog
                     let projector = try store.project(Weighted<Heavy>.self)
                     #expect(projector.progress.origin == .resumed(try store.head()))
                     _ = try store.perform(notify(user))
-                    #expect(try projector.value() == Weighted<Heavy>.folded(try store.events(limit: .max).events))
+                    #expect(try projector.value() == Weighted<Heavy>.folded(try store.events(limit: .max).elements))
                 }
             }
             #expect(try findings(path).isEmpty)
@@ -117,13 +117,13 @@ import TraylogLog
                 #expect(try store.perform(notify("bob")) == .appended(52))
                 let projected = try store.projected(Weighted<VeryHeavy>.self)
                 #expect(projected.origin == .resumed(1))
-                #expect(projected.value == Weighted<VeryHeavy>.folded(try store.events(limit: .max).events))
+                #expect(projected.value == Weighted<VeryHeavy>.folded(try store.events(limit: .max).elements))
             }
             #expect(try findings(path).isEmpty)
             // With a larger map it goes on from there.
             try withStore(path) { store in
                 let projector = try store.project(Weighted<VeryHeavy>.self)
-                #expect(try projector.value() == Weighted<VeryHeavy>.folded(try store.events(limit: .max).events))
+                #expect(try projector.value() == Weighted<VeryHeavy>.folded(try store.events(limit: .max).elements))
                 projector.stop()
                 #expect(projector.progress.storedPosition == 52 && projector.progress.failure == nil)
             }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TestSupport
 import TraylogPlatform
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogChecks
 @testable import TraylogDomain
 
@@ -18,7 +18,7 @@ import TraylogPlatform
                 #expect(try await projector.value().events >= UInt64(count))
                 #expect(try await projector.value(through: receipt.seq).last >= UInt64(count))
             }
-            #expect(try await projector.value() == MainDigest.folded(try store.events(limit: .max).events))
+            #expect(try await projector.value() == MainDigest.folded(try store.events(limit: .max).elements))
             #expect(projector.latest.position == 50)
             #expect(projector.progress.origin == .new)
             #expect(projector.progress.failure == nil)
@@ -101,7 +101,7 @@ import TraylogPlatform
             _ = try second.value()
             let third = try store.project(ThirdDigest.self)
             for thread in threads { thread.join() }
-            let events = try store.events(limit: .max).events
+            let events = try store.events(limit: .max).elements
             #expect(events.count == 800)
             #expect(try main.value() == MainDigest.folded(events))
             #expect(try second.value() == SecondDigest.folded(events))
@@ -162,11 +162,11 @@ import TraylogPlatform
                 #expect(latest.position > 0)
                 #expect(
                     latest.value.digest
-                        == MainDigest.folded(try store.events(limit: Int(latest.position.rawValue)).events))
+                        == MainDigest.folded(try store.events(limit: Int(latest.position.rawValue)).elements))
                 #expect(projector.progress.storedPosition == latest.position)
                 let again = try store.project(SlowDigest.self)
                 #expect(again.progress.origin == .resumed(latest.position))
-                #expect(try again.value().digest == MainDigest.folded(try store.events(limit: .max).events))
+                #expect(try again.value().digest == MainDigest.folded(try store.events(limit: .max).elements))
             }
         }
     }

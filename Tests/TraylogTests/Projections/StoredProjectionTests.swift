@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TestSupport
 import TraylogPlatform
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogQueries
@@ -20,7 +20,7 @@ import TraylogPlatform
                     _ = try projector.value()
                     projector.stop()
                     #expect(projector.progress.storedPosition == Seq(UInt64(30 * round)))
-                    #expect(projector.latest.value == MainDigest.folded(try store.events(limit: .max).events))
+                    #expect(projector.latest.value == MainDigest.folded(try store.events(limit: .max).elements))
                 }
             }
         }
@@ -35,14 +35,14 @@ import TraylogPlatform
                 old.stop()
                 let new = try store.project(LaterDigest.self)
                 #expect(new.progress.origin == .otherVersion(1))
-                #expect(try new.value() == LaterDigest.folded(try store.events(limit: .max).events))
+                #expect(try new.value() == LaterDigest.folded(try store.events(limit: .max).elements))
                 new.stop()
                 #expect(try store.storedProjections().map(\.version) == [2])
                 #expect(try store.projected(LaterDigest.self).origin == .resumed(30))
                 // Back to the program of before.
                 let back = try store.projected(MainDigest.self)
                 #expect(back.origin == .otherVersion(2))
-                #expect(back.value == MainDigest.folded(try store.events(limit: .max).events))
+                #expect(back.value == MainDigest.folded(try store.events(limit: .max).elements))
             }
         }
     }
@@ -78,7 +78,7 @@ import TraylogPlatform
             }
             for _ in 0..<5 { try await projector.rebuild() }
             writer.join()
-            #expect(try await projector.value() == MainDigest.folded(try store.events(limit: .max).events))
+            #expect(try await projector.value() == MainDigest.folded(try store.events(limit: .max).elements))
             #expect(try await store.head() == 2_300)
         }
     }
@@ -95,12 +95,12 @@ import TraylogPlatform
             try withReader(path) { reader throws in
                 var projected = try reader.projected(MainDigest.self)
                 #expect(projected.origin == .resumed(30) && projected.position == 60)
-                #expect(projected.value == MainDigest.folded(try reader.events(limit: .max).events))
+                #expect(projected.value == MainDigest.folded(try reader.events(limit: .max).elements))
                 try reader.advance(&projected)
                 #expect(projected.position == 60)
                 let unknown = try reader.projected(SecondDigest.self)
                 #expect(unknown.origin == .new)
-                #expect(unknown.value == SecondDigest.folded(try reader.events(limit: .max).events))
+                #expect(unknown.value == SecondDigest.folded(try reader.events(limit: .max).elements))
                 #expect(try reader.storedProjections().map(\.name) == ["digest"])
             }
         }

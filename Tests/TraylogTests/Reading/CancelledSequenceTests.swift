@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Traylog
+@_spi(Replication) @testable import Traylog
 
 /// A sequence that ends has given everything; a part ends with an error.
 @Suite struct CancelledSequenceTests {
@@ -47,8 +47,8 @@ import Testing
         await store.close()
     }
 
-    private func expectCancelled<Element>(
-        after count: Int, _ sequence: @escaping @Sendable () -> PagedSequence<Element>
+    private func expectCancelled<Sequence: AsyncSequence & Sendable>(
+        after count: Int, _ sequence: @escaping @Sendable () -> Sequence
     ) async {
         let task = Task {
             var elements = 0

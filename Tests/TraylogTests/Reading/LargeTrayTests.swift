@@ -166,8 +166,8 @@ private struct PlainItems {
         for _ in 0..<pages {
             let page = try store.inbox(of: "ann", query)
             #expect(
-                page.items.map { Int($0.seq.rawValue) } == Array(expected.prefix(query.limit)), "\(label), \(query)")
-            for item in page.items {
+                page.elements.map { Int($0.seq.rawValue) } == Array(expected.prefix(query.limit)), "\(label), \(query)")
+            for item in page.elements {
                 let plain = items[Int(item.seq.rawValue) - 1]
                 #expect(item.isSeen == plain.seen && item.isRead == plain.read && item.isArchived == plain.archived)
             }

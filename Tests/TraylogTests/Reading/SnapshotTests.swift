@@ -1,10 +1,11 @@
+@_spi(Operations) import TraylogChecks
 import TestSupport
 import Testing
 import TraylogDomain
 import TraylogLMDB
 
-@testable import Traylog
-@testable import TraylogQueries
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogQueries
 @testable import TraylogWriter
 
 /// What a query takes: one read transaction, and in the process that writes one turn of the store's lock.
@@ -23,17 +24,17 @@ import TraylogLMDB
     private static let queries = [
         Query("tray") { try $0.tray(of: $1).total > 10 },
         Query("tray of a stranger") { store, _ in try store.tray(of: "nobody").total == 0 },
-        Query("inbox") { try $0.inbox(of: $1).items.count > 10 },
-        Query("threads") { try $0.threads(of: $1).threads.count > 3 },
-        Query("history") { try $0.history(of: $1, limit: .max).events.count == 12 },
+        Query("inbox") { try $0.inbox(of: $1).elements.count > 10 },
+        Query("threads") { try $0.threads(of: $1).elements.count > 3 },
+        Query("history") { try $0.history(of: $1, limit: .max).elements.count == 12 },
         Query("tray as of an event") { try $0.tray(of: $1, asOf: .seq(150)).asOf == 150 },
         Query("inbox as of a time") {
-            try $0.inbox(of: $1, asOf: .time(Timestamp(milliseconds: .max))).items.count > 10
+            try $0.inbox(of: $1, asOf: .time(Timestamp(milliseconds: .max))).elements.count > 10
         },
-        Query("threads as of an event") { try $0.threads(of: $1, asOf: .seq(150)).threads.count > 3 },
+        Query("threads as of an event") { try $0.threads(of: $1, asOf: .seq(150)).elements.count > 3 },
         Query("difference") { try !$0.difference(of: $1, from: .seq(100)).items.isEmpty },
-        Query("events") { store, _ in try store.events(limit: 20).events.count == 20 },
-        Query("users") { store, _ in try store.users(limit: .max).users.count >= 20 },
+        Query("events") { store, _ in try store.events(limit: 20).elements.count == 20 },
+        Query("users") { store, _ in try store.users(limit: .max).elements.count >= 20 },
         Query("seq of a time") { store, _ in try store.seq(of: .time(Timestamp(milliseconds: 0))) == 0 },
     ]
 

@@ -29,21 +29,21 @@ import Testing
     }
 
     private func expectListed(_ store: some BlockingQueries) throws {
-        #expect(Name.list(try store.users(limit: .max).users) == Name.list(sorted))
+        #expect(Name.list(try store.users(limit: .max).elements) == Name.list(sorted))
         #expect(try store.statistics().users == 60)
         for limit in [1, 7, 59, 60, 61] {
             var walked: [String] = []
             while true {
-                let page = try store.users(after: walked.last, limit: limit).users
+                let page = try store.users(after: walked.last, limit: limit).elements
                 walked += page
                 if page.count < limit { break }
             }
             #expect(Name.list(walked) == Name.list(sorted), "pages of \(limit)")
         }
         // After somebody who is nobody.
-        #expect(try store.users(after: "user3!", limit: 1).users == [sorted.first { Name("user3!") < Name($0) }])
-        #expect(try store.users(after: "\u{10ffff}\u{10ffff}", limit: .max).users.isEmpty)
-        #expect(try store.users(limit: 0).users.isEmpty)
+        #expect(try store.users(after: "user3!", limit: 1).elements == [sorted.first { Name("user3!") < Name($0) }])
+        #expect(try store.users(after: "\u{10ffff}\u{10ffff}", limit: .max).elements.isEmpty)
+        #expect(try store.users(limit: 0).elements.isEmpty)
     }
 }
 

@@ -42,7 +42,8 @@ import TraylogPages
             for user in ["ann", "bob", "nobody"] {
                 #expect(try second.tray(of: user) == first.tray(of: user))
                 #expect(try second.inbox(of: user) == first.inbox(of: user))
-                #expect(try second.history(of: user, limit: .max).events == first.history(of: user, limit: .max).events)
+                #expect(
+                    try second.history(of: user, limit: .max).elements == first.history(of: user, limit: .max).elements)
             }
             // Keys are known, and nothing is left that would be due.
             #expect(try second.perform(notify("ann", "One", key: "k1")) == .duplicate(2))
@@ -130,7 +131,7 @@ import TraylogPages
             records[6].bytes[50] ^= 1
             #expect(failure { try second.apply(records, expecting: 0, source: Self.position) }?.code == .damaged)
             #expect(try (second.head(), second.sourcePosition()?.position) == (0, nil))
-            #expect(try second.users(limit: .max).users == [])
+            #expect(try second.users(limit: .max).elements == [])
             second.checked()
             try second.apply(try first.records(after: 0), expecting: 0)
             #expect(try second.treeHead() == first.treeHead())
@@ -188,7 +189,8 @@ import TraylogPages
             second.checked()
             #expect(try second.statistics().floor == head)
             #expect(try second.treeHead() == first.treeHead())
-            #expect(try second.events(from: head, limit: .max).events == first.events(from: head, limit: .max).events)
+            #expect(
+                try second.events(from: head, limit: .max).elements == first.events(from: head, limit: .max).elements)
         }
     }
 
@@ -196,7 +198,7 @@ import TraylogPages
         try withPair { first, _ in
             _ = try first.perform(command("bob", .mark(.deleted, [4, 5])))
             _ = try first.compact(before: .seq(first.head()))
-            let left = Set(try first.events(limit: .max).events.map(\.seq))
+            let left = Set(try first.events(limit: .max).elements.map(\.seq))
             let missing = try #require((1...first.head().rawValue).map { Seq($0) }.first { !left.contains($0) })
             #expect(try first.records(after: 0).map(\.seq).last == Seq(missing.rawValue - 1) || missing == 1)
             #expect(throws: TraylogError.self) { try first.records(after: Seq(missing.rawValue - 1)).isEmpty }

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
-@_spi(Operations) import Traylog
+@_spi(Replication) @_spi(Operations) import Traylog
 
 /// What a reader of one user's changes meets at the ends: nobody, erasure, a floor, an undo, new events.
 @Suite struct ChangesTests {

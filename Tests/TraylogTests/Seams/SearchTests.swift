@@ -9,7 +9,7 @@ import Traylog
             var run = try ModelRun(seed: 5, mix: .typical.with(.all)) { try Store.open(directory, options: manual()) }
             try run.play(steps: 400, checkEvery: 400)
             let store = try #require(run.store as? Store)
-            let all = try store.events(limit: .max).events
+            let all = try store.events(limit: .max).elements
             var found = 0
             for filter in filters(all) {
                 let expected = all.filter(filter.matches).map(\.seq)
@@ -31,10 +31,10 @@ import Traylog
             }
             try run.play(steps: 300, checkEvery: 300)
             let store = try #require(run.store as? Store)
-            let all = try store.events(limit: .max).events
+            let all = try store.events(limit: .max).elements
             _ = try store.compact(before: .seq(Seq(store.head().rawValue * 3 / 4)), archive: directory + "/old")
             let archives = try store.archives(in: directory + "/old")
-            #expect(try store.events(limit: .max).events.count < all.count)
+            #expect(try store.events(limit: .max).elements.count < all.count)
             for filter in filters(all) {
                 let expected = all.filter(filter.matches).map(\.seq)
                 for newestFirst in [false, true] {
@@ -58,15 +58,15 @@ import Traylog
             ])
             var filter = EventFilter()
             filter.text = "grüSSe".replacing("SS", with: "ß")
-            #expect(try store.search(filter).events.map(\.seq) == [1])
+            #expect(try store.search(filter).elements.map(\.seq) == [1])
             filter.text = "bald"
-            #expect(try store.search(filter).events.map(\.seq) == [1])
+            #expect(try store.search(filter).elements.map(\.seq) == [1])
             filter = EventFilter()
             filter.thread = "e\u{301}"
-            #expect(try store.search(filter).events.map(\.seq) == [2])
+            #expect(try store.search(filter).elements.map(\.seq) == [2])
             filter = EventFilter()
             filter.actor = "ann"
-            #expect(try store.search(filter).events.map(\.seq) == [2])
+            #expect(try store.search(filter).elements.map(\.seq) == [2])
             #expect(throws: TraylogError.self) { try store.search(filter, limit: 0) }
             store.close()
         }
@@ -109,7 +109,7 @@ private func walk(
     var next: Seq?
     repeat {
         let page = try store.search(filter, newestFirst: newestFirst, from: next, limit: limit, including: archives)
-        seqs += page.events.map(\.seq)
+        seqs += page.elements.map(\.seq)
         next = page.next
     } while next != nil
     return seqs

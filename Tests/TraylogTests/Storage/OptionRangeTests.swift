@@ -56,7 +56,7 @@ import Testing
                 try await store.users(limit: -1, asOf: asOf)
             }
         }
-        #expect(try await store.users(limit: 0).users == [])
+        #expect(try await store.users(limit: 0).elements == [])
         await store.close()
     }
 

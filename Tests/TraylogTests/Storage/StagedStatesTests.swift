@@ -59,8 +59,8 @@ import TraylogPages
         init(_ store: some BlockingQueries, asOf seq: UInt64) throws {
             tray = try store.tray(of: "ann")
             past = try store.tray(of: "ann", asOf: .seq(Seq(seq)))
-            inbox = try store.inbox(of: "ann", InboxQuery(limit: 100)).items
-            archived = try store.inbox(of: "ann", InboxQuery(view: .archived, limit: 100)).items
+            inbox = try store.inbox(of: "ann", InboxQuery(limit: 100)).elements
+            archived = try store.inbox(of: "ann", InboxQuery(view: .archived, limit: 100)).elements
         }
     }
 
@@ -161,7 +161,7 @@ import TraylogPages
                     for _ in 0..<12 { _ = try? store.perform(Command(user: "ann", Self.change(&random))) }
                     let before = try Answers(store, asOf: try store.head().rawValue)
                     _ = try store.compact(before: .seq(Seq(UInt64(round * 100))))
-                    #expect(try store.inbox(of: "ann", InboxQuery(limit: 100)).items == before.inbox)
+                    #expect(try store.inbox(of: "ann", InboxQuery(limit: 100)).elements == before.inbox)
                 }
             }
             #expect(try replay(path).identical)

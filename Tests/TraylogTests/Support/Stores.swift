@@ -4,7 +4,7 @@ import TestSupport
 import TraylogLMDB
 import TraylogLog
 import TraylogPages
-@_spi(Operations) @testable import Traylog
+@_spi(Replication) @_spi(Operations) @testable import Traylog
 @_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
 @_spi(Operations) @testable import TraylogRewrite

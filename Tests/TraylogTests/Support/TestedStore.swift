@@ -128,12 +128,12 @@ final class TestedStore {
     func items(
         _ user: String, _ query: InboxQuery = InboxQuery(limit: 100), asOf: Moment? = nil
     ) throws -> [Item] {
-        try ask { try $0.inbox(of: user, query, asOf: asOf).items }
+        try ask { try $0.inbox(of: user, query, asOf: asOf).elements }
     }
 
     /// The kinds and items of the events after `seq`, in short.
     func events(after seq: Seq) throws -> [Event] {
-        try ask { try $0.events(from: Seq(seq.rawValue + 1), limit: .max).events }
+        try ask { try $0.events(from: Seq(seq.rawValue + 1), limit: .max).elements }
     }
 }
 

@@ -1,7 +1,7 @@
 import Testing
 import TestSupport
 import TraylogLMDB
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogQueries
@@ -84,7 +84,7 @@ import TraylogLMDB
                 #expect(
                     try store.tick(now: .at(6))
                         == TickReport(woken: 700, expired: 450, head: Seq(head.rawValue + 1_150)))
-                let events = try store.events(from: Seq(head.rawValue + 1), limit: .max).events
+                let events = try store.events(from: Seq(head.rawValue + 1), limit: .max).elements
                 let expired = events.prefix(450).map(\.body)
                 let expected = (701...1_150).sorted { (($0 - 701) % 7, $0) < (($1 - 701) % 7, $1) }
                 #expect(expired == expected.map { .expired(item: Seq(UInt64($0))) })
@@ -120,7 +120,7 @@ import TraylogLMDB
             try withStore(path) { store throws in
                 #expect(try store.tick(now: .at(29)) == TickReport(woken: 1, head: 11))
                 #expect(try store.tick(now: .at(30)) == TickReport(expired: 1, head: 12))
-                #expect(try store.inbox(of: "ann").items.map(\.seq) == [2])
+                #expect(try store.inbox(of: "ann").elements.map(\.seq) == [2])
             }
             #expect(try replay(path).identical)
         }

@@ -2,7 +2,7 @@ import Testing
 import TestSupport
 @testable import Traylog
 @testable import TraylogDomain
-@testable import TraylogQueries
+@_spi(Operations) @testable import TraylogQueries
 
 /// What a broadcast costs does not depend on how many receive it.
 @Suite struct AudienceTests {

@@ -50,7 +50,7 @@ import TestSupport
             #expect(throws: TraylogError.refused(.unknownItem(.seq(99)))) { try store.store.perform(refused) }
             #expect(try store.ask { try $0.head() } == head)
             #expect(try store.tick(10) == TickReport(head: head))
-            #expect(try store.ask { try $0.users(limit: .max).users } == ["ann"])
+            #expect(try store.ask { try $0.users(limit: .max).elements } == ["ann"])
             #expect(try store.inbox("ann").isEmpty)
             let first = try store.broadcast("new", key: "k")
             let second = try store.broadcast("old")

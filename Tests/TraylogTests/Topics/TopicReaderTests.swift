@@ -1,6 +1,6 @@
 import Testing
 import TestSupport
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 @testable import TraylogQueries
 
@@ -21,17 +21,17 @@ import TestSupport
             defer { reader.close() }
             let bob = command("bob", .subscribe(topic: "news"))
             try expectAppended(writer, [shout("One"), shout("Two"), bob, shout("Three")])
-            #expect(try reader.inbox(of: "ann").items.map(\.seq) == [6, 4, 3, 2])
-            #expect(try reader.inbox(of: "bob").items.map(\.seq) == [6])
-            #expect(try reader.inbox(of: "ann", asOf: .seq(3)).items.map(\.seq) == [3, 2])
+            #expect(try reader.inbox(of: "ann").elements.map(\.seq) == [6, 4, 3, 2])
+            #expect(try reader.inbox(of: "bob").elements.map(\.seq) == [6])
+            #expect(try reader.inbox(of: "ann", asOf: .seq(3)).elements.map(\.seq) == [3, 2])
             let unflushed = try reader.statistics().unflushed
             try expectAppended(
                 writer, [command(nil, .edit(.seq(3), title("New"))), command(nil, .retract(.seq(4))), shout("Four")])
-            #expect(try reader.inbox(of: "ann").items.map(\.content.title) == ["Four", "Three", "New", "Hi"])
+            #expect(try reader.inbox(of: "ann").elements.map(\.content.title) == ["Four", "Three", "New", "Hi"])
             #expect(try reader.tray(of: "ann").unread == 4)
-            #expect(try reader.inbox(of: "bob").items.map(\.seq) == [9, 6])
+            #expect(try reader.inbox(of: "bob").elements.map(\.seq) == [9, 6])
             #expect(try writer.finish() == 0)
-            #expect(try reader.inbox(of: "ann").items.map(\.content.title) == ["Four", "Three", "New", "Hi"])
+            #expect(try reader.inbox(of: "ann").elements.map(\.content.title) == ["Four", "Three", "New", "Hi"])
             return unflushed == 6
         }
     }

@@ -70,7 +70,7 @@ import TestSupport
         for view in [InboxQuery.View.inbox, .archived] {
             for before in stride(from: Self.count + 1, to: 1, by: -Self.count / 8) {
                 let query = InboxQuery(view: view, limit: 30, cursor: Cursor(before: Seq(UInt64(before))))
-                let items = try store.inbox(of: "ann", query, asOf: asOf).items
+                let items = try store.inbox(of: "ann", query, asOf: asOf).elements
                 answers.append("\(items.map { "\($0.seq) \($0.isSeen) \($0.isRead) \($0.isArchived)" })")
             }
         }

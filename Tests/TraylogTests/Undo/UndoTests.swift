@@ -34,9 +34,9 @@ import TestSupport
             tray.asOf = 0
             var answers = ["\(tray)"]
             for view in [InboxQuery.View.inbox, .archived, .snoozed] {
-                answers.append("\(try queries.inbox(of: "ann", InboxQuery(view: view, limit: 100)).items)")
+                answers.append("\(try queries.inbox(of: "ann", InboxQuery(view: view, limit: 100)).elements)")
             }
-            return answers + ["\(try queries.threads(of: "ann").threads)"]
+            return answers + ["\(try queries.threads(of: "ann").elements)"]
         }
     }
 
@@ -197,7 +197,7 @@ import TestSupport
             #expect(try store.refusal("ann", .markAll(.seen), key: "k") == .keyConflict(key: "k", seq: all))
             #expect(try store.tray("ann").unread == 1)
             #expect(
-                try store.ask { try $0.history(of: "ann", limit: .max).events.map(\.kind) } == [
+                try store.ask { try $0.history(of: "ann", limit: .max).elements.map(\.kind) } == [
                     .notified, .allMarked, .undone,
                 ])
         }

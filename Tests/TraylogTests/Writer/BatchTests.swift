@@ -13,8 +13,8 @@ import TestSupport
                 let receipts = try store.perform(commands)
                 #expect(receipts == (1...5_000).map { .appended(Seq(UInt64($0))) })
                 #expect(try store.head() == 5_000)
-                #expect(Set(try store.events(limit: .max).events.map(\.recordedAt)).count == 1)
-                #expect(try store.users(limit: .max).users.count == 700)
+                #expect(Set(try store.events(limit: .max).elements.map(\.recordedAt)).count == 1)
+                #expect(try store.users(limit: .max).elements.count == 700)
                 #expect(try store.tray(of: "user3").total == 8)
                 // The last command is refused, and nothing of all the others stays.
                 let refused = commands + [Command(user: "nobody", .mark(.read, [.seq(1)]))]
@@ -39,9 +39,10 @@ import TestSupport
                         Command(user: "new\(round)", .seeTray()), Command(user: "ann", .markAll(.read)), refused,
                     ]
                     #expect(throws: TraylogError.self) { try store.perform(batch) }
-                    #expect(try store.users(limit: .max).users == (0..<round).reduce(["ann"]) { $0 + ["newer\($1)"] })
+                    #expect(
+                        try store.users(limit: .max).elements == (0..<round).reduce(["ann"]) { $0 + ["newer\($1)"] })
                     #expect(try store.tray(of: "new\(round)").total == 0)
-                    #expect(try store.history(of: "newer\(round)", limit: .max).events.isEmpty)
+                    #expect(try store.history(of: "newer\(round)", limit: .max).elements.isEmpty)
                     // The key is free, and the first event of the newcomer finds a number of its own.
                     let head = try store.head().rawValue
                     #expect(try store.perform(notify("newer\(round)")) == .appended(Seq(head + 1)))

@@ -1,7 +1,7 @@
 import Testing
 import TestSupport
 import TraylogPlatform
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogWriter
@@ -28,7 +28,7 @@ import TraylogPlatform
                 #expect(run.report.woken == 1_200)
                 // At least three transactions with what is due, more on a slow machine, and one that finds nothing more.
                 #expect(between.count >= 4)
-                let events = try store.events(from: 2_401, limit: .max).events
+                let events = try store.events(from: 2_401, limit: .max).elements
                 #expect(events.filter { $0.user == "other" }.map(\.seq) == between)
                 #expect(events.filter { $0.body.kind == .woken }.count == 1_200)
                 #expect(between[0] < events.last { $0.body.kind == .woken }?.seq ?? .zero)
@@ -247,7 +247,7 @@ import TraylogPlatform
                 _ = try store.perform(Command(user: "busy", .unsubscribe(topic: "topic-5")))
                 _ = try store.perform(Command(user: nil, .broadcast(topic: "topic-5", Content(title: "Too late"))))
                 #expect(try store.tray(of: "busy").total == 8)
-                let seqs = try store.inbox(of: "busy").items.map(\.seq.rawValue)
+                let seqs = try store.inbox(of: "busy").elements.map(\.seq.rawValue)
                 #expect(seqs == seqs.sorted(by: >))
             }
             #expect(try replay(path).identical)

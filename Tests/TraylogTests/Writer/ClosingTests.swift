@@ -55,7 +55,7 @@ import TraylogPlatform
 
             try expectClosed(store)
             try withStore(path) { reopened in
-                let events = try reopened.events(limit: .max).events
+                let events = try reopened.events(limit: .max).elements
                 let stored = Dictionary(
                     uniqueKeysWithValues: events.compactMap { event in
                         event.key.map { ($0, event.seq) }
@@ -74,9 +74,9 @@ import TraylogPlatform
         #expect(try failure { try store.tray(of: "user1") }?.code == .closed)
         #expect(try failure { try store.inbox(of: "user1") }?.code == .closed)
         #expect(try failure { try store.threads(of: "user1") }?.code == .closed)
-        #expect(try failure { try store.history(of: "user1", limit: .max).events }?.code == .closed)
-        #expect(try failure { try store.events(limit: .max).events }?.code == .closed)
-        #expect(try failure { try store.users(limit: .max).users }?.code == .closed)
+        #expect(try failure { try store.history(of: "user1", limit: .max).elements }?.code == .closed)
+        #expect(try failure { try store.events(limit: .max).elements }?.code == .closed)
+        #expect(try failure { try store.users(limit: .max).elements }?.code == .closed)
         #expect(try failure { try store.head() }?.code == .closed)
         #expect(try failure { try store.statistics() }?.code == .closed)
     }
@@ -90,7 +90,7 @@ import TraylogPlatform
             reader.close()
             #expect(try failure { try reader.tray(of: "ann") }?.code == .closed)
             #expect(try failure { try reader.head() }?.code == .closed)
-            #expect(try failure { try reader.users(limit: .max).users }?.code == .closed)
+            #expect(try failure { try reader.users(limit: .max).elements }?.code == .closed)
         }
     }
 

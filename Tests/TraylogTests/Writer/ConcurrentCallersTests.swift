@@ -37,7 +37,7 @@ import TraylogPlatform
             let mark = Command(user: user, .mark(.read, [.key("k\(round)")]))
             seqs.append(try #require(try await store.perform(mark).seq))
             #expect(try await store.tray(of: user).unread == 0)
-            #expect(try await store.inbox(of: user).items.first?.isRead == true)
+            #expect(try await store.inbox(of: user).elements.first?.isRead == true)
         }
         return seqs
     }
@@ -76,7 +76,7 @@ import TraylogPlatform
                 let reader = startThread("reader") {
                     var before: Set<String> = []
                     while !isOver.withLock({ $0 }) {
-                        guard let now = (try? store.users(after: "v", limit: .max).users).map({ Set($0) }) else {
+                        guard let now = (try? store.users(after: "v", limit: .max).elements).map({ Set($0) }) else {
                             continue
                         }
                         let gone = before.subtracting(now).sorted()
@@ -118,10 +118,10 @@ private struct Readers {
                         let now = try store.head()
                         #expect(now >= head && now >= asOf)
                         head = now
-                        #expect(try store.inbox(of: user).items.count >= min(20, total))
-                        #expect(try store.threads(of: user).threads.first?.count ?? 0 >= total)
-                        #expect(try store.events(from: 1, limit: 50).events.count >= min(50, Int(head.rawValue)))
-                        let listed = try store.users(limit: .max).users.count
+                        #expect(try store.inbox(of: user).elements.count >= min(20, total))
+                        #expect(try store.threads(of: user).elements.first?.count ?? 0 >= total)
+                        #expect(try store.events(from: 1, limit: 50).elements.count >= min(50, Int(head.rawValue)))
+                        let listed = try store.users(limit: .max).elements.count
                         #expect(listed >= users)
                         users = listed
                         #expect(try store.statistics().head >= head)

@@ -21,7 +21,7 @@ import TraylogFoundation
                 let sent = try JSONEncoder().encode(command(form))
                 #expect(try await store.perform(JSONDecoder().decode(Command.self, from: sent)) == .duplicate(1))
                 #expect(try await store.perform(Command(json: sent)) == .duplicate(1))
-                #expect(try await store.inbox(of: "ann").items.first?.content.data == forms[0])
+                #expect(try await store.inbox(of: "ann").elements.first?.content.data == forms[0])
                 let other = command(forms[0].replacing("0123", with: "0124"))
                 await #expect(throws: TraylogError.refused(.keyConflict(key: "k", seq: 1))) {
                     try await store.perform(other)
@@ -41,7 +41,7 @@ import TraylogFoundation
         }
         #expect(try await store.perform(edit(#"{ "b": [25e-1], "a": 1.0 }"#)) == .unchanged)
         #expect(try await store.perform(edit(#"{"b":[2.5],"a":-1}"#)) == .appended(2))
-        #expect(try await store.inbox(of: "ann").items.first?.content.data == #"{"b":[2.5],"a":-1}"#)
+        #expect(try await store.inbox(of: "ann").elements.first?.content.data == #"{"b":[2.5],"a":-1}"#)
         await store.close()
     }
 

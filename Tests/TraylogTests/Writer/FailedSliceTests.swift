@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import TestSupport
 import TraylogLMDB
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogStates
@@ -113,7 +113,7 @@ import TraylogLMDB
                 #expect(try replay(path).identical)
                 #expect(try findings(path).isEmpty)
                 try withStore(path) { store throws in
-                    #expect(Set(try store.users(limit: .max).users) == users)
+                    #expect(Set(try store.users(limit: .max).elements) == users)
                     #expect(try store.tray(of: "ann").total == 2)
                     for user in users where user.hasPrefix("new") { #expect(try store.tray(of: user).total == 1) }
                 }

@@ -68,7 +68,7 @@ import TraylogPlatform
                 let tray = try store.tray(of: "user5")
                 #expect(tray.total >= total && tray.asOf >= head && tray.unread <= tray.total)
                 (head, total) = (try store.head(), tray.total)
-                let newest = try store.inbox(of: "user7").items.first?.seq ?? .zero
+                let newest = try store.inbox(of: "user7").elements.first?.seq ?? .zero
                 #expect(try newest <= store.head())
             } catch {
                 Issue.record(error)

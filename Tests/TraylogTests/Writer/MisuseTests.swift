@@ -104,7 +104,7 @@ import TraylogPlatform
 private func callFromChild(_ store: Store, _ projector: Projector<Meddling>, _ path: String) -> Int32? {
     let calls: [() throws -> Void] = [
         { _ = try store.perform(notify("ann")) }, { _ = try store.perform([notify("ann")]) },
-        { try store.tick() }, { _ = try store.tray(of: "ann") }, { _ = try store.events(limit: .max).events },
+        { try store.tick() }, { _ = try store.tray(of: "ann") }, { _ = try store.events(limit: .max).elements },
         { _ = try store.head() }, { _ = try store.statistics() },
         { _ = try projector.value() }, { try projector.rebuild() },
         { _ = try store.backup(to: path + "-copy") },

@@ -1,6 +1,6 @@
 import Testing
 import TestSupport
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogQueries
@@ -20,7 +20,7 @@ import TestSupport
                     return try reader.statistics().unflushed
                 }
                 try withStore(path) { store throws in
-                    #expect(try store.users(limit: .max).users == (0..<5).map { "user\($0)" })
+                    #expect(try store.users(limit: .max).elements == (0..<5).map { "user\($0)" })
                     #expect(try store.perform(notify("user3", key: "k3")) == .duplicate(4))
                     try expectFilled(store)
                 }

@@ -86,7 +86,7 @@ import TraylogLog
                 }
                 let stored = source.memory.withLock { $0.store.record.flushedThrough }
                 #expect(stored > 0, "no round has ended")
-                let listed = try store.users(limit: .max).users
+                let listed = try store.users(limit: .max).elements
                 let expected = counts.keys.sorted { $0.precedesInBytes($1) }
                 #expect(listed == expected)
             }

@@ -1,6 +1,6 @@
 import ArgumentParser
 import TerminalText
-@_spi(JSON) import Traylog
+@_spi(Operations) @_spi(JSON) import Traylog
 
 struct CompactCommand: StoreCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Traylog
+@_spi(Replication) import Traylog
 
 struct EditCommand: Verb {
     static let configuration = CommandConfiguration(

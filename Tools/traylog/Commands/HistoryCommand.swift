@@ -43,7 +43,7 @@ struct HistoryCommand: StoreCommand {
             var found = search.search(reader, user: user, kinds: [], from: first, through: last, archives)
             var chunks = EventChunks(from: first, through: last) {
                 (from, limit) throws(TraylogError) in
-                try reader.history(of: user, from: from, limit: limit, including: archives).events
+                try reader.history(of: user, from: from, limit: limit, including: archives).elements
             }
             if !global.json { try noteIfUnknown(user, reader) }
             try printing { output in

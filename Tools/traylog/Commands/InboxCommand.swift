@@ -1,3 +1,4 @@
+@_spi(JSON) import TraylogJSON
 import ArgumentParser
 import Traylog
 
@@ -79,10 +80,10 @@ struct InboxCommand: StoreCommand {
         }
         try printing { output in
             if global.json {
-                try output.json { $0.write(answer) }
+                try output.json { $0.write(answer, of: user) }
             } else if form.csv {
                 try output.line(CSVText.line(Item.csvNames))
-                for item in answer.items { try output.line(CSVText.line(item.csvFields)) }
+                for item in answer.elements { try output.line(CSVText.line(item.csvFields)) }
             } else {
                 try output.lines(InboxText(answer).lines(on: Terminal(.standardOutput)))
             }

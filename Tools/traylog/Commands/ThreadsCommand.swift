@@ -1,3 +1,4 @@
+@_spi(JSON) import TraylogJSON
 import ArgumentParser
 import Traylog
 
@@ -29,7 +30,7 @@ struct ThreadsCommand: StoreCommand {
         }
         try printing { output in
             if global.json {
-                try output.json { $0.write(answer) }
+                try output.json { $0.write(answer, of: user) }
             } else {
                 try output.lines(ThreadsText(answer).lines(on: Terminal(.standardOutput)))
             }

@@ -69,7 +69,7 @@ struct UsersCommand: StoreCommand {
         while rest > 0 {
             let names = try reader.users(
                 after: last, prefix: prefix, limit: min(Self.chunk, rest), asOf: moment.asOf
-            ).users
+            ).elements
             guard let newLast = names.last else { break }
             (last, rest) = (newLast, rest - names.count)
             try body(try names.map { try reader.tray(of: $0, asOf: moment.asOf) })

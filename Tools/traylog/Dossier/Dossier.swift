@@ -68,7 +68,7 @@ struct Dossier {
             var query = InboxQuery(ItemFilter(includeSilent: true), view: view, limit: 100)
             repeat {
                 let page = try reader.inbox(of: user, query, asOf: asOf)
-                items += page.items
+                items += page.elements
                 query.cursor = page.next
             } while query.cursor != nil
         }
@@ -90,11 +90,11 @@ struct Dossier {
         for event in try reader.events(of: steps) + reported where !event.isOf(user) {
             found[event.seq] = (.topic, event)
         }
-        let logged = try reader.history(of: user, limit: .max, asOf: asOf).events
+        let logged = try reader.history(of: user, limit: .max, asOf: asOf).elements
         for event in logged { found[event.seq] = (.own, event) }
         var archived: Set<Seq> = []
         if let archives {
-            let all = try reader.history(of: user, limit: .max, asOf: asOf, including: archives).events
+            let all = try reader.history(of: user, limit: .max, asOf: asOf, including: archives).elements
             for event in all where found[event.seq] == nil { found[event.seq] = (.own, event) }
             let floor = try reader.statistics().floor
             for seq in found.keys where seq < floor {
@@ -119,7 +119,7 @@ struct Dossier {
         var next: Seq?
         repeat {
             let page = try reader.search(filter, from: next, limit: 1_000, including: archives)
-            events += page.events.filter { $0.seq <= head }
+            events += page.elements.filter { $0.seq <= head }
             next = page.next
         } while next != nil
         return events

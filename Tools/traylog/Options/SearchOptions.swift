@@ -110,8 +110,8 @@ struct EventSearch {
         guard let start = next, rest > 0 else { return nil }
         let page = try reader.search(
             filter, newestFirst: newestFirst, from: start, limit: min(rest, Self.size), including: archives)
-        let wanted = page.events.prefix { newestFirst ? $0.seq >= first : $0.seq <= last }
-        next = wanted.count < page.events.count ? nil : page.next
+        let wanted = page.elements.prefix { newestFirst ? $0.seq >= first : $0.seq <= last }
+        next = wanted.count < page.elements.count ? nil : page.next
         rest -= wanted.count
         return wanted.isEmpty ? nil : Array(wanted)
     }

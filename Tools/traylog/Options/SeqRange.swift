@@ -40,7 +40,7 @@ struct SeqRange: ParsableArguments {
         case .time(let time):
             var filter = EventFilter()
             filter.since = time
-            if let found = try reader.search(filter, limit: 1, including: archives).events.first { return found.seq }
+            if let found = try reader.search(filter, limit: 1, including: archives).elements.first { return found.seq }
             return try reader.head() + 1
         }
     }
@@ -52,7 +52,7 @@ struct SeqRange: ParsableArguments {
         case .time(let time):
             var filter = EventFilter()
             filter.until = time
-            return try reader.search(filter, newestFirst: true, limit: 1, including: archives).events.first?.seq ?? 0
+            return try reader.search(filter, newestFirst: true, limit: 1, including: archives).elements.first?.seq ?? 0
         }
     }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
 import TerminalText
-@_spi(Operations) import Traylog
+@_spi(Replication) @_spi(Operations) import Traylog
 
 /// A command that works on a store.
 protocol StoreCommand: ParsableCommand {
@@ -69,9 +69,9 @@ extension StoreCommand {
 
     /// Whether a user of exactly this name has events, or has had.
     func isKnown(_ user: String, _ reader: BlockingReader) throws -> Bool {
-        let names = try reader.users(prefix: user, limit: 1).users
+        let names = try reader.users(prefix: user, limit: 1).elements
         return try names.first.map { $0.utf8.elementsEqual(user.utf8) } == true
-            || !reader.history(of: user, limit: 1).events.isEmpty
+            || !reader.history(of: user, limit: 1).elements.isEmpty
     }
 
     /// Says on standard error when nobody of that name has events: the answer would look as if all were well.

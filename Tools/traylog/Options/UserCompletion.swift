@@ -22,7 +22,7 @@ struct UserCompletion {
             let reader = try? StoreReader.open(directory)
         else { return [] }
         defer { reader.blocking.close() }
-        return (try? reader.blocking.users(prefix: prefix, limit: Self.most).users) ?? []
+        return (try? reader.blocking.users(prefix: prefix, limit: Self.most).elements) ?? []
     }
 
     private static func directory(_ words: [String]) -> String? {

@@ -35,8 +35,8 @@ struct EventSelection: Sendable {
     }
 
     private func fetch(_ reader: BlockingReader, _ from: Seq, _ limit: Int) throws(TraylogError) -> [Event] {
-        guard let user else { return try reader.events(from: from, limit: limit, including: archives).events }
-        return try reader.history(of: user, from: from, limit: limit, including: archives).events
+        guard let user else { return try reader.events(from: from, limit: limit, including: archives).elements }
+        return try reader.history(of: user, from: from, limit: limit, including: archives).elements
     }
 
     private func isWanted(_ event: Event) -> Bool {

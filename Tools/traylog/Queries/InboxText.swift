@@ -2,20 +2,20 @@ import Traylog
 
 /// A page of an inbox for people.
 struct InboxText {
-    private let page: InboxPage
+    private let page: Page<Item, Traylog.Cursor>
 
-    init(_ page: InboxPage) { self.page = page }
+    init(_ page: Page<Item, Traylog.Cursor>) { self.page = page }
 
     func lines(on terminal: Terminal) -> [String] {
         var result: [String] = []
-        if page.items.isEmpty {
+        if page.elements.isEmpty {
             result.append("no items")
         } else {
             var table = Table(
                 [
                     .whole("SEQ", .right), .whole("STATE"), .time("WHEN"), .flexible("THREAD"),
                 ] + (showsCategory(on: terminal) ? [.flexible("CATEGORY")] : []) + [.main("TITLE")], on: terminal)
-            result += table.lines(page.items.map { row($0, on: terminal) })
+            result += table.lines(page.elements.map { row($0, on: terminal) })
         }
         if let next = page.next { result.append("more: --cursor \(next)") }
         return result

@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) import Traylog
 
 /// A store's figures in the text format of Prometheus 0.0.4.
 struct PrometheusText {

@@ -37,7 +37,7 @@ struct RetentionRun {
         while let from = next, from <= head {
             let page = try store.search(filter, from: from, limit: Self.size)
             var commands: [Command] = []
-            for event in page.events {
+            for event in page.elements {
                 if let user = event.user {
                     if held[user] == nil { held[user] = try store.isHeld(user) }
                     guard held[user] == false, try isThere(event.seq, of: user) else { continue }

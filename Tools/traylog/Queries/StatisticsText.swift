@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
 
 /// A store's statistics for people.
 struct StatisticsText {

@@ -2,13 +2,13 @@ import Traylog
 
 /// A page of threads for people.
 struct ThreadsText {
-    private let page: ThreadsPage
+    private let page: Page<ThreadGroup, Cursor>
 
-    init(_ page: ThreadsPage) { self.page = page }
+    init(_ page: Page<ThreadGroup, Cursor>) { self.page = page }
 
     func lines(on terminal: Terminal) -> [String] {
         var result: [String] = []
-        if page.threads.isEmpty {
+        if page.elements.isEmpty {
             result.append("no threads")
         } else {
             var table = Table(
@@ -16,7 +16,7 @@ struct ThreadsText {
                     .flexible("THREAD"), .whole("COUNT", .right), .whole("UNSEEN", .right), .whole("UNREAD", .right),
                     .main("NEWEST"), .flexible("SUMMARY"),
                 ], on: terminal)
-            result += table.lines(page.threads.map(row))
+            result += table.lines(page.elements.map(row))
         }
         if let next = page.next { result.append("more: --cursor \(next)") }
         return result

@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) import Traylog
 
 /// The entries of a report, some at a time, so that a long one needs little memory.
 struct AuditChunks {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import Traylog
+@_spi(Replication) import Traylog
 import TraylogClient
 
 /// A device's replica: opening, showing, taking changes, with and without pending marks.

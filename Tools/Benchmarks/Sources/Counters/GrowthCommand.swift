@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import Traylog
+@_spi(Operations) import Traylog
 
 /// Measures what an operation costs in trays of growing size.
 struct GrowthCommand: ParsableCommand {
@@ -146,7 +146,7 @@ struct GrowthRun {
     private func lookBack(_ store: BlockingStore) throws -> [Cost] {
         try waitForStates(store)
         let head = try store.head().rawValue
-        let own = Array(try store.history(of: Self.user, newestFirst: true, limit: 121).events.reversed())
+        let own = Array(try store.history(of: Self.user, newestFirst: true, limit: 121).elements.reversed())
         return [
             try cost("`tray --as-of` five events back", 5, store) { _ in
                 _ = try store.tray(of: Self.user, asOf: .seq(Seq(head - 5)))

@@ -1,5 +1,5 @@
 import Foundation
-import Traylog
+@_spi(Operations) import Traylog
 
 /// From opening the store to the first answer.
 struct OpenMeasure {

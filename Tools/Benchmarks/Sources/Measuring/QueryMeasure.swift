@@ -34,11 +34,11 @@ struct QueryMeasure {
 
     /// The first 20 items of users with at least so many.
     func page(_ store: BlockingStore, users: [String]) throws -> Double {
-        let full = try users.filter { try store.inbox(of: $0).items.count == 20 }
+        let full = try users.filter { try store.inbox(of: $0).elements.count == 20 }
         guard !full.isEmpty else { throw BenchError("no user has 20 items") }
         return try Stopwatch.nanoseconds(setup.queries) { query in
             let page = try store.inbox(of: full[query % full.count])
-            guard page.items.count == 20 else { throw BenchError("a page is not full") }
+            guard page.elements.count == 20 else { throw BenchError("a page is not full") }
         }
     }
 
@@ -57,13 +57,13 @@ struct QueryMeasure {
         guard !cursors.isEmpty else { throw BenchError("the inbox is not so deep") }
         return try Stopwatch.nanoseconds(min(setup.queries, 50_000)) { index in
             let page = try store.inbox(of: user, InboxQuery(cursor: cursors[index * 7 % cursors.count]))
-            guard page.items.count == 20 else { throw BenchError("a page is not full") }
+            guard page.elements.count == 20 else { throw BenchError("a page is not full") }
         }
     }
 
     func threads(_ store: BlockingStore, user: String) throws -> Double {
         try Stopwatch.nanoseconds(setup.queries) { _ in
-            guard try store.threads(of: user).threads.count > 1 else { throw BenchError("there are no threads") }
+            guard try store.threads(of: user).elements.count > 1 else { throw BenchError("there are no threads") }
         }
     }
 

@@ -1,6 +1,6 @@
 import Hummingbird
 import Synchronization
-import Traylog
+@_spi(Replication) import Traylog
 import TraylogAudit
 
 /// One store behind the routes, and what all its requests share.

@@ -270,7 +270,7 @@ struct NovuFilter {
         query.limit = Limits.pageItems
         repeat {
             let page = try await store.inbox(of: user, query)
-            for item in page.items where admits(item) {
+            for item in page.elements where admits(item) {
                 if try !body(item) { return true }
             }
             query.cursor = page.next

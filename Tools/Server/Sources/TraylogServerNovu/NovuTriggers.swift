@@ -42,7 +42,7 @@ enum NovuTriggers {
                     await JSONParser.value(call.body()), key: call.idempotencyKey(), isForAll: true)
                 var last: String?
                 while true {
-                    let names = try await call.store.users(after: last, limit: 1_000).users
+                    let names = try await call.store.users(after: last, limit: 1_000).elements
                     guard let newLast = names.last else { break }
                     last = newLast
                     let commands = names.filter { !trigger.isActor($0) }.map { call.attributed(trigger.notify($0)) }

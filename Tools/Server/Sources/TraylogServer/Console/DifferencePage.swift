@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Traylog
+@_spi(Operations) import Traylog
 
 /// A tray at two moments side by side, and the events between that made the difference.
 enum DifferencePage {

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
 
 /// One event with its proof, and the tree that proves it.
 enum EventPages {

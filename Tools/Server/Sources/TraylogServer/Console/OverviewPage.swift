@@ -94,7 +94,7 @@ enum OverviewPage {
     private static func newest(_ visit: Visit) async throws -> [[String: Any]] {
         let head = try await visit.store.head().rawValue
         let first = head >= UInt64(rows) ? head - UInt64(rows) + 1 : 1
-        let events = try await visit.store.events(from: Seq(first), limit: rows).events
+        let events = try await visit.store.events(from: Seq(first), limit: rows).elements
         return events.reversed().map { EventRow(event: $0).context }
     }
 }
@@ -124,7 +124,7 @@ final class LastCompaction: Sendable {
                 filter.kinds = [.compacted]
                 let page = try? await store.search(filter, newestFirst: true, limit: 1)
                 state.withLock { state in
-                    if let event = page?.events.first { state.event = event }
+                    if let event = page?.elements.first { state.event = event }
                     (state.through, state.isLooking) = (max(start, statistics.head), false)
                 }
             }

@@ -2,7 +2,7 @@ import Crypto
 import HTTPTypes
 import Hummingbird
 import Mustache
-@_spi(Operations) import Traylog
+@_spi(Replication) @_spi(Operations) import Traylog
 
 /// The templates and the files of the console, which are compiled into the program.
 struct Pages: Sendable {

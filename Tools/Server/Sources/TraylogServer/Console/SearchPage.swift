@@ -23,7 +23,7 @@ enum SearchPage {
     private static func event(_ text: String, _ visit: Visit) async throws -> String? {
         guard visit.may(.audit), let number = TypedTime.number(text), number > 0 else { return nil }
         guard try await number <= visit.store.head().rawValue else { return nil }
-        let named = try await visit.store.users(prefix: text, limit: 1).users.first
+        let named = try await visit.store.users(prefix: text, limit: 1).elements.first
         return named.map { $0.utf8.elementsEqual(text.utf8) } == true ? nil : "\(visit.site)/events/\(number)"
     }
 
@@ -42,8 +42,8 @@ enum SearchPage {
             (byKey.key, byText.text) = (text, text)
             let keyed = try await visit.store.search(byKey, newestFirst: true, limit: shownEvents)
             let worded = try await visit.store.search(byText, newestFirst: true, limit: shownEvents)
-            let known = Set(keyed.events.map(\.seq))
-            let events = keyed.events + worded.events.filter { !known.contains($0.seq) }
+            let known = Set(keyed.elements.map(\.seq))
+            let events = keyed.elements + worded.elements.filter { !known.contains($0.seq) }
             context["mayAudit"] = true
             context["rows"] = events.map { EventRow(event: $0).context }
             context["hasRows"] = !events.isEmpty

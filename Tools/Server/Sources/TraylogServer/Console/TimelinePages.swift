@@ -116,7 +116,7 @@ enum TimelinePages {
         while high > .zero {
             let page = try await store.search(
                 own, newestFirst: true, from: high, limit: isFiltered ? window : pageRows(visit))
-            let low = page.next == nil ? nil : page.events.last?.seq
+            let low = page.next == nil ? nil : page.elements.last?.seq
             let report = try await store.audit(of: user, from: low.map(Moment.seq), to: .seq(high))
             let events = try await store.events(of: report.steps)
             for (step, event) in zip(report.steps, events).reversed() where matching.matches(event) {
@@ -158,6 +158,6 @@ enum TimelinePages {
         if before ?? 2 <= 1 { return ([], nil) }
         let page = try await visit.store.search(
             filter, newestFirst: true, from: before.map { Seq($0 - 1) }, limit: pageRows(visit))
-        return (page.events, page.next.map { Seq($0.rawValue + 1) })
+        return (page.elements, page.next.map { Seq($0.rawValue + 1) })
     }
 }

@@ -132,16 +132,16 @@ enum UserPages {
         context["head"] = view.head.description
         context["in-" + view.name] = true
         context["view"] = view.name
-        context["items"] = page.items.map(item)
+        context["items"] = page.elements.map(item)
         context["next"] = page.next.map { [["cursor": $0.description]] } ?? []
-        context["threads"] = threads.threads.map(thread)
+        context["threads"] = threads.elements.map(thread)
         context["moreThreads"] = threads.next != nil
-        context["isEmpty"] = page.items.isEmpty
+        context["isEmpty"] = page.elements.isEmpty
         context["query"] = view.isPast ? "&asOf=\(asOf)" : ""
         try await neighbours(visit, asOf, view.head, &context)
-        if page.items.isEmpty, context["hasEarlier"] as? Bool != true, context["hasLater"] as? Bool != true {
+        if page.elements.isEmpty, context["hasEarlier"] as? Bool != true, context["hasLater"] as? Bool != true {
             // The events of somebody who is known may have left the log.
-            let names = try await store.users(prefix: user, limit: 1).users
+            let names = try await store.users(prefix: user, limit: 1).elements
             context["isNobody"] = names.first.map { $0.utf8.elementsEqual(user.utf8) } != true
         }
         return context
@@ -155,18 +155,18 @@ enum UserPages {
         filter.user = visit.segment("u")
         if asOf > .zero {
             let before = try await visit.store.search(filter, newestFirst: true, from: asOf, limit: 2)
-            if let event = before.events.first, visit.may(.audit) {
+            if let event = before.elements.first, visit.may(.audit) {
                 context["event"] = [EventRow(event: event).context]
             }
-            if let event = before.events.first { context["recordedAt"] = [Moments.context(event.recordedAt)] }
-            let earlier = before.events.first.map { $0.seq == asOf ? before.events.dropFirst().first : $0 } ?? nil
-            context["earlier"] = earlier?.seq.description ?? (before.events.isEmpty ? "" : "0")
-            context["hasEarlier"] = !before.events.isEmpty
+            if let event = before.elements.first { context["recordedAt"] = [Moments.context(event.recordedAt)] }
+            let earlier = before.elements.first.map { $0.seq == asOf ? before.elements.dropFirst().first : $0 } ?? nil
+            context["earlier"] = earlier?.seq.description ?? (before.elements.isEmpty ? "" : "0")
+            context["hasEarlier"] = !before.elements.isEmpty
         }
         if asOf < head {
             let after = try await visit.store.search(filter, from: Seq(asOf.rawValue + 1), limit: 1)
-            context["later"] = after.events.first?.seq.description ?? ""
-            context["hasLater"] = !after.events.isEmpty
+            context["later"] = after.elements.first?.seq.description ?? ""
+            context["hasLater"] = !after.elements.isEmpty
         }
     }
 

@@ -42,7 +42,7 @@ struct UserSearch {
         var (names, last, scanned) = ([String](), after, 0)
         let chunk = wanted.isEmpty ? limit + 1 : Self.chunk
         while scanned < Self.mostScanned {
-            let page = try await store.users(after: last, limit: chunk).users
+            let page = try await store.users(after: last, limit: chunk).elements
             scanned += page.count
             for name in page where wanted.isEmpty || name.lowercased().contains(wanted) {
                 names.append(name)

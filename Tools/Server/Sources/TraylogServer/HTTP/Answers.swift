@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Traylog
+@_spi(Replication) import Traylog
 
 extension Response {
     /// A JSON answer.

@@ -1,12 +1,30 @@
 import Foundation
 import Traylog
-import TraylogJSON
+@_spi(JSON) import TraylogJSON
 
 extension JSONWritable {
     /// The value as JSON, in UTF-8.
     package var jsonBytes: [UInt8] {
         var writer = JSONWriter()
         write(to: &writer)
+        return writer.bytes
+    }
+}
+
+extension Page<Item, Traylog.Cursor> {
+    /// The answer of an inbox as JSON, in UTF-8.
+    package func jsonBytes(of user: String) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.write(self, of: user)
+        return writer.bytes
+    }
+}
+
+extension Page<ThreadGroup, Traylog.Cursor> {
+    /// The answer of threads as JSON, in UTF-8.
+    package func jsonBytes(of user: String) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.write(self, of: user)
         return writer.bytes
     }
 }

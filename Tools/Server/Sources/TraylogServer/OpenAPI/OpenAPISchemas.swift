@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Replication) import Traylog
 
 /// The values of fields, parameters and headers in the description of the API.
 ///

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-@_spi(Operations) @_spi(JSON) import Traylog
+@_spi(Replication) @_spi(Operations) @_spi(JSON) import Traylog
 
 /// The routes of operators.
 enum AdminRoutes {

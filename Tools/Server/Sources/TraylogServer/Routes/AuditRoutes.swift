@@ -1,5 +1,5 @@
 import Hummingbird
-@_spi(JSON) import Traylog
+@_spi(Operations) @_spi(JSON) import Traylog
 import TraylogAudit
 
 /// The routes that show what happened, and prove it.
@@ -27,9 +27,9 @@ enum AuditRoutes {
             return .lines { writer in
                 var (page, left) = (page, limit ?? .max)
                 while true {
-                    let events = page.events.prefix { $0.seq <= last }
+                    let events = page.elements.prefix { $0.seq <= last }
                     try await writer.write(ByteBuffer(bytes: events.flatMap { $0.jsonBytes + [UInt8(ascii: "\n")] }))
-                    left -= page.events.count
+                    left -= page.elements.count
                     guard let next = page.next, next <= last, left > 0 else { return }
                     page = try await store.history(
                         of: user, from: next, limit: min(left, eventsAtOnce), asOf: .seq(end))
@@ -69,7 +69,7 @@ enum AuditRoutes {
             let difference = try await call.store.difference(of: call.user, from: from, to: to)
             let store = call.store
             var events: [Event] = []
-            for step in difference.steps { events += try await store.events(from: step.seq, limit: 1).events }
+            for step in difference.steps { events += try await store.events(from: step.seq, limit: 1).elements }
             return .json(JSONValue(writing: { $0.write(difference, events) }))
         }
     }

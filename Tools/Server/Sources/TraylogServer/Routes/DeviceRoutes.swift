@@ -1,5 +1,5 @@
 import Hummingbird
-import Traylog
+@_spi(Replication) import Traylog
 
 /// Whose the device tokens are that push providers send to.
 enum DeviceRoutes {

@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Replication) import Traylog
 
 /// A place in a feed.
 ///

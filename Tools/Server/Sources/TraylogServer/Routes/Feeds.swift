@@ -1,5 +1,5 @@
 import Foundation
-@_spi(Operations) import Traylog
+@_spi(Replication) @_spi(Operations) import Traylog
 
 /// A place in a feed: an event, and the stream in which it was looked for.
 struct FeedPosition: Sendable {
@@ -127,7 +127,7 @@ struct UserFeed: Feed {
         if let erasedAt = authenticator.lastErasure(of: user), try await store.seq(of: .time(erasedAt)) > seq {
             throw gone("erased", "somebody who had the name meanwhile was erased", nil)
         }
-        guard let first = try await store.history(of: user, limit: 1).events.first, first.seq <= seq else { return }
+        guard let first = try await store.history(of: user, limit: 1).elements.first, first.seq <= seq else { return }
         throw Problem.invalid("offset", "is not of this feed")
     }
 
@@ -207,7 +207,7 @@ struct LogFeed: Feed {
         let (seq, head) = (position.seq, try await store.head())
         guard seq < head else { return FeedPage([], through: position, isAtHead: true) }
         let found = try await store.search(filter, from: Seq(seq.rawValue + 1), limit: FeedRoutes.pageEvents)
-        let events = found.events.filter { $0.seq <= head && limits?.admits($0) ?? true }
+        let events = found.elements.filter { $0.seq <= head && limits?.admits($0) ?? true }
         guard let next = found.next, next <= head else {
             return FeedPage(events, through: FeedPosition(seq: head), isAtHead: true)
         }

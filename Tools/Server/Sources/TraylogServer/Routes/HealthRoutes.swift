@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogCluster
 
 /// What watches the server: liveness, readiness, figures, and the description of the API.

@@ -1,6 +1,6 @@
 import NIOCore
 import Synchronization
-import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
 
 /// What changed in a user's tray: the items as they are now, and the tray that they belong to.
 struct ItemUpdate: Sendable {

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Traylog
+@_spi(Replication) import Traylog
 
 /// A user's tray as it changes.
 enum LiveRoutes {

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Traylog
+@_spi(Replication) import Traylog
 
 /// The routes that show a user's tray.
 enum ReadingRoutes {
@@ -31,10 +31,12 @@ enum ReadingRoutes {
             let extras = try call.extras()
             return try await call.answer(call.etag(asOf: moment)) {
                 let (user, store) = (call.user, call.store)
-                guard !extras.isEmpty else { return try await store.inbox(of: user, query, asOf: moment).jsonBytes }
+                guard !extras.isEmpty else {
+                    return try await store.inbox(of: user, query, asOf: moment).jsonBytes(of: user)
+                }
                 // All parts are as of one seq.
                 let page = try await store.inbox(of: user, query, asOf: moment)
-                var bytes = page.jsonBytes
+                var bytes = page.jsonBytes(of: user)
                 bytes.removeLast()
                 if extras.contains("tray") {
                     bytes += ",\"tray\":".utf8
@@ -42,7 +44,7 @@ enum ReadingRoutes {
                 }
                 if extras.contains("threads") {
                     bytes += ",\"threads\":".utf8
-                    bytes += try await store.threads(of: user, asOf: .seq(page.asOf)).jsonBytes
+                    bytes += try await store.threads(of: user, asOf: .seq(page.asOf)).jsonBytes(of: user)
                 }
                 return bytes + [UInt8(ascii: "}")]
             }
@@ -57,7 +59,8 @@ enum ReadingRoutes {
         ) { call in
             let (limit, cursor, moment) = (try call.limit(), try call.cursor(), try call.asOf())
             return try await call.answer(call.etag(asOf: moment)) {
-                try await call.store.threads(of: call.user, limit: limit, cursor: cursor, asOf: moment).jsonBytes
+                try await call.store.threads(of: call.user, limit: limit, cursor: cursor, asOf: moment)
+                    .jsonBytes(of: call.user)
             }
         }
     }
@@ -124,7 +127,7 @@ extension Call {
             if own.utf8.starts(with: prefix.utf8) { prefix = own }
             guard limits.admits(user: prefix) else { return [] }
         }
-        return try await store.users(after: after, prefix: prefix, limit: limit).users
+        return try await store.users(after: after, prefix: prefix, limit: limit).elements
     }
 
     fileprivate func inboxQuery() throws -> InboxQuery {

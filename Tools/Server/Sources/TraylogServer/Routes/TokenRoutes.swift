@@ -1,6 +1,6 @@
 import Foundation
 import Hummingbird
-import Traylog
+@_spi(Replication) import Traylog
 
 /// Tokens for users, made by the server.
 enum TokenRoutes {

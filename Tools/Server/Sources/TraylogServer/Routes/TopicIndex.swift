@@ -49,7 +49,7 @@ package actor TopicIndex {
             if through == .zero { erasedThrough = head }
             let page = try await store.search(filter, from: through + 1, limit: Self.eventsAtOnce)
             // Somebody else may have come further meanwhile.
-            let new = page.events.drop { $0.seq <= through }
+            let new = page.elements.drop { $0.seq <= through }
             if new.contains(where: { $0.kind == .erased && $0.seq > erasedThrough }) {
                 (topics, through) = ([:], .zero)
                 continue

@@ -3,51 +3,13 @@ import TraylogPlatform
 import TraylogQueries
 import TraylogStates
 
-/// Some events of the log.
-public struct EventPage: Hashable, Codable, Sendable {
-    /// How many a page has where nothing else is asked for.
-    public static let defaultLimit = 100
-
-    /// In the order of the query.
-    public var events: [Event]
-    /// The first seq that was not looked at, where the query goes on; nil at its end.
-    ///
-    /// The last page may be empty.
-    public var next: Seq?
-
-    /// A page as a query answers it, for tests and previews; `next` is nil at the end.
-    public init(events: [Event], next: Seq?) {
-        self.events = events
-        self.next = next
-    }
-}
-
-/// Some names of users.
-public struct UserPage: Hashable, Codable, Sendable {
-    /// How many a page has where nothing else is asked for.
-    public static let defaultLimit = 1_000
-
-    /// In byte order.
-    public var users: [String]
-    /// The name after which the query goes on; nil at its end.
-    ///
-    /// The last page may be empty.
-    public var next: String?
-
-    /// A page as a query answers it, for tests and previews; `next` is nil at the end.
-    public init(users: [String], next: String?) {
-        self.users = users
-        self.next = next
-    }
-}
-
 extension BlockingQueries {
     /// - Parameter user: whose own events; nil for all.
     func page(
         of user: String?, _ newestFirst: Bool, _ from: Seq?, _ limit: Int, _ asOf: Moment?, _ archives: Archives?
-    ) throws(TraylogError) -> EventPage {
+    ) throws(TraylogError) -> Page<Event, Seq> {
         guard limit >= 0 else { throw .refused(.invalid(field: "limit", reason: "must be 0 or more, not \(limit)")) }
-        guard limit > 0 else { return EventPage(events: [], next: from) }
+        guard limit > 0 else { return Page([], next: from, asOf: try end(asOf)) }
         var events: [Event] = []
         if newestFirst {
             let end = try end(asOf)
@@ -56,7 +18,7 @@ extension BlockingQueries {
                 newestFirst: true, window: UInt64(min(limit, 1_000)))
             while events.count < limit, let part = try scan.next() { events += part.prefix(limit - events.count) }
             let isWhole = events.count < limit || events.last?.seq == 1
-            return EventPage(events: events, next: isWhole ? nil : events.last.map { $0.seq - 1 })
+            return Page(events, next: isWhole ? nil : events.last.map { $0.seq - 1 }, asOf: end)
         }
         var end: UInt64
         var next: UInt64? = max(from?.rawValue ?? 1, 1)
@@ -75,8 +37,7 @@ extension BlockingQueries {
             } while next != nil && events.count < limit
             end = known ?? 0
         }
-        guard let next, next <= end else { return EventPage(events: events, next: nil) }
-        return EventPage(events: events, next: Seq(next))
+        return Page(events, next: next.flatMap { $0 <= end ? Seq($0) : nil }, asOf: Seq(end))
     }
 
     private func end(_ asOf: Moment?) throws(TraylogError) -> Seq {
