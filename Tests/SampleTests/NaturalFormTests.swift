@@ -122,6 +122,25 @@ import TraylogFoundation
         await store.close()
     }
 
+    @Test func whatOneGuessesIsThere() async throws {
+        let store = try Store.temporary()
+        try await store.notify("ann", title: "1", key: "one")
+        try await store.snooze("one", of: "ann", until: .now + .seconds(60))
+        do throws(TraylogError) {
+            try await store.mark(.read, [Seq(9)], of: "ann")
+            Issue.record("an item that never was is marked")
+        } catch {
+            #expect(error.refusal?.code == .unknownItem)
+        }
+        let tray = try await store.tray(of: "ann")
+        let report = AuditReport(
+            user: "ann", from: 1, through: 2, treeHead: try await store.treeHead(), before: TrayCounts(), tray: tray,
+            steps: [AuditStep(seq: 1), AuditStep(seq: 2)])
+        let audit = try await store.audit(of: "ann")
+        #expect(report.steps.map(\.seq) == audit.steps.map(\.seq) && report.treeHead == audit.treeHead)
+        await store.close()
+    }
+
     @Test func errorsSayWhatToDo() async throws {
         let store = try Store.temporary()
         do {

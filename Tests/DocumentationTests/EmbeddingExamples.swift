@@ -1,0 +1,100 @@
+import Foundation
+import Testing
+import Traylog
+import TraylogFoundation
+
+// example: what a handler answers
+/// The status of an HTTP answer for what a store throws.
+func status(of error: TraylogError) -> Int {
+    switch error {
+    case .refused(let refusal):
+        switch refusal.code {
+        case .unknownItem, .unknownEvent: 404
+        case .itemGone, .erased, .compacted, .rewound: 410
+        case .keyConflict, .notUndoable, .notSnoozed, .held: 409
+        default: 400
+        }
+    case .failed(let failure): failure.isTransient ? 503 : 500
+    }
+}
+// end
+
+// example: a table becomes commands
+/// A row of the table that had the notifications before.
+struct OldNotification {
+    var id: Int
+    var user: String
+    var title: String
+    var createdAt: Date
+    var isRead: Bool
+}
+
+/// Safe to run again: every row has a key of its own.
+func move(_ rows: [OldNotification], to store: Store) async throws {
+    for chunk in stride(from: 0, to: rows.count, by: 1_000) {
+        let part = rows[chunk..<min(chunk + 1_000, rows.count)]
+        try await store.perform(
+            part.map {
+                .notify($0.user, title: $0.title, key: "old-\($0.id)").with(occurredAt: Timestamp($0.createdAt))
+            })
+        try await store.perform(
+            part.filter(\.isRead).map { .mark(.read, [.key("old-\($0.id)")], of: $0.user) })
+    }
+}
+// end
+
+/// The Swift blocks of Docs/guides/embed-server.md and Docs/guides/coming-from.md.
+@Suite struct EmbeddingExamples {
+    @Test func aRefusalIsTheCallersAndAFailureTheServers() async throws {
+        let store = try Store.temporary()
+        do throws(TraylogError) {
+            try await store.mark(.read, 7, of: "ann")
+        } catch {
+            #expect(status(of: error) == 404)
+        }
+        do throws(TraylogError) {
+            try await store.notify("", title: "Hi")
+        } catch {
+            #expect(status(of: error) == 400)
+        }
+        await store.close()
+        do throws(TraylogError) {
+            _ = try await store.tray(of: "ann")
+            Issue.record("a closed store answers")
+        } catch {
+            #expect(status(of: error) >= 500)
+        }
+    }
+
+    @Test func anOldTableMovesOnce() async throws {
+        let store = try Store.temporary()
+        let rows = (1...1_500).map {
+            OldNotification(
+                id: $0, user: "user-\($0 % 7)", title: "Row \($0)",
+                createdAt: Date(timeIntervalSince1970: 1_700_000_000 + Double($0)), isRead: $0 % 3 == 0)
+        }
+        for _ in 1...2 { try await move(rows, to: store) }
+        var (total, unread) = (0, 0)
+        for try await user in store.allUsers() {
+            let tray = try await store.tray(of: user)
+            (total, unread) = (total + tray.total, unread + tray.unread)
+        }
+        #expect((total, unread) == (1_500, 1_000))
+        #expect(try await store.item("old-1500", of: "user-2").occurredAt == Timestamp(rows[1_499].createdAt))
+        await store.close()
+    }
+
+    @Test func aQueryOfATableIsAQueryOfATray() async throws {
+        let store = try Store.temporary()
+        for title in ["1", "2"] { try await store.notify("ann", title: title, thread: "ci") }
+        // example: the same questions
+        let badge = try await store.tray(of: "ann").unseen
+        let unread = InboxQuery(ItemFilter(onlyUnread: true, thread: "ci"), limit: 20)
+        let page = try await store.inbox(of: "ann", unread)
+        try await store.mark(.read, page.elements.map(\.seq), of: "ann")
+        // end
+        #expect(badge == 2 && page.elements.count == 2)
+        #expect(try await store.inbox(of: "ann", unread).elements.isEmpty)
+        await store.close()
+    }
+}
