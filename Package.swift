@@ -269,7 +269,7 @@ let package = Package(
         .testTarget(
             name: "CompatibilityTests",
             dependencies: [
-                "TraylogChecks", "TraylogRewrite",
+                "TraylogArchive", "TraylogChecks", "TraylogRewrite",
                 "TestSupport", "Traylog", "TraylogStates", "TraylogDomain", "TraylogLMDB", "TraylogLog", "traylog-cli",
             ],
             exclude: ["Fixtures"], swiftSettings: strict),

@@ -132,7 +132,7 @@ extension Command {
         let action = try draft.action(kind)
         self.init(
             user: draft.user, action, key: draft.key, occurredAt: draft.occurredAt, actor: draft.actor,
-            device: draft.device)
+            device: draft.device, expectedRevision: draft.expectedRevision)
     }
 }
 
@@ -150,6 +150,7 @@ struct CommandDraft {
     var occurredAt: Timestamp?
     var actor: String?
     var device: String?
+    var expectedRevision: UInt64?
     var content = Content()
     var mark: Mark?
     var items: [ItemReference] = []
@@ -248,6 +249,7 @@ extension CommandDraft {
         case .occurredAt: occurredAt = try reader.time(in: line)
         case .actor: actor = try reader.string(in: line)
         case .device: device = try reader.string(in: line)
+        case .expectedRevision: expectedRevision = try reader.integer(in: line)
         case .upTo: upTo = Seq(try reader.integer(in: line))
         case .as: mark = try reader.keyword(Mark.names, in: line)
         case .items: items = try reader.references(in: line)

@@ -16,7 +16,7 @@ enum CommandKind: UInt8, Sendable, CaseIterable {
 ///
 /// A name has the same meaning and type in every kind.
 enum CommandField: UInt8, CaseIterable, Sendable {
-    case kind, user, key, occurredAt, actor, device
+    case kind, user, key, occurredAt, actor, device, expectedRevision
     case thread, category, title, body, summaryArgument, summaryCount, silent, level
     case expiresAt, collapseKey, data
     case upTo, `as`, items, item, until, topic, event
@@ -64,7 +64,8 @@ struct CommandForm: Sendable {
 
     private static let forms = CommandKind.allCases.map(make)
 
-    private static let common = CommandFields(.kind, .user, .key, .occurredAt, .actor, .device)
+    private static let common = CommandFields(
+        .kind, .user, .key, .occurredAt, .actor, .device, .expectedRevision)
     private static let content = CommandFields(
         .thread, .category, .title, .body, .summaryArgument, .summaryCount, .silent, .level, .expiresAt,
         .collapseKey, .data)

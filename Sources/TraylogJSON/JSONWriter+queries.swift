@@ -135,6 +135,7 @@ import TraylogDomain
         beginObject()
         member("error", refusal.code.rawValue)
         member("message", refusal.message)
+        if case .wrongRevision(_, let revision) = refusal { member("revision", revision) }
         if let line { member("line", line) }
         endObject()
     }

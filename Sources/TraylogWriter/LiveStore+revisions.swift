@@ -26,6 +26,15 @@ extension LiveStore {
         return revision
     }
 
+    /// Checks that the newest event of a command's stream has the revision that the command expects.
+    ///
+    /// - Parameter number: nil for a stream that has no event yet.
+    /// - Throws: ``Refusal`` `wrongRevision`; failures to read.
+    mutating func check(_ expected: UInt64, of number: StreamID?) throws {
+        let newest = try number.map { UInt64(try revision(of: $0)) } ?? 0
+        guard newest == expected else { throw Refusal.wrongRevision(expected: expected, revision: newest) }
+    }
+
     /// The revision of a topic's newest event; 0 for a topic without any.
     mutating func revision(ofTopic name: String) throws -> UInt64 {
         guard let topic = try stream(ofTopic: hasher.identity(of: name, as: .topic)) else { return 0 }

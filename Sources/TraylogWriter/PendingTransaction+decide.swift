@@ -15,6 +15,9 @@ extension PendingTransaction {
         if !prepared.refusals.isEmpty, let refusal = prepared.refusals[index] { throw refusal }
         // Most commands end here, and look at nothing of the stream but its number.
         if number != .absent, prepared.entries[index].key == .absent {
+            if let expected = prepared.commands[index].expectedRevision {
+                try store.check(expected, of: number)
+            }
             let salt = prepared.salt(index) ?? random.nextSalt()
             return .appended(try append(prepared, index, salt: salt, to: number, store: &store))
         }
@@ -41,16 +44,27 @@ extension PendingTransaction {
             {
                 return .duplicate(seq)
             }
+            if let expected = prepared.commands[index].expectedRevision {
+                try store.check(expected, of: known?.number)
+            }
             let salt = prepared.salt(index) ?? random.nextSalt()
             let stream = (known ?? store.newStream(name)).number
             return .appended(try append(prepared, index, salt: salt, to: stream, store: &store))
         }
-        var body: Event.Body
-        switch try decide(prepared, index, of: known, store: &store) {
-        case .unchanged: return .unchanged
-        case .duplicate(let seq): return .duplicate(seq)
-        case .append(let decided): body = decided
+        let decision: Decision
+        do {
+            decision = try decide(prepared, index, of: known, store: &store)
+        } catch let refusal as Refusal {
+            if let expected = prepared.commands[index].expectedRevision, !refusal.precedesRevision {
+                try store.check(expected, of: known?.number)
+            }
+            throw refusal
         }
+        if case .duplicate(let seq) = decision { return .duplicate(seq) }
+        if let expected = prepared.commands[index].expectedRevision {
+            try store.check(expected, of: known?.number)
+        }
+        guard case .append(var body) = decision else { return .unchanged }
         try noteTopic(in: &body, store: &store)
         if let known, store.capture != nil { try noteRestored(body, known, store: &store) }
         let old = body.kind == .undone ? known?.states.newest?.state : nil
@@ -201,6 +215,16 @@ extension PendingTransaction {
             if origin.user != nil, let expiresAt = content.expiresAt {
                 addDue(DueEntry(due: expiresAt, item: entry.seq, kind: .expiry, stream: stream.number), by: seq)
             }
+        }
+    }
+}
+
+extension Refusal {
+    /// Whether it says what is wrong with the command itself, whatever has happened since the caller looked.
+    fileprivate var precedesRevision: Bool {
+        switch self {
+        case .invalid, .unknownItem, .keyConflict: true
+        default: false
         }
     }
 }

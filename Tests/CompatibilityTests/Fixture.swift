@@ -58,6 +58,14 @@ struct Fixture: Sendable, CustomStringConvertible {
         }
     }
 
+    /// The content of a packed file.
+    static func unzipped(_ file: URL) throws -> Data {
+        try withTemporaryDirectory { directory in
+            try gzip(["-dc", file.path], to: directory + "/content")
+            return try Data(contentsOf: URL(filePath: directory + "/content"))
+        }
+    }
+
     private static func gzip(_ arguments: [String], to path: String) throws {
         guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
             let output = FileHandle(forWritingAtPath: path)

@@ -58,9 +58,8 @@ package struct ExportedEvent {
     /// Others come from a later version, and are ignored.
     private static let knownNames: Set<String> = [
         "seq", "revision", "recordedAt", "occurredAt", "kind", "user", "key", "actor", "device", "thread", "category",
-        "title",
-        "body", "summaryArgument", "summaryCount", "silent", "level", "expiresAt", "collapseKey", "data", "topic",
-        "upTo", "as", "items", "item", "until", "event", "through", "dropped", "archive",
+        "title", "body", "summaryArgument", "summaryCount", "silent", "level", "expiresAt", "collapseKey", "data",
+        "topic", "topicRevision", "upTo", "as", "items", "item", "until", "event", "through", "dropped", "archive",
     ]
 
     /// Reads a line that has an event.
@@ -111,6 +110,8 @@ package struct ExportedEvent {
         // In the order of the line, so that equal lines get equal answers.
         let all = mine.all.sorted { $0.value.lowerBound < $1.value.lowerBound }
         for (name, range) in all where name != storedName {
+            // The version before revisions had neither.
+            if name == "topicRevision", !members.has(name), !members.has("revision") { continue }
             guard let theirs = members.range(name),
                 CanonicalJSON.areEqual(own.extracting(range), line.extracting(theirs))
             else { throw .invalid(field: name, reason: "is not what the stored bytes say") }

@@ -156,15 +156,17 @@ extension Command {
     /// ```
     public static func undo(_ event: Seq, of user: String) -> Command { Command(user: user, .undo(event: event)) }
 
-    /// The same command, with who did it, from where and when, and its idempotency key.
+    /// The same command, with who did it, from where and when, its idempotency key, and the revision that it expects.
     ///
     /// Arguments that are nil change nothing.
     public func with(
-        key: String? = nil, occurredAt: Timestamp? = nil, actor: String? = nil, device: String? = nil
+        key: String? = nil, occurredAt: Timestamp? = nil, actor: String? = nil, device: String? = nil,
+        expectedRevision: UInt64? = nil
     ) -> Command {
         Command(
             user: user, action, key: key ?? self.key, occurredAt: occurredAt ?? self.occurredAt,
-            actor: actor ?? self.actor, device: device ?? self.device)
+            actor: actor ?? self.actor, device: device ?? self.device,
+            expectedRevision: expectedRevision ?? self.expectedRevision)
     }
 }
 

@@ -17,11 +17,15 @@ public struct Command: Hashable, Sendable {
     public var actor: String?
     /// The device that the actor used.
     public var device: String?
+    /// The revision that the newest event of its user (of a topic, without a user) must have, 0 for none; nil for any.
+    ///
+    /// Otherwise it is refused, ``Refusal/wrongRevision(expected:revision:)``. A key does not compare it.
+    public var expectedRevision: UInt64?
 
     /// A command from an action; the functions such as ``notify(_:title:body:thread:category:level:data:key:)`` read better where the action is known.
     public init(
         user: String?, _ action: Action, key: String? = nil, occurredAt: Timestamp? = nil,
-        actor: String? = nil, device: String? = nil
+        actor: String? = nil, device: String? = nil, expectedRevision: UInt64? = nil
     ) {
         self.user = user
         self.action = action
@@ -29,6 +33,7 @@ public struct Command: Hashable, Sendable {
         self.occurredAt = occurredAt
         self.actor = actor
         self.device = device
+        self.expectedRevision = expectedRevision
     }
 }
 

@@ -21,6 +21,8 @@ public enum Refusal: Error, Hashable, Sendable {
     case notUndoable(Seq, kind: EventKind)
     /// The key belongs to a different command, stored as `seq`.
     case keyConflict(key: String, seq: Seq)
+    /// The newest event of the command's user or topic has another revision than the command expects; 0 for none.
+    case wrongRevision(expected: UInt64, revision: UInt64)
     /// The query or command needs events that a compaction took out of the log.
     case compacted(floor: Seq, archive: String?)
     /// The user is held, so nobody can erase the user.
@@ -56,7 +58,7 @@ extension Refusal {
         /// The code of the refusal with the same name.
         case invalid, unknownItem, itemGone, notSnoozed, upToBeyondHead, unknownEvent, notUndoable, keyConflict
         /// The code of the refusal with the same name.
-        case compacted, held, rewound, erased, staleSnapshot, endReached
+        case wrongRevision, compacted, held, rewound, erased, staleSnapshot, endReached
     }
 
     /// The kind of refusal, without what it is about.
@@ -70,6 +72,7 @@ extension Refusal {
         case .unknownEvent: .unknownEvent
         case .notUndoable: .notUndoable
         case .keyConflict: .keyConflict
+        case .wrongRevision: .wrongRevision
         case .compacted: .compacted
         case .held: .held
         case .rewound: .rewound
@@ -101,6 +104,8 @@ extension Refusal {
             "event \(seq) is \(kind.rawValue); only traySeen, marked and allMarked can be undone"
         case .keyConflict(let key, let seq):
             "the key \"\(key)\" belongs to a different command, stored as event \(seq); use a new key"
+        case .wrongRevision(let expected, let revision):
+            "revision \(expected) is expected, and the newest event has revision \(revision); look at what happened since"
         case .compacted(let floor, let archive):
             "below the floor, which is \(floor)"
                 + (archive.map { "; the events before it are in the archive \($0)" } ?? "")

@@ -45,6 +45,7 @@ extension Command {
         member("occurredAt", command.occurredAt)
         member("actor", command.actor)
         member("device", command.device)
+        if let revision = command.expectedRevision { member("expectedRevision", revision) }
         members(command.action)
         endObject()
     }

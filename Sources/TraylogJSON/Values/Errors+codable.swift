@@ -35,6 +35,9 @@
             }
             self = .notUndoable(number, kind: kind)
         case .keyConflict: self = .keyConflict(key: text, seq: numbers.last ?? .zero)
+        case .wrongRevision:
+            guard numbers.count == 2 else { return nil }
+            self = .wrongRevision(expected: numbers[0].rawValue, revision: numbers[1].rawValue)
         case .compacted:
             let archive = message.parts(around: " are in the archive ").1
             self = .compacted(floor: number, archive: archive.isEmpty ? nil : archive)

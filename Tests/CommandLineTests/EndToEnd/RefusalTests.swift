@@ -50,6 +50,8 @@ struct RefusalTests {
         Refused(#"{"kind":"retract","user":"ada","item":2}"#, "itemGone", mentions: "2"),
         Refused(#"{"kind":"seeTray","user":"ada","upTo":1000}"#, "upToBeyondHead", mentions: "upTo:"),
         Refused(#"{"kind":"notify","user":"ada","key":"k","title":"other"}"#, "keyConflict", mentions: "k"),
+        Refused(#"{"kind":"notify","user":"ada","expectedRevision":-1}"#, "invalid", mentions: "expectedRevision:"),
+        Refused(#"{"kind":"notify","user":"ada","expectedRevision":2}"#, "wrongRevision", mentions: "3"),
     ])
     func aRefusalHasItsNameItsFieldAndItsLine(refused: Refused) throws {
         try withStore { store in
@@ -98,6 +100,19 @@ struct RefusalTests {
             #expect(error["line"] == nil)
             let text = try store.run("mark", "ada", "read", "7")
             #expect(text.errorText.hasPrefix("traylog: unknownItem: "))
+        }
+    }
+
+    @Test func aCommandThatExpectsAnotherRevisionIsToldThePresentOne() throws {
+        try withStore { store in
+            #expect(try store.run("notify", "ada", "--expected-revision", "0").status == 0)
+            let run = try store.run("mute", "ada", "--thread", "t", "--expected-revision", "0", "--json")
+            #expect(run.status == 65)
+            let error = try JSONValue.object(run.errorText)
+            #expect(error["error"] == "wrongRevision" && error["revision"] == 1)
+            #expect(try store.run("mute", "ada", "--thread", "t", "--expected-revision", "1").status == 0)
+            let topic = try store.run("broadcast", "news", "--title", "T", "--expected-revision", "1")
+            #expect(topic.status == 65 && topic.errorText.hasPrefix("traylog: wrongRevision: "))
         }
     }
 

@@ -44,6 +44,9 @@ package struct HistoryGenerator: Sendable {
         if random.chance(10) { command.actor = "someone" }
         if random.chance(10) { command.device = "phone 📱" }
         if random.chance(15) { command.key = "k\(random.below(1 + store.events.count))" }
+        if random.chance(8) {
+            command.expectedRevision = store.revision(of: command).map { $0 + (random.chance(30) ? 1 : 0) }
+        }
         if random.chance(mix.invalidPercent) { command = spoiled(command) }
         if command.key != nil { keyed.append(command) }
         return .command(command)

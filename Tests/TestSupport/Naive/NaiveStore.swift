@@ -15,6 +15,8 @@ package struct NaiveStore: Sendable {
     /// What caused each event; nil for those of a tick and for replayed ones.
     private var commands: [Command?] = []
     private var seqOfKey: [KeyScope: Seq] = [:]
+    /// How many events each user and topic has had.
+    private var counts: [[Name]: UInt64] = [:]
     /// The state of every user who has an event, at the head.
     package private(set) var current: [Name: NaiveUser] = [:]
     package private(set) var floor: Seq = .zero
@@ -62,6 +64,10 @@ package struct NaiveStore: Sendable {
     package func past(_ seq: Seq, of users: [String]) -> NaiveStore {
         var past = self
         past.events = Array(events.prefix(Int(seq.rawValue)))
+        past.counts = [:]
+        for event in past.events {
+            if let stream = stream(of: event) { past.counts[stream, default: 0] += 1 }
+        }
         past.current = [:]
         for user in users { past.current[Name(user)] = state(of: user, asOf: seq) }
         return past
@@ -92,12 +98,37 @@ extension NaiveStore {
         do throws(Refusal) {
             try validate(command)
             if let first = try duplicate(of: command) { return .success(.duplicate(first)) }
-            guard let body = try decide(command) else { return .success(.unchanged) }
+            guard let body = try decideExpected(command) else { return .success(.unchanged) }
             append(body, of: command, now: now)
             return .success(.appended(head))
         } catch {
             return .failure(error)
         }
+    }
+
+    /// The event's body; nil when nothing would change.
+    ///
+    /// What is wrong with the command itself comes first, then that something happened since, then all else.
+    private func decideExpected(_ command: Command) throws(Refusal) -> Event.Body? {
+        do throws(Refusal) {
+            let body = try decide(command)
+            try checkRevision(of: command)
+            return body
+        } catch {
+            if case .unknownItem = error { throw error }
+            try checkRevision(of: command)
+            throw error
+        }
+    }
+
+    /// How many events the command's user or topic has; nil where the log does not tell any more which topic is meant.
+    package func revision(of command: Command) -> UInt64? {
+        stream(of: command).map { counts[$0] ?? 0 }
+    }
+
+    private func checkRevision(of command: Command) throws(Refusal) {
+        guard let expected = command.expectedRevision, let revision = revision(of: command) else { return }
+        if revision != expected { throw .wrongRevision(expected: expected, revision: revision) }
     }
 
     /// All commands or, when one is refused, none.
@@ -141,14 +172,15 @@ extension NaiveStore {
         }
     }
 
-    /// The event with its revision, and with that of the topic that it joins or leaves, as a count of all events says.
-    private func counted(_ event: Event) -> Event {
+    /// The event with its revision, and with that of the topic that it joins or leaves.
+    private mutating func counted(_ event: Event) -> Event {
         var event = event
-        let stream = stream(of: event)
-        event.revision = stream.map { stream in UInt64(events.count { self.stream(of: $0) == stream }) + 1 } ?? 0
-        func count(_ topic: String) -> UInt64 {
-            UInt64(events.count { $0.user == nil && self.topic(ofStream: $0) == Name(topic) })
+        event.revision = 0
+        if let stream = stream(of: event) {
+            counts[stream, default: 0] += 1
+            event.revision = counts[stream] ?? 0
         }
+        func count(_ topic: String) -> UInt64 { counts[[Name("topic"), Name(topic)]] ?? 0 }
         switch event.body {
         case .subscribed(let topic, _): event.body = .subscribed(topic: topic, topicRevision: count(topic))
         case .unsubscribed(let topic, _): event.body = .unsubscribed(topic: topic, topicRevision: count(topic))
@@ -161,6 +193,16 @@ extension NaiveStore {
     private func stream(of event: Event) -> [Name]? {
         if let user = event.user { return [Name(user)] }
         return topic(ofStream: event).map { [Name("topic"), $0] }
+    }
+
+    private func stream(of command: Command) -> [Name]? {
+        if let user = command.user { return [Name(user)] }
+        switch command.action {
+        case .broadcast(let topic, _): return [Name("topic"), Name(topic)]
+        case .edit(.seq(let item), _), .retract(.seq(let item)):
+            return dropped.contains(item) ? nil : topic(of: item).map { [Name("topic"), Name($0)] }
+        default: return nil
+        }
     }
 
     private func topic(ofStream event: Event) -> Name? {
@@ -176,7 +218,9 @@ extension NaiveStore {
         guard let key = command.key, let scope = KeyScope(of: command, in: self), let seq = seqOfKey[scope] else {
             return nil
         }
-        if let first = commands[Int(seq.rawValue) - 1], sameBytes(first, command) { return seq }
+        if let first = commands[Int(seq.rawValue) - 1], sameBytes(first.expecting(nil), command.expecting(nil)) {
+            return seq
+        }
         throw .keyConflict(key: key, seq: seq)
     }
 
@@ -184,6 +228,15 @@ extension NaiveStore {
     package func notified(_ key: String, of user: String) -> Seq? {
         guard let seq = seqOfKey[KeyScope(user: user, key: key)], event(seq)?.kind == .notified else { return nil }
         return seq
+    }
+}
+
+extension Command {
+    /// The same command with another expected revision.
+    package func expecting(_ revision: UInt64?) -> Command {
+        var command = self
+        command.expectedRevision = revision
+        return command
     }
 }
 

@@ -199,6 +199,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
         switch refusal {
         case .invalid: problem(400, refusal.code.rawValue, refusal.message)
         case .unknownItem, .unknownEvent: problem(404, refusal.code.rawValue, refusal.message)
+        case .wrongRevision: problem(409, refusal.code.rawValue, refusal.message)
         case .itemGone, .compacted: problem(410, refusal.code.rawValue, refusal.message)
         case .upToBeyondHead: problem(410, "rewound", refusal.message)
         default: problem(422, refusal.code.rawValue, refusal.message)

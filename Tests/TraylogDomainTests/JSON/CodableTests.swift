@@ -50,6 +50,7 @@ import Testing
                 .notUndoable(random.seq(), kind: .snoozed), .keyConflict(key: random.identifier(), seq: random.seq()),
                 .compacted(floor: random.seq(), archive: random.maybe { $0.identifier() }),
                 .held(user: random.identifier()), .erased(user: random.identifier()),
+                .wrongRevision(expected: random.seq().rawValue, revision: random.seq().rawValue),
             ]
             for refusal in refusals {
                 try expectForm(refusal, seed)

@@ -17,7 +17,8 @@ struct RandomCommands {
             }
         return Command(
             user: hasUser ? identifier() : nil, action(kind), key: maybe { $0.identifier() },
-            occurredAt: maybe { $0.time() }, actor: maybe { $0.identifier() }, device: maybe { $0.identifier() })
+            occurredAt: maybe { $0.time() }, actor: maybe { $0.identifier() }, device: maybe { $0.identifier() },
+            expectedRevision: maybe { UInt64.random(in: 0...UInt64.max, using: &$0.generator) })
     }
 
     private mutating func action(_ kind: CommandKind) -> Command.Action {

@@ -91,6 +91,24 @@ class WritingTests(ServiceCase):
             self.is_problem(self.server.post(path, body, headers={"Idempotency-Key": key}), 400)
         self.assertEqual(self.server.get(f"{self.path}/tray").json["total"], 1)
 
+    def test_a_command_can_expect_a_revision(self):
+        server, path, user = self.server, self.path, self.user
+        self.assertEqual(server.notify(user, title="A", expectedRevision=0).status, 201)
+        again = {"title": "A", "expectedRevision": 0}
+        self.is_problem(server.post(f"{path}/notifications", again), 409, "wrongRevision", revision=1)
+        tray = server.get(f"{path}/tray", who=self.token).json
+        self.assertEqual(tray["revision"], 1)
+        self.assertEqual(server.get(f"{path}/history").lines[0]["revision"], 1)
+        seen = {"upTo": tray["newest"], "expectedRevision": tray["revision"]}
+        self.assertEqual(server.post(f"{path}/seen", seen, who=self.token).json["tray"]["revision"], 2)
+        self.is_problem(server.post(f"{path}/seen", seen, who=self.token), 409, "wrongRevision", revision=2)
+        late = {"kind": "notify", "user": user, "expectedRevision": 2}
+        results = server.perform(late, late)["results"]
+        self.assertEqual([result["result"] for result in results], ["appended", "refused"])
+        self.assertEqual((results[1]["error"], results[1]["revision"]), ("wrongRevision", 3))
+        self.is_problem(server.post("/v1/commands?atomic=true", [late]), 409, "wrongRevision", revision=3, line=1)
+        self.is_problem(server.post(f"{path}/notifications", {"expectedRevision": -1}), 400, "invalid", field="expectedRevision")
+
     def test_an_invalid_body_is_refused_and_stores_nothing(self):
         head = self.server.get("/v1/tree-head").json
         path = f"{self.path}/notifications"

@@ -14,4 +14,9 @@ struct CommonFields: ParsableArguments {
 
     @Option(help: "From which device.")
     var device: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Refuse unless the user's newest event (a broadcast: the topic's) has this revision.", valueName: "n"))
+    var expectedRevision: UInt64?
 }

@@ -15,7 +15,7 @@ extension Verb {
     func run() throws {
         let command = Command(
             user: tray, try action(), key: common.key, occurredAt: common.occurredAt, actor: common.actor,
-            device: common.device)
+            device: common.device, expectedRevision: common.expectedRevision)
         try append { store throws(TraylogError) in try store.perform(command) }
     }
 }

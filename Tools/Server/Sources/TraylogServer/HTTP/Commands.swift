@@ -100,9 +100,12 @@ extension Result<Receipt, Problem> {
     /// One result of many.
     package var members: [(name: String, value: JSONValue)] {
         switch self {
-        case .success(let receipt): receipt.members
+        case .success(let receipt): return receipt.members
         case .failure(let problem):
-            [("result", "refused"), ("error", .string(problem.error ?? "")), ("message", .string(problem.detail))]
+            let members: [(name: String, value: JSONValue)] = [
+                ("result", "refused"), ("error", .string(problem.error ?? "")), ("message", .string(problem.detail)),
+            ]
+            return members + problem.members.filter { $0.name == "revision" }
         }
     }
 }

@@ -132,6 +132,7 @@ extension Problem {
             switch refusal {
             case .invalid: .badRequest
             case .unknownItem, .unknownEvent: .notFound
+            case .wrongRevision: .conflict
             case .itemGone, .compacted, .erased, .rewound: .gone
             default: .unprocessableContent
             }
@@ -139,6 +140,7 @@ extension Problem {
         switch refusal {
         case .invalid(let field, _): members.append(("field", .string(field)))
         case .compacted(let floor, _): members.append(("floor", .int(floor.rawValue)))
+        case .wrongRevision(_, let revision): members.append(("revision", .int(revision)))
         default: break
         }
     }

@@ -194,7 +194,8 @@ package final class Route: Sendable {
         self.takesLimitedKeys = takesLimitedKeys ?? (isOfUser || isOfTopic)
         self.status = status
         self.answers = answers
-        (self.headers, self.refusals) = (headers, refusals)
+        // Commands may expect a revision.
+        (self.headers, self.refusals) = (headers, self.manner == .command ? refusals + [409] : refusals)
         self.handler = handler
     }
 }

@@ -66,7 +66,7 @@ package enum OpenAPISchemas {
     private static let fields: [String: JSONValue] = {
         var fields: [String: JSONValue] = [
             "title": text(1 << 10), "text": text(1 << 10), "body": text(16 << 10), "data": .object([]),
-            "summaryCount": seq, "upTo": seq,
+            "summaryCount": seq, "upTo": seq, "expectedRevision": seq,
             "event": ["type": "integer", "minimum": 1], "first": seq, "second": seq, "from": moment, "to": moment,
             "asOf": moment,
             "before": ["anyOf": [seq, ["type": "string", "format": "date-time", "maxLength": 64]]],

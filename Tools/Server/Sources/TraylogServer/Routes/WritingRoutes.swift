@@ -4,7 +4,7 @@ import Hummingbird
 
 /// The routes that store events.
 enum WritingRoutes {
-    private static let common = ["key", "occurredAt", "actor", "device"]
+    private static let common = ["key", "occurredAt", "actor", "device", "expectedRevision"]
     private static let content = [
         "thread", "category", "title", "body", "summaryArgument", "summaryCount", "silent", "level", "expiresAt",
         "collapseKey", "data",
