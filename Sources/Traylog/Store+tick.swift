@@ -2,7 +2,10 @@ import TraylogDomain
 import TraylogWriter
 
 extension Store {
-    /// Wakes and expires everything that is due at a time, by due time, then item, then user; expiry before waking.
+    /// Wakes and expires everything that is due at a time, ends mutes, and reminds.
+    ///
+    /// It goes by due time, then item, then user; expiry before waking, mutes last. In the state after that, it reminds of
+    /// what counts and is not read, by time, item and user.
     ///
     /// A store opened with ``StoreOptions/Ticking/automatic`` does this by itself. What is done stays done when a later
     /// part fails; the next tick goes on.

@@ -188,18 +188,19 @@ extension Store {
         try await perform(.wake(item, of: user))
     }
 
-    /// Items that come from now on in the thread or category are listed and never counted.
+    /// Items that come from now on in the thread or category, or all, are listed and never counted.
     ///
     /// ```swift
-    /// try await store.mute(.category("marketing"), of: "ann")
+    /// try await store.mute(.all, of: "ann", until: .now + .seconds(3_600))
     /// ```
     ///
+    /// - Parameter until: ends at the first tick at this time or after it; an `unmute` ends it when nil.
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     @discardableResult
     public func mute(
-        _ scope: MuteScope, of user: String
+        _ scope: MuteScope, of user: String, until: Timestamp? = nil
     ) async throws(TraylogError) -> Receipt {
-        try await perform(.mute(scope, of: user))
+        try await perform(.mute(scope, of: user, until: until))
     }
 
     /// Items that come from now on count again; those that came while it was muted stay muted.
@@ -242,6 +243,28 @@ extension Store {
         _ user: String, from topic: String
     ) async throws(TraylogError) -> Receipt {
         try await perform(.unsubscribe(user, from: topic))
+    }
+
+    /// Records which of an item's actions the user decided on, once; the item is read then.
+    ///
+    /// Of two answers at the same time one counts; the other is unchanged where it says the same.
+    ///
+    /// ```swift
+    /// try await store.act("deploy-17", of: "ann", action: "approve")
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - item: one with ``Content/actions``.
+    ///   - user: who decides.
+    ///   - action: the ``ItemAction/id`` of one of them.
+    ///   - note: at most 1 KiB.
+    /// - Throws: ``TraylogError``: refused `unknownItem`, `itemGone`, `invalid` (`action` for one that the item does not have),
+    ///   `alreadyActed`; failed.
+    @discardableResult
+    public func act(
+        _ item: ItemReference, of user: String, action: String, note: String? = nil
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.act(item, of: user, action: action, note: note))
     }
 
     /// Voids one earlier `traySeen`, `marked` or `allMarked` of the user: the state is as if it had never been stored.

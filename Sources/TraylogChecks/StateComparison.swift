@@ -24,6 +24,7 @@ struct StateComparison {
     private func counters() -> String? {
         let fields: [(String, KeyPath<TrayState, UInt64>)] = [
             ("the newest event", \.appliedSeq), ("total", \.total), ("unseen", \.unseen), ("unread", \.unread),
+            ("awaiting", \.awaiting),
             ("seenUpTo", \.seenUpTo), ("the event of seenAt", \.seenBy), ("newest", \.newest.listed),
             ("newestCounted", \.newest.counted), ("the number of pages", \.sealedPages),
             ("the number of events", \.events.count),
@@ -41,9 +42,7 @@ struct StateComparison {
             if let pair = pairs.first(where: { $0 != $1 }) { return "item \(pair.1.seq) differs" }
             return "the newest items differ"
         }
-        if stored.mutedThreads != folded.mutedThreads || stored.mutedCategories != folded.mutedCategories {
-            return "what is muted differs"
-        }
+        if stored.mutes != folded.mutes { return "what is muted differs" }
         if stored.topics != folded.topics { return "the subscriptions differ" }
         if stored.rangeMarks != folded.rangeMarks { return "the marks on older items differ" }
         if stored.keys.recent != folded.keys.recent { return "the newest idempotency keys differ" }

@@ -47,7 +47,8 @@ struct StreamCheck: Sendable {
         _ folded: LogFold.Folded, in dues: DueTable, _ transaction: borrowing ReadTransaction
     ) throws -> Bool {
         for (seq, entry) in folded.dues {
-            guard try folded.state.holds(entry, setBy: seq, stored: folded.pages) else { continue }
+            let isTopic = folded.name.isTopic
+            guard try folded.state.holds(entry, setBy: seq, isTopic: isTopic, stored: folded.pages) else { continue }
             guard try dues.contains(entry, in: transaction) else { return false }
         }
         return true
@@ -115,12 +116,13 @@ struct StreamCheck: Sendable {
         for (seq, entry) in folded.dues {
             // Of a deleted item that left the log, nothing is due any more.
             guard try store.holds(entry.item) else { continue }
-            guard try state.holds(entry, setBy: seq, stored: folded.pages),
+            let isTopic = folded.name.isTopic
+            guard try state.holds(entry, setBy: seq, isTopic: isTopic, stored: folded.pages),
                 try !store.read({ try store.dues.contains(entry, in: $0) })
             else { continue }
             // A later event of the topic's may have ended it; then the state at the head says so.
             let now = try snapshot.user(folded.name, stream: entry.stream)
-            guard try now.state.holds(entry, setBy: seq, stored: now.pages) else { continue }
+            guard try now.state.holds(entry, setBy: seq, isTopic: isTopic, stored: now.pages) else { continue }
             return "item \(entry.item) is due at \(entry.due), and nothing will tell"
         }
         return nil

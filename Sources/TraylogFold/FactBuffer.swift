@@ -44,7 +44,7 @@ package struct FactBuffer: Sendable {
     }
 
     /// - Parameter name: whose stream it is, where the event says so and it is the stream's first one here.
-    package mutating func add(_ fact: borrowing Fact, due: Timestamp?, stream: StreamID, name: StreamName?) {
+    package mutating func add(_ fact: borrowing Fact, times: FactTimes, stream: StreamID, name: StreamName?) {
         let index = firstStream.distance(to: stream)
         if index >= counts.count { growCounts(to: index + 1) }
         counts[index] &+= 1
@@ -61,9 +61,10 @@ package struct FactBuffer: Sendable {
         if fact.key != .absent { put(fact.key.rawValue, PackedFields.key, &present) }
         if fact.target != 0 { put(fact.target, PackedFields.target, &present) }
         if fact.summaryCount != 1 { put(UInt64(fact.summaryCount), PackedFields.summaryCount, &present) }
-        if let due { put(UInt64(bitPattern: due.milliseconds), PackedFields.due, &present) }
+        if let due = times.due { put(UInt64(bitPattern: due.milliseconds), PackedFields.due, &present) }
         if !fact.items.isEmpty { putItems(fact.items, &present) }
         if let name { putName(name, &present) }
+        if let time = times.remindAt { put(UInt64(bitPattern: time.milliseconds), PackedFields.remindAt, &present) }
         words[place + 1] |= present
     }
 

@@ -60,24 +60,25 @@ struct FactGathering: Sendable {
                 isTopic = topics?.holds(header) ?? false
                 return isTopic || range.contains(header.stream)
             }) { seq, header, payload in
-                var due: Timestamp?
+                var times = FactTimes()
                 var fact: Fact
                 if header.isErased {
                     fact = Fact(seq: seq, kind: .erased)
                     fact.revision = header.revision
                 } else {
-                    fact = try EventDecoder.fact(seq: seq, header: header, payload: payload, hasher: hasher, due: &due)
+                    fact = try EventDecoder.fact(
+                        seq: seq, header: header, payload: payload, hasher: hasher, times: &times)
                 }
                 // Where events may be missing, gaps are found by whoever reads the log itself.
                 if skipsDamage { fact.revision = 0 }
                 let stream = header.stream
                 if range.contains(stream) {
                     let name = facts.has(stream) ? nil : try Self.name(seq, header, payload)
-                    facts.add(fact, due: due, stream: stream, name: name)
+                    facts.add(fact, times: times, stream: stream, name: name)
                 }
                 if isTopic {
                     let name = ofTopics.has(stream) ? nil : try Self.name(seq, header, payload)
-                    ofTopics.add(fact, due: due, stream: stream, name: name)
+                    ofTopics.add(fact, times: times, stream: stream, name: name)
                 }
                 seen += 1
                 guard seen % Self.eventsPerStep == 0 else { return }

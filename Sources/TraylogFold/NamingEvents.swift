@@ -4,30 +4,24 @@ import TraylogPages
 import TraylogStates
 @_spi(Replication) import TraylogReplica
 
-/// The events that name what a state knows by identity only: the mutes that hold, and the topics.
+/// The events that name the topics of a state, which it knows by identity only.
 ///
 /// A compaction keeps them, so that a snapshot can always say the names.
 package struct NamingEvents {
-    package private(set) var threads: [String] = []
-    package private(set) var categories: [String] = []
     package private(set) var topics: [TraySnapshot.TopicSpan] = []
     /// The events, in descending order.
     package private(set) var seqs: [UInt64] = []
 
-    private var wantedThreads: Set<Identity>
-    private var wantedCategories: Set<Identity>
     /// With the event that ended the subscription, once that was met.
     private var wantedTopics: [Identity: Seq?]
 
     private static let eventsAtOnce = 1_000
 
     /// - Throws: ``PackedError`` `damaged` when an event is not there that should be; what reading throws.
-    /// - Complexity: O(own events since the oldest one that is looked for). Nothing where there is no mute and no topic.
+    /// - Complexity: O(own events since the oldest one that is looked for). Nothing where there is no topic.
     package init(
         of state: TrayState, stored: some StatePages, hasher: IdentityHasher, log: EventLog, rows: any RowReader
     ) throws {
-        wantedThreads = Set(state.mutedThreads)
-        wantedCategories = Set(state.mutedCategories)
         wantedTopics = Dictionary(uniqueKeysWithValues: state.topics.map { ($0.topic, nil) })
         guard !isComplete else { return }
         var rest = try state.events(from: 1, stored: stored)[...]
@@ -45,26 +39,18 @@ package struct NamingEvents {
                 }
             }
         }
-        guard isComplete else { throw PackedError.damaged("a state has a mute or a topic that no event names") }
-        threads.sort { $0.precedesInBytes($1) }
-        categories.sort { $0.precedesInBytes($1) }
+        guard isComplete else { throw PackedError.damaged("a state has a topic that no event names") }
         topics.sort { $0.topic.precedesInBytes($1.topic) }
     }
 
-    private var isComplete: Bool { wantedThreads.isEmpty && wantedCategories.isEmpty && wantedTopics.isEmpty }
+    private var isComplete: Bool { wantedTopics.isEmpty }
 
     private static func isNaming(_ kind: EventKind) -> Bool {
-        kind == .muted || kind == .subscribed || kind == .unsubscribed
+        kind == .subscribed || kind == .unsubscribed
     }
 
     private mutating func note(_ event: Event, _ hasher: IdentityHasher) {
         switch event.body {
-        case .muted(.thread(let name)):
-            guard wantedThreads.remove(hasher.identity(of: name, as: .thread)) != nil else { return }
-            threads.append(name)
-        case .muted(.category(let name)):
-            guard wantedCategories.remove(hasher.identity(of: name, as: .category)) != nil else { return }
-            categories.append(name)
         case .unsubscribed(let topic, _):
             let identity = hasher.identity(of: topic, as: .topic)
             guard case .some(.none) = wantedTopics[identity] else { return }

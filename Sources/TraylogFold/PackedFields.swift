@@ -14,24 +14,36 @@ enum PackedFields {
     static let due: UInt64 = 1 << 6
     static let items: UInt64 = 1 << 7
     static let name: UInt64 = 1 << 8
+    /// Comes after the name.
+    static let remindAt: UInt64 = 1 << 30
     private static let silent: UInt64 = 1 << 9
     private static let unthreaded: UInt64 = 1 << 10
+    private static let hasActions: UInt64 = 1 << 28
+    private static let reminds: UInt64 = 1 << 29
+    private static let critical: UInt64 = 1 << 31
     /// Another count than 1, which nearly all have.
-    static let summaryCount: UInt64 = 1 << 27
+    static let summaryCount: UInt64 = 1 << 16
 
     static func numbers(of fact: borrowing Fact) -> UInt64 {
-        var word = UInt64(fact.revision) << 32 | UInt64(fact.edited.rawValue) << 19 | UInt64(fact.mark) << 11
+        var word =
+            UInt64(fact.revision) << 32 | UInt64(fact.edited.rawValue & 0x1ff) << 19 | UInt64(fact.mark & 0x1f) << 11
         if fact.isSilent { word |= silent }
         if fact.isUnthreaded { word |= unthreaded }
+        if fact.isCritical { word |= critical }
+        if fact.hasActions { word |= hasActions }
+        if fact.reminds { word |= reminds }
         return word
     }
 
     static func setNumbers(_ word: UInt64, of fact: inout Fact) {
         fact.revision = UInt32(truncatingIfNeeded: word >> 32)
-        fact.edited = ContentFields(rawValue: UInt8(truncatingIfNeeded: word >> 19))
-        fact.mark = UInt8(truncatingIfNeeded: word >> 11)
+        fact.edited = ContentFields(rawValue: UInt16(truncatingIfNeeded: word >> 19) & 0x1ff)
+        fact.mark = UInt8(truncatingIfNeeded: word >> 11) & 0x1f
         fact.isSilent = word & silent != 0
         fact.isUnthreaded = word & unthreaded != 0
+        fact.isCritical = word & critical != 0
+        fact.hasActions = word & hasActions != 0
+        fact.reminds = word & reminds != 0
     }
 }
 
@@ -43,8 +55,8 @@ extension FactBuffer {
 
     /// The fact at a place.
     ///
-    /// - Parameter due: the time that it sets. Not part of the result, which would be copied to be taken apart.
-    func fact(at place: Int, due: inout Timestamp?) -> Fact {
+    /// - Parameter times: the times that it sets. Not part of the result, which would be copied to be taken apart.
+    func fact(at place: Int, times: inout FactTimes) -> Fact {
         var fact = Fact(seq: words[place] >> 8, kind: kind(at: place) ?? .compacted)
         let present = words[place + 1]
         PackedFields.setNumbers(present, of: &fact)
@@ -64,8 +76,13 @@ extension FactBuffer {
             fact.summaryCount = UInt32(truncatingIfNeeded: take(PackedFields.summaryCount))
         }
         let time = take(PackedFields.due)
-        due = present & PackedFields.due != 0 ? Timestamp(milliseconds: Int64(bitPattern: time)) : nil
+        times.due = present & PackedFields.due != 0 ? Timestamp(milliseconds: Int64(bitPattern: time)) : nil
         if present & PackedFields.items != 0 { fact.items = items(take(PackedFields.items)) }
+        times.remindAt = nil
+        if present & PackedFields.remindAt != 0 {
+            _ = take(PackedFields.name)
+            times.remindAt = Timestamp(milliseconds: Int64(bitPattern: take(PackedFields.remindAt)))
+        }
         return fact
     }
 
@@ -95,7 +112,7 @@ extension FactBuffer {
     func name(at place: Int, stream: StreamID) -> StreamName? {
         let present = words[place + 1]
         guard present & PackedFields.name != 0 else { return nil }
-        // The name is the last field.
+        // The fields before it have the lower bits, or say the count.
         let before = (present & (PackedFields.summaryCount | PackedFields.name - 1)).nonzeroBitCount
         let word = words[place + 2 + before]
         let start = Int(word >> 32)

@@ -32,11 +32,11 @@ struct StreamFacts: Sendable {
         return buffers[buffer].seq(at: place)
     }
 
-    func fact(_ index: Int) -> (fact: Fact, due: Timestamp?) {
+    func fact(_ index: Int) -> (fact: Fact, times: FactTimes) {
         let (buffer, place) = place(index)
-        var due: Timestamp?
-        let fact = buffers[buffer].fact(at: place, due: &due)
-        return (fact, due)
+        var times = FactTimes()
+        let fact = buffers[buffer].fact(at: place, times: &times)
+        return (fact, times)
     }
 
     /// Whose stream it is; nil when none of its facts says so.

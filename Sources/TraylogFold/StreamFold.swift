@@ -74,10 +74,13 @@ package struct StreamFold: Sendable {
             for position in range {
                 defer { index += 1 }
                 if position & (Self.factsAhead - 1) == 0 { ahead &+= buffer.touch(after: position, Self.factsAhead) }
-                var due: Timestamp?
-                let fact = buffer.fact(at: Int(buffer.sorted[position]), due: &due)
-                if let due, let entry = DueEntry(fact, due: due, stream: facts.stream) {
+                var times = FactTimes()
+                let fact = buffer.fact(at: Int(buffer.sorted[position]), times: &times)
+                if let due = times.due, let entry = DueEntry(fact, due: due, stream: facts.stream) {
                     folded.dues.append((fact.seq, entry))
+                }
+                if let due = times.remindAt {
+                    folded.dues.append((fact.seq, DueEntry(reminding: fact, due: due, stream: facts.stream)))
                 }
                 // The base holds it, or a run with events of topics did; what it made due is nowhere else.
                 guard fact.seq > state.appliedSeq else { continue }

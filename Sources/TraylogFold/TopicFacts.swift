@@ -32,8 +32,8 @@ package struct TopicFacts: Sendable {
             guard has(stream) || buffer.kind(at: place) == .broadcast else { return }
             if !has(stream), let name = buffer.name(at: place, stream: stream) { begin(stream, name, hasher) }
             guard let identity = identities[stream] else { return }
-            var due: Timestamp?
-            append(buffer.fact(at: place, due: &due), of: identity)
+            var times = FactTimes()
+            append(buffer.fact(at: place, times: &times), of: identity)
         }
     }
 

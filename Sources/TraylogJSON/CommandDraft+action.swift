@@ -31,7 +31,7 @@ extension CommandDraft {
         case .seeTray: .seeTray(upTo: upTo)
         case .mark: .mark(mark!, items)
         case .markAll: .markAll(try bulkMark(), filter, upTo: upTo)
-        case .mute: .mute(try muteScope())
+        case .mute: .mute(try muteScope(), until: until)
         case .unmute: .unmute(try muteScope())
         case .snooze: .snooze(item!, until: until!)
         case .wake: .wake(item!)
@@ -40,6 +40,7 @@ extension CommandDraft {
         case .subscribe: .subscribe(topic: topic!)
         case .unsubscribe: .unsubscribe(topic: topic!)
         case .undo: .undo(event: event!)
+        case .act: .act(item!, action: action!, note: note)
         case .erase:
             throw .invalid(
                 field: CommandField.kind.name,
@@ -69,11 +70,13 @@ extension CommandDraft {
     }
 
     private func muteScope() throws(Refusal) -> MuteScope {
-        switch (content.thread, content.category) {
-        case (let thread?, nil): return .thread(thread)
-        case (nil, let category?): return .category(category)
-        case (nil, nil), (_?, _?):
-            throw .invalid(field: CommandField.thread.name, reason: "needs either thread or category")
+        switch (content.thread, content.category, all) {
+        case (let thread?, nil, nil): return .thread(thread)
+        case (nil, let category?, nil): return .category(category)
+        case (nil, nil, true): return .all
+        case (nil, nil, false): throw .invalid(field: CommandField.all.name, reason: "must be true")
+        default:
+            throw .invalid(field: CommandField.thread.name, reason: "needs one of thread, category and all")
         }
     }
 
@@ -86,6 +89,7 @@ extension CommandDraft {
         edit.level = change(.level, content.level)
         edit.expiresAt = change(.expiresAt, content.expiresAt)
         edit.data = change(.data, content.data)
+        edit.remindAt = change(.remindAt, content.remindAt)
         return edit
     }
 

@@ -35,18 +35,19 @@ extension Command {
     ///   - body: as a line of ``init(json:)-(Span<UInt8>)``, without what is given here; empty for an object without members.
     ///   - kind: the kind of command.
     ///   - user: whose command it is; nil for one of the whole store.
-    ///   - item: the item of an `edit`, a `retract`, a `snooze` or a `wake`.
+    ///   - item: the item of an `edit`, a `retract`, a `snooze`, a `wake` or an `act`.
     ///   - topic: the topic of a `broadcast`, a `subscribe` or an `unsubscribe`.
     ///   - thread: the thread of a `mute` or an `unmute`.
     ///   - category: the category of one of these.
+    ///   - all: whether it is of everything.
     /// - Throws: ``TraylogError/refused(_:)``: `invalid` with the member at fault, or `body` when it is not a member's; places in
     ///   the reason count the bytes of `body`.
     public init(
         body: Span<UInt8>, kind: String, user: String?, item: ItemReference? = nil, topic: String? = nil,
-        thread: String? = nil, category: String? = nil
+        thread: String? = nil, category: String? = nil, all: Bool = false
     ) throws(TraylogError) {
         do {
-            try self.init(readingBody: body, kind, user, item, topic, thread, category)
+            try self.init(readingBody: body, kind, user, item, topic, thread, category, all)
         } catch {
             throw .refused(error)
         }
@@ -54,7 +55,7 @@ extension Command {
 
     private init(
         readingBody body: Span<UInt8>, _ kind: String, _ user: String?, _ item: ItemReference?, _ topic: String?,
-        _ thread: String?, _ category: String?
+        _ thread: String?, _ category: String?, _ all: Bool
     ) throws(Refusal) {
         guard body.count <= Limits.commandLineBytes else {
             throw .invalid(field: "body", reason: "is longer than \(Limits.commandLineBytes) bytes")
@@ -64,11 +65,11 @@ extension Command {
         }
         var draft = CommandDraft()
         (draft.kind, draft.user, draft.item, draft.topic) = (kind, user, item, topic)
-        (draft.content.thread, draft.content.category) = (thread, category)
+        (draft.content.thread, draft.content.category, draft.all) = (thread, category, all ? true : nil)
         draft.present = CommandFields(.kind)
         for (field, isGiven) in [
             (CommandField.user, user != nil), (.item, item != nil), (.topic, topic != nil), (.thread, thread != nil),
-            (.category, category != nil),
+            (.category, category != nil), (.all, all),
         ] where isGiven { draft.present.insert(CommandFields(field)) }
         do throws(Refusal) {
             let isEmpty = body.indices.allSatisfy { [0x20, 0x09, 0x0a, 0x0d].contains(body[$0]) }
@@ -159,6 +160,9 @@ struct CommandDraft {
     var upTo: Seq?
     var topic: String?
     var event: Seq?
+    var all: Bool?
+    var action: String?
+    var note: String?
 }
 
 extension CommandDraft {
@@ -257,6 +261,9 @@ extension CommandDraft {
         case .until: until = try reader.time(in: line)
         case .topic: topic = try reader.string(in: line)
         case .event: event = Seq(try reader.integer(in: line))
+        case .all: all = try reader.boolean(in: line)
+        case .action: action = try reader.string(in: line)
+        case .note: note = try reader.string(in: line)
         default: try readContent(field, &reader, line)
         }
     }
@@ -275,6 +282,8 @@ extension CommandDraft {
         case .level: content.level = try reader.keyword(InterruptionLevel.names, in: line)
         case .expiresAt: content.expiresAt = try reader.time(in: line)
         case .collapseKey: content.collapseKey = try reader.string(in: line)
+        case .remindAt: content.remindAt = try reader.time(in: line)
+        case .actions: content.actions = try reader.actions(in: line)
         default: content.data = try reader.raw(in: line)
         }
     }

@@ -5,7 +5,7 @@ import TraylogDomain
 /// `erase` is known only to be refused with a better reason.
 enum CommandKind: UInt8, Sendable, CaseIterable {
     case notify, seeTray, mark, markAll, mute, unmute, snooze, wake, edit, retract
-    case subscribe, unsubscribe, broadcast, undo, erase
+    case subscribe, unsubscribe, broadcast, undo, act, erase
 
     var name: String { "\(self)" }
 
@@ -18,8 +18,8 @@ enum CommandKind: UInt8, Sendable, CaseIterable {
 enum CommandField: UInt8, CaseIterable, Sendable {
     case kind, user, key, occurredAt, actor, device, expectedRevision
     case thread, category, title, body, summaryArgument, summaryCount, silent, level
-    case expiresAt, collapseKey, data
-    case upTo, `as`, items, item, until, topic, event
+    case expiresAt, collapseKey, data, remindAt, actions
+    case upTo, `as`, items, item, until, topic, event, all, action, note
 
     var name: String { "\(self)" }
 
@@ -68,9 +68,9 @@ struct CommandForm: Sendable {
         .kind, .user, .key, .occurredAt, .actor, .device, .expectedRevision)
     private static let content = CommandFields(
         .thread, .category, .title, .body, .summaryArgument, .summaryCount, .silent, .level, .expiresAt,
-        .collapseKey, .data)
+        .collapseKey, .data, .remindAt, .actions)
     private static let editable = CommandFields(
-        .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data)
+        .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data, .remindAt)
 
     // A broadcast with `user` or `collapseKey` is refused by `Command.validate()`, with a better reason.
     private static func make(_ kind: CommandKind) -> CommandForm {
@@ -84,13 +84,15 @@ struct CommandForm: Sendable {
             CommandForm(
                 required: CommandFields(.as), optional: CommandFields(.thread, .category, .upTo),
                 nullable: CommandFields(.thread))
-        case .mute, .unmute: CommandForm(optional: CommandFields(.thread, .category))
+        case .mute: CommandForm(optional: CommandFields(.thread, .category, .all, .until))
+        case .unmute: CommandForm(optional: CommandFields(.thread, .category, .all))
         case .snooze: CommandForm(required: CommandFields(.item, .until))
         case .wake, .retract: CommandForm(required: CommandFields(.item))
         case .edit:
             CommandForm(required: CommandFields(.item), optional: editable, nullable: editable)
         case .subscribe, .unsubscribe: CommandForm(required: CommandFields(.topic))
         case .undo: CommandForm(required: CommandFields(.event))
+        case .act: CommandForm(required: CommandFields(.item, .action), optional: CommandFields(.note))
         case .erase: CommandForm()
         }
     }

@@ -47,6 +47,16 @@ extension JSONWritable {
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
+@_spi(JSON) extension Mutes: JSONWritable {
+    /// Writes its JSON form.
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+@_spi(JSON) extension Mute: JSONWritable {
+    /// Writes its JSON form.
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
 @_spi(JSON) extension Item: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
@@ -68,6 +78,16 @@ extension JSONWritable {
 }
 
 @_spi(JSON) extension ThreadGroup: JSONWritable {
+    /// Writes its JSON form.
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+@_spi(JSON) extension ItemAction: JSONWritable {
+    /// Writes its JSON form.
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+@_spi(JSON) extension Outcome: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }

@@ -39,14 +39,21 @@ import TraylogDomain
         case .traySeen(let upTo): member("upTo", upTo)
         case .marked(let mark, let items): members(mark, items)
         case .allMarked(let mark, let filter, let upTo): members(mark, filter, upTo: upTo)
-        case .muted(let scope), .unmuted(let scope): members(scope)
+        case .muted(let scope, let until):
+            members(scope)
+            member("until", until)
+        case .unmuted(let scope): members(scope)
         case .snoozed(let item, let until):
             member("item", item)
             member("until", until)
         case .edited(let item, let edit):
             member("item", item)
             members(edit)
-        case .woken(let item), .retracted(let item), .expired(let item): member("item", item)
+        case .woken(let item), .retracted(let item), .expired(let item), .reminded(let item): member("item", item)
+        case .acted(let item, let action, let note):
+            member("item", item)
+            member("action", action)
+            member("note", note)
         case .subscribed(let topic, let topicRevision), .unsubscribed(let topic, let topicRevision):
             member("topic", topic)
             member("topicRevision", topicRevision)
@@ -84,6 +91,7 @@ import TraylogDomain
         switch scope {
         case .thread(let thread): member("thread", thread)
         case .category(let category): member("category", category)
+        case .all: member("all", true)
         }
     }
 
@@ -98,8 +106,23 @@ import TraylogDomain
         if content.isSilent { member("silent", true) }
         if content.level != .active { member("level", content.level.rawValue) }
         member("expiresAt", content.expiresAt)
+        member("remindAt", content.remindAt)
         member("collapseKey", content.collapseKey)
+        members(content.actions)
         member("data", raw: content.data)
+    }
+
+    mutating func members(_ actions: [ItemAction]) {
+        guard !actions.isEmpty else { return }
+        member("actions", each: actions) { writer, action in writer.write(action) }
+    }
+
+    /// Writes an action of an item.
+    public mutating func write(_ action: ItemAction) {
+        beginObject()
+        member("id", action.id)
+        member("label", action.label)
+        endObject()
     }
 
     /// Writes the fields that an edit sets, and `null` for those that it clears.
@@ -110,6 +133,7 @@ import TraylogDomain
         change("summaryCount", edit.summaryCount) { $0.value(UInt64($1)) }
         change("level", edit.level) { $0.value($1.rawValue) }
         change("expiresAt", edit.expiresAt) { $0.value($1) }
+        change("remindAt", edit.remindAt) { $0.value($1) }
         change("data", edit.data) { $0.raw($1) }
     }
 

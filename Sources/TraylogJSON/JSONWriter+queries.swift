@@ -10,6 +10,7 @@ import TraylogDomain
         member("isSeen", tray.isSeen)
         member("unseen", tray.unseen)
         member("unread", tray.unread)
+        member("awaiting", tray.awaiting)
         member("total", tray.total)
         member("seenUpTo", tray.seenUpTo)
         member("seenAt", orNull: tray.seenAt)
@@ -25,6 +26,24 @@ import TraylogDomain
             endObject()
         }
         endObject()
+        endObject()
+    }
+
+    /// Writes what is muted.
+    public mutating func write(_ mutes: Mutes) {
+        beginObject()
+        member("user", mutes.user)
+        member("asOf", mutes.asOf)
+        member("mutes", each: mutes.mutes) { $0.write($1) }
+        endObject()
+    }
+
+    /// Writes one mute: what is muted, `since`, and `until` where there is one.
+    public mutating func write(_ mute: Mute) {
+        beginObject()
+        members(mute.scope)
+        member("since", mute.since)
+        member("until", mute.until)
         endObject()
     }
 
@@ -91,10 +110,27 @@ import TraylogDomain
         if item.isGone { member("gone", true) }
         member("snoozedUntil", item.snoozedUntil)
         member("expiresAt", content.expiresAt)
+        member("remindAt", content.remindAt)
+        members(content.actions)
+        if let outcome = item.outcome {
+            name("outcome")
+            write(outcome)
+        }
         member("actor", item.actor)
         member("occurredAt", item.occurredAt)
         member("recordedAt", item.recordedAt)
         member("data", raw: content.data)
+        endObject()
+    }
+
+    /// Writes what a user decided.
+    public mutating func write(_ outcome: Outcome) {
+        beginObject()
+        member("action", outcome.action)
+        member("note", outcome.note)
+        member("actor", outcome.actor)
+        member("seq", outcome.seq)
+        member("at", outcome.at)
         endObject()
     }
 
@@ -136,6 +172,7 @@ import TraylogDomain
         member("error", refusal.code.rawValue)
         member("message", refusal.message)
         if case .wrongRevision(_, let revision) = refusal { member("revision", revision) }
+        if case .alreadyActed(_, let action) = refusal { member("action", action) }
         if let line { member("line", line) }
         endObject()
     }

@@ -109,6 +109,50 @@ extension MemberReader {
 }
 
 extension MemberReader {
+    /// Reads the actions of an item, of which there is at least one.
+    mutating func actions(in line: Span<UInt8>) throws(Refusal) -> [ItemAction] {
+        try expect("[", "an array of actions", in: line)
+        _ = scanner.skip(UInt8(ascii: "["), in: line)
+        scanner.skipSpace(in: line)
+        guard scanner.peek(in: line) != UInt8(ascii: "]") else {
+            throw refusal("must have 1 to \(Limits.actions) actions")
+        }
+        var actions: [ItemAction] = []
+        while true {
+            actions.append(try action(in: line))
+            scanner.skipSpace(in: line)
+            if scanner.skip(UInt8(ascii: "]"), in: line) { return actions }
+            try separator(in: line)
+        }
+    }
+
+    /// Reads `{"id","label"}`.
+    private mutating func action(in line: Span<UInt8>) throws(Refusal) -> ItemAction {
+        try expect("{", "an array of objects with id and label", in: line)
+        _ = scanner.skip(UInt8(ascii: "{"), in: line)
+        scanner.skipSpace(in: line)
+        var (id, label): (String?, String?)
+        while !scanner.skip(UInt8(ascii: "}"), in: line) {
+            if id != nil || label != nil { try separator(in: line) }
+            let name = try string(in: line)
+            do throws(JSONFault) { try scanner.colon(in: line) } catch { throw refusal(error) }
+            scanner.skipSpace(in: line)
+            switch name {
+            case "id" where id == nil: id = try string(in: line)
+            case "label" where label == nil: label = try string(in: line)
+            default: throw refusal("must have objects with id and label, each once, and nothing else")
+            }
+            scanner.skipSpace(in: line)
+        }
+        guard let id, let label else { throw refusal("must have objects with id and label") }
+        return ItemAction(id: id, label: label)
+    }
+
+    private mutating func separator(in line: Span<UInt8>) throws(Refusal) {
+        guard scanner.skip(UInt8(ascii: ","), in: line) else { throw refusal(scanner.fault(.noSeparator, in: line)) }
+        scanner.skipSpace(in: line)
+    }
+
     private mutating func token(in line: Span<UInt8>) throws(Refusal) -> JSONScanner.StringToken {
         do {
             return try scanner.stringToken(in: line)

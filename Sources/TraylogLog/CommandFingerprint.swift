@@ -54,7 +54,9 @@ extension PayloadWriter {
             for item in items { put(item, &bytes) }
         case .markAll(let mark, let filter, let upTo):
             put(mark, filter, upTo: upTo, &bytes)
-        case .mute(let scope), .unmute(let scope):
+        case .mute(let scope, let until):
+            put(scope, until: until, &bytes)
+        case .unmute(let scope):
             put(scope, &bytes)
         case .snooze(let item, let until):
             put(.until, until, &bytes)
@@ -65,6 +67,11 @@ extension PayloadWriter {
             putSet(edit, &bytes)
             putCleared(edit, &bytes)
             put(item, &bytes)
+            if case .set(let time) = edit.remindAt { put(.remindAt, time, &bytes) }
+        case .act(let item, let action, let note):
+            put(item, &bytes)
+            put(.action, some: action, &bytes)
+            put(.note, note, &bytes)
         case .undo(let event):
             put(.event, event, &bytes)
         case .subscribe, .unsubscribe:
@@ -123,6 +130,7 @@ extension Command.Action {
         case .unsubscribe: .unsubscribed
         case .broadcast: .broadcast
         case .undo: .undone
+        case .act: .acted
         }
     }
 
@@ -140,10 +148,12 @@ extension Command.Action {
         case .broadcast(let topic, let content): topic.utf8.count + content.variableBytes
         case .mark(_, let items): items.reduce(0) { $0 + $1.variableBytes }
         case .markAll(_, let filter, _): filter.markBytes
-        case .mute(let scope), .unmute(let scope): scope.variableBytes
+        case .mute(let scope, _), .unmute(let scope): scope.variableBytes
         case .snooze(let item, _), .wake(let item), .retract(let item): item.variableBytes
         case .edit(let item, let edit): item.variableBytes + edit.variableBytes
         case .subscribe(let topic), .unsubscribe(let topic): topic.utf8.count
+        case .act(let item, let action, let note):
+            item.variableBytes + action.utf8.count + PayloadEncoder.byteCount(note)
         case .seeTray, .undo: 0
         }
     }

@@ -85,7 +85,7 @@ extension Event {
         switch body {
         case .notified(let content), .broadcast(_, let content): content.thread
         case .allMarked(_, let filter, _): if case .named(let name) = filter.thread { name } else { nil }
-        case .muted(.thread(let name)), .unmuted(.thread(let name)): name
+        case .muted(.thread(let name), _), .unmuted(.thread(let name)): name
         default: nil
         }
     }
@@ -94,7 +94,7 @@ extension Event {
         switch body {
         case .notified(let content), .broadcast(_, let content): content.category
         case .allMarked(_, let filter, _): filter.category
-        case .muted(.category(let name)), .unmuted(.category(let name)): name
+        case .muted(.category(let name), _), .unmuted(.category(let name)): name
         default: nil
         }
     }

@@ -125,8 +125,12 @@ extension SnapshotSource {
                 pid: $0.processID, host: $0.host, since: Timestamp(milliseconds: $0.sinceSeconds * 1_000))
         }
         let now = Timestamp(milliseconds: SystemClock.nowMilliseconds())
-        let due = try environment.read { try tables.dues.entries(after: nil, through: now, limit: 1_000, in: $0) }
-        (statistics.overdue, statistics.overdueSince) = (due.count, due.first?.due)
+        let due = try environment.read { transaction in
+            try DueEntry.Phase.allCases.flatMap {
+                try tables.dues.entries(of: $0, after: nil, through: now, limit: 1_000, in: transaction)
+            }
+        }
+        (statistics.overdue, statistics.overdueSince) = (min(due.count, 1_000), due.map(\.due).min())
         // In parts, so that no read transaction lives long.
         statistics.damagedStates = try stride(from: .first, to: end, by: 10_000).reduce(0) { count, first in
             try Cancellation.checkCurrent()

@@ -44,7 +44,7 @@ package final class TopicStretches: Sendable {
     func tray(
         of user: String, _ state: TrayState, pages: StoredPages, through head: UInt64, history: SnapshotHistory
     ) throws -> Tray? {
-        guard state.mutedThreads.isEmpty, state.mutedCategories.isEmpty else { return nil }
+        guard state.mutes.isEmpty else { return nil }
         var tray = try state.tray(of: user, asOf: Seq(head), source: pages)
         for subscription in state.topics {
             guard let stretch = try stretch(subscription.topic, after: state.appliedSeq, through: head, history)
@@ -104,6 +104,7 @@ extension Tray {
     fileprivate mutating func add(_ newer: Tray) {
         unseen += newer.unseen
         unread += newer.unread
+        awaiting += newer.awaiting
         total += newer.total
         newest = [newest, newer.newest].compactMap(\.self).max()
         newestCounted = [newestCounted, newer.newestCounted].compactMap(\.self).max()

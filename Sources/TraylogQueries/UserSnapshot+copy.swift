@@ -9,7 +9,7 @@ extension UserSnapshot {
         var page = TraySnapshot(
             user: user, asOf: Seq(asOf), history: store.record.history, stream: stream.rawValue,
             floor: store.record.floor.seq, tray: try tray(),
-            mutedThreads: named.threads, mutedCategories: named.categories, topics: named.topics,
+            mutes: try state.mutes(from: pages), topics: named.topics,
             voided: try state.voidings(stored: pages).filter { $0.undone <= asOf }.map { Seq($0.event) }.sorted())
         let lowest = try lowest(limit + 1, above: position)
         let shown = lowest.prefix(limit)

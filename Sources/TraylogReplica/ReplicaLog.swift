@@ -19,6 +19,10 @@ struct ReplicaLog: StateSource, FoldHistory {
     static let snoozes: UInt64 = 1 << 63
     /// The number under which the time is found when the tray was seen last before the snapshot.
     static let seen: UInt64 = 1 << 62
+    /// The mutes of the snapshot are found from this number on.
+    static let mutes: UInt64 = 1 << 61
+    /// As ``snoozes``, of outcomes.
+    static let outcomes: UInt64 = 1 << 60
 
     /// A log whose events lie elsewhere.
     init(stored: ReplicaRows, base: TrayState, hasher: IdentityHasher) {
@@ -30,6 +34,11 @@ struct ReplicaLog: StateSource, FoldHistory {
     init(_ snapshot: [TraySnapshot], base: TrayState, hasher: IdentityHasher) {
         self.init(stored: .none, base: base, hasher: hasher)
         for part in snapshot.lazy.flatMap(\.items) { add(part.item, of: snapshot[0].user) }
+        for (index, mute) in snapshot[0].mutes.enumerated() {
+            events[Self.mutes + UInt64(index)] = Event(
+                seq: snapshot[0].asOf, recordedAt: mute.since, user: snapshot[0].user,
+                body: .muted(mute.scope, until: mute.until))
+        }
         if let time = snapshot[0].tray.seenAt {
             let upTo = snapshot[0].tray.seenUpTo
             events[Self.seen] = Event(
@@ -49,6 +58,11 @@ struct ReplicaLog: StateSource, FoldHistory {
         events[item.seq.rawValue] = Event(
             seq: item.seq, recordedAt: item.recordedAt, occurredAt: item.occurredAt,
             user: item.topic == nil ? user : nil, key: item.key, actor: item.actor, body: body)
+        if let outcome = item.outcome {
+            events[Self.outcomes | item.seq.rawValue] = Event(
+                seq: outcome.seq, recordedAt: outcome.at, user: user, actor: outcome.actor,
+                body: .acted(item: item.seq, action: outcome.action, note: outcome.note))
+        }
         guard let until = item.snoozedUntil else { return }
         events[Self.snooze(of: item.seq)] = Event(
             seq: item.seq, recordedAt: item.recordedAt, user: user, body: .snoozed(item: item.seq, until: until))
@@ -68,7 +82,7 @@ struct ReplicaLog: StateSource, FoldHistory {
             let identity = hasher.identity(of: topic, as: .topic)
             topics[seq] = identity
             topicEvents.append((seq, identity))
-        case .edited(let item, _), .retracted(let item), .expired(let item):
+        case .edited(let item, _), .retracted(let item), .expired(let item), .reminded(let item):
             if let topic = try topic(of: item.rawValue) { topicEvents.append((seq, topic)) }
         default:
             break

@@ -116,6 +116,11 @@
         }
     }
 
+    /// What is muted after ``through``.
+    public func mutes() throws(TraylogError) -> Mutes {
+        try answering { Mutes(user: user, asOf: through, mutes: try state.mutes(from: log)) }
+    }
+
     /// - Throws: ``TraylogError/refused(_:)``: `invalid` for a limit that is none.
     public func threads(
         limit: Int = Limits.defaultPageItems, cursor: Cursor? = nil
@@ -172,8 +177,9 @@ extension TrayState {
             topics[place].hasItems = true
             topics[place].isActive = topic.until == nil
         }
-        mutedThreads = first.mutedThreads.map { hasher.identity(of: $0, as: .thread) }.sorted()
-        mutedCategories = first.mutedCategories.map { hasher.identity(of: $0, as: .category) }.sorted()
+        for (index, mute) in first.mutes.enumerated() {
+            mutes.add(mute.scope, by: ReplicaLog.mutes + UInt64(index), hasher)
+        }
         // Nothing is stored anywhere, so that nothing can fail to load.
         for part in snapshot.lazy.flatMap(\.items) { try? add(part, hasher) }
         for event in first.voided { try? voided.insert(event.rawValue, seq: first.asOf.rawValue) { _ in nil } }
@@ -191,8 +197,10 @@ extension TrayState {
             (item.isSeen, ItemFlags.seen), (item.isRead, .read), (item.isArchived, .archived),
             (item.isDeleted, .deleted),
             (content.isSilent, .silent), (item.isMuted, .muted), (item.snoozedUntil != nil, .snoozed),
+            (!content.actions.isEmpty, .actionable), (item.outcome != nil, .acted),
         ] where isSet { flags.insert(flag) }
         if item.snoozedUntil != nil { tail.override(seq, .snoozedUntil, by: ReplicaLog.snooze(of: item.seq)) }
+        if item.outcome != nil { tail.override(seq, .outcome, by: ReplicaLog.outcomes | seq) }
         if position != seq { try moved.insert(seq, seq: position) { _ in nil } }
         if let key = item.key { try keys.insert(hasher.identity(of: key, as: .key).rawValue, seq: seq) { _ in nil } }
         if let collapseKey = content.collapseKey {

@@ -19,10 +19,8 @@ import TraylogJSON
     public var floor: Seq
     /// The tray at that moment.
     public var tray: Tray
-    /// In byte order.
-    public var mutedThreads: [String]
-    /// In byte order.
-    public var mutedCategories: [String]
+    /// What is muted, as ``Mutes/mutes``.
+    public var mutes: [Mute]
     /// The topics that the user is subscribed to or has items from, in byte order.
     public var topics: [TopicSpan]
     /// Events of the user that were undone, ascending.
@@ -68,8 +66,7 @@ import TraylogJSON
     /// A page of a snapshot, as `snapshot(of:)` answers it.
     public init(
         user: String, asOf: Seq, history: StoreHistory = StoreHistory(), stream: UInt32, floor: Seq, tray: Tray,
-        mutedThreads: [String] = [],
-        mutedCategories: [String] = [], topics: [TopicSpan] = [], voided: [Seq] = [], items: [Part] = [],
+        mutes: [Mute] = [], topics: [TopicSpan] = [], voided: [Seq] = [], items: [Part] = [],
         next: SnapshotCursor? = nil
     ) {
         self.user = user
@@ -78,12 +75,23 @@ import TraylogJSON
         self.stream = stream
         self.floor = floor
         self.tray = tray
-        self.mutedThreads = mutedThreads
-        self.mutedCategories = mutedCategories
+        self.mutes = mutes
         self.topics = topics
         self.voided = voided
         self.items = items
         self.next = next
+    }
+}
+
+extension TraySnapshot {
+    /// The muted threads, in byte order.
+    public var mutedThreads: [String] {
+        mutes.compactMap { if case .thread(let name) = $0.scope { name } else { nil } }
+    }
+
+    /// The muted categories, in byte order.
+    public var mutedCategories: [String] {
+        mutes.compactMap { if case .category(let name) = $0.scope { name } else { nil } }
     }
 }
 

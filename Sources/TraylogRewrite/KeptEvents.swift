@@ -46,6 +46,11 @@ struct KeptEvents {
         let back = restored[stream] ?? []
         // A tray says when it was seen.
         if state.seenBy != 0 { insert(state.seenBy) }
+        // So do mutes, and what they are of.
+        for mute in state.mutes.entries {
+            insert(mute.since)
+            insert(mute.by)
+        }
         // A category's name is looked up in the event that brought it up.
         for category in state.categories { insert(category.namedBy) }
         note(state.tail, back)

@@ -69,7 +69,10 @@ package struct RebuiltRows: FoldTaker {
         folded.state.pack(into: &waiting, stream: folded.stream, name: folded.name)
         try writeIfFull()
         if !folded.name.isErased { names.append((folded.name.key(record.hasher), folded.stream)) }
-        for (seq, entry) in folded.dues where try folded.state.holds(entry, setBy: seq, stored: folded.pages) {
+        for (seq, entry) in folded.dues
+        where try folded.state.holds(
+            entry, setBy: seq, isTopic: folded.name.isTopic, stored: folded.pages)
+        {
             dues.append((entry.key, entry))
         }
         if names.count >= Self.sortedRows { try writeNames() }

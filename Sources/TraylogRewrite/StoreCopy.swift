@@ -214,8 +214,10 @@ struct StoreCopy {
             guard let (stream, body) = try log.restore(seq, in: &transaction) else { continue }
             changes.streams.insert(stream)
             // Whether it still holds, the tick will see.
-            guard let due = DueEntry(body, seq: seq, stream: stream) else { continue }
-            try tables.dues.add([due], to: &transaction)
+            let dues = [
+                DueEntry(body, seq: seq, stream: stream), DueEntry(reminding: body, seq: seq, stream: stream),
+            ].compactMap(\.self)
+            try tables.dues.add(dues, to: &transaction)
         }
     }
 

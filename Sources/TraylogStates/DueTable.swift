@@ -3,17 +3,26 @@ import TraylogLMDB
 import TraylogPages
 import TraylogLog
 
-/// A time that an event set: when an item expires or wakes.
+/// A time that an event set: when an item expires or wakes, when a mute ends, or when somebody is to be reminded.
 package struct DueEntry: Hashable, Sendable {
     package enum Kind: UInt8, Sendable {
         case expiry = 0
         case wake = 1
+        case unmute = 2
+        case reminder = 3
+    }
+
+    /// The part of a tick in which it is dealt with: reminders come after all that changes items.
+    package enum Phase: UInt8, Sendable, CaseIterable {
+        case changes = 0
+        case reminders = 1
     }
 
     package var due: Timestamp
+    /// The item; of a mute, the `muted` that set its end.
     package var item: UInt64
     package var kind: Kind
-    /// The user's, or for the expiry of a broadcast the topic's.
+    /// The user's, or for the expiry or reminder of a broadcast the topic's.
     package var stream: StreamID
 
     package init(due: Timestamp, item: UInt64, kind: Kind, stream: StreamID) {
@@ -25,7 +34,7 @@ package struct DueEntry: Hashable, Sendable {
 }
 
 extension DueEntry {
-    /// The due time that an event sets; nil for most.
+    /// The due time that an event sets, but for that of a reminder; nil for most.
     package init?(_ body: borrowing Event.Body, seq: UInt64, stream: StreamID) {
         switch copy body {
         case .notified(let content), .broadcast(_, let content):
@@ -36,9 +45,30 @@ extension DueEntry {
             self.init(due: due, item: item.rawValue, kind: .expiry, stream: stream)
         case .snoozed(let item, let until):
             self.init(due: until, item: item.rawValue, kind: .wake, stream: stream)
+        case .muted(_, let until?):
+            self.init(due: until, item: seq, kind: .unmute, stream: stream)
         default:
             return nil
         }
+    }
+
+    /// The reminder that an event asks for; nil for most.
+    package init?(reminding body: borrowing Event.Body, seq: UInt64, stream: StreamID) {
+        switch copy body {
+        case .notified(let content), .broadcast(_, let content):
+            guard let due = content.remindAt else { return nil }
+            self.init(due: due, item: seq, kind: .reminder, stream: stream)
+        case .edited(let item, let edit):
+            guard case .set(let due) = edit.remindAt else { return nil }
+            self.init(due: due, item: item.rawValue, kind: .reminder, stream: stream)
+        default:
+            return nil
+        }
+    }
+
+    /// The same of an event as the fold knows it, which is to be reminded of at `due`.
+    package init(reminding fact: borrowing Fact, due: Timestamp, stream: StreamID) {
+        self.init(due: due, item: fact.kind == .edited ? fact.target : fact.seq, kind: .reminder, stream: stream)
     }
 
     /// The same of an event as the fold knows it, which sets the time `due`.
@@ -47,21 +77,30 @@ extension DueEntry {
         case .notified, .broadcast: self.init(due: due, item: fact.seq, kind: .expiry, stream: stream)
         case .edited: self.init(due: due, item: fact.target, kind: .expiry, stream: stream)
         case .snoozed: self.init(due: due, item: fact.target, kind: .wake, stream: stream)
+        case .muted: self.init(due: due, item: fact.seq, kind: .unmute, stream: stream)
         default: return nil
         }
     }
 
     /// Whether one item is due at one time in both; a broadcast can be snoozed by many.
-    package func hasItemAndTime(of other: DueEntry) -> Bool { (due, item) == (other.due, other.item) }
+    package func hasItemAndTime(of other: DueEntry) -> Bool { (due, rank) == (other.due, other.rank) }
 
-    static let keyBytes = 21
+    /// Its place among what is due at one time: items come before mutes.
+    package var rank: UInt64 { kind == .unmute ? item | Self.muteBit : item }
 
-    /// `due i64 BE, sign flipped | item u64 BE | kind u8 | stream u32 BE`: in the order in which a tick goes.
+    private static let muteBit: UInt64 = 1 << 63
+
+    package var phase: Phase { kind == .reminder ? .reminders : .changes }
+
+    static let keyBytes = 22
+
+    /// `phase u8 | due i64 BE, sign flipped | rank u64 BE | kind u8 | stream u32 BE`: in the order in which a tick goes.
     package var key: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(DueEntry.keyBytes)
+        bytes.append(phase.rawValue)
         let sortable = UInt64(bitPattern: due.milliseconds) ^ (1 << 63)
-        for number in [sortable, item] {
+        for number in [sortable, rank] {
             for shift in stride(from: UInt64(56), through: 0, by: -8) {
                 bytes.append(UInt8(truncatingIfNeeded: number >> shift))
             }
@@ -74,27 +113,41 @@ extension DueEntry {
     }
 
     package init(key: RawSpan) throws(PackedError) {
-        guard key.byteCount == DueEntry.keyBytes, let kind = Kind(rawValue: key.byte(at: 16)) else {
+        guard key.byteCount == DueEntry.keyBytes, let kind = Kind(rawValue: key.byte(at: 17)) else {
             throw .damaged("an entry of what is due")
         }
-        let sortable = key.littleEndian(at: 0, as: UInt64.self).byteSwapped
+        let sortable = key.littleEndian(at: 1, as: UInt64.self).byteSwapped
+        let rank = key.littleEndian(at: 9, as: UInt64.self).byteSwapped
+        guard (rank & Self.muteBit != 0) == (kind == .unmute) else { throw .damaged("an entry of what is due") }
         self.init(
-            due: Timestamp(milliseconds: Int64(bitPattern: sortable ^ (1 << 63))),
-            item: key.littleEndian(at: 8, as: UInt64.self).byteSwapped, kind: kind,
-            stream: StreamID(rawValue: key.littleEndian(at: 17, as: UInt32.self).byteSwapped))
+            due: Timestamp(milliseconds: Int64(bitPattern: sortable ^ (1 << 63))), item: rank & ~Self.muteBit,
+            kind: kind,
+            stream: StreamID(rawValue: key.littleEndian(at: 18, as: UInt32.self).byteSwapped))
+        guard key.byte(at: 0) == phase.rawValue else { throw .damaged("an entry of what is due") }
     }
 }
 
 extension TrayState {
-    /// Whether a time that the event `seq` set still holds: the item is not gone, and no later event set another.
-    package func holds(_ entry: DueEntry, setBy seq: UInt64, stored: some StatePages) throws -> Bool {
+    /// Whether a time that the event `seq` set still holds: the item is not gone, the mute not over, and no later event set
+    /// another.
+    ///
+    /// A reminder of what is read or not counted does not: it comes back with the event that changes that.
+    ///
+    /// - Parameter isTopic: whether this is the state of a topic.
+    package func holds(
+        _ entry: DueEntry, setBy seq: UInt64, isTopic: Bool, stored: some StatePages
+    ) throws -> Bool {
+        if entry.kind == .unmute { return mutes.entries.contains { $0.by == entry.item } }
         guard let item = try self.entry(of: entry.item, stored: stored), !item.flags.contains(.gone) else {
             return false
         }
         let overrides = try shown(item, stored: stored).overrides
         switch entry.kind {
         case .expiry: return overrides.first { $0.field == .expiresAt }?.event ?? item.seq == seq
-        case .wake: return overrides.first { $0.field == .snoozedUntil }?.event == seq
+        case .wake, .unmute: return overrides.first { $0.field == .snoozedUntil }?.event == seq
+        case .reminder:
+            guard item.flags.contains(.reminding), isTopic || item.flags.isUnread else { return false }
+            return overrides.first { $0.field == .remindAt }?.event ?? item.seq == seq
         }
     }
 }
@@ -123,20 +176,21 @@ package struct DueTable: Sendable {
         }
     }
 
-    /// Entries after `last` with times up to `time`, in order; at most `limit`.
+    /// Entries of a phase after `last` with times up to `time`, in order; at most `limit`.
     package func entries(
-        after last: DueEntry?, through time: Timestamp, limit: Int, in transaction: borrowing ReadTransaction
+        of phase: DueEntry.Phase, after last: DueEntry?, through time: Timestamp, limit: Int,
+        in transaction: borrowing ReadTransaction
     ) throws -> [DueEntry] {
-        let start = last?.key ?? []
+        let start = last?.key ?? [phase.rawValue]
         return try transaction.withCursor(database) { cursor in
             var entries: [DueEntry] = []
-            var found = try start.isEmpty ? cursor.first() : cursor.seek(RawSpan(_elements: start.span))
+            var found = try cursor.seek(RawSpan(_elements: start.span))
             while found, entries.count < limit {
                 let entry = try cursor.withEntry { key, value in
                     _ = try Checked.open(value, key: key)
                     return try DueEntry(key: key)
                 }
-                guard entry.due <= time else { break }
+                guard entry.phase == phase, entry.due <= time else { break }
                 if entry != last { entries.append(entry) }
                 found = try cursor.next()
             }
@@ -146,13 +200,12 @@ package struct DueTable: Sendable {
 
     /// When the next entry is due; nil when nothing is.
     package func first(in transaction: borrowing ReadTransaction) throws -> Timestamp? {
-        try transaction.withCursor(database) { cursor in
-            guard try cursor.first() else { return nil }
-            return try cursor.withEntry { key, value in
-                try Checked.check(value, key: key)
-                return try DueEntry(key: key).due
-            }
+        var first: Timestamp?
+        for phase in DueEntry.Phase.allCases {
+            let next = try entries(of: phase, after: nil, through: .distantFuture, limit: 1, in: transaction)
+            if let due = next.first?.due { first = min(first ?? due, due) }
         }
+        return first
     }
 
     package func contains(_ entry: DueEntry, in transaction: borrowing ReadTransaction) throws -> Bool {
@@ -160,4 +213,8 @@ package struct DueTable: Sendable {
         let found: Void? = try transaction.get(database, RawSpan(_elements: key.span)) { _ in }
         return found != nil
     }
+}
+
+extension Timestamp {
+    package static let distantFuture = Timestamp(milliseconds: .max)
 }

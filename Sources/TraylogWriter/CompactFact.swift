@@ -14,6 +14,7 @@ struct CompactFact: BitwiseCopyable, Sendable {
     let key: Identity
     private var summaryCount: UInt32
     private var isSilent: Bool
+    private var isCritical: Bool
     /// Whether it is a fact at all, and not a place in ``LogTail/others``, or nothing.
     let isWhole: Bool
 
@@ -25,9 +26,10 @@ struct CompactFact: BitwiseCopyable, Sendable {
         key = fact.key
         summaryCount = fact.summaryCount
         isSilent = fact.isSilent
+        isCritical = fact.isCritical
         isWhole = true
         // Nothing else is set in the fact of a `notify`.
-        guard fact.kind == .notified, fact.collapse == .absent else { return nil }
+        guard fact.kind == .notified, fact.collapse == .absent, !fact.hasActions, !fact.reminds else { return nil }
         assert(says(fact), "a field was forgotten")
     }
 
@@ -45,6 +47,7 @@ struct CompactFact: BitwiseCopyable, Sendable {
         argument = .absent
         summaryCount = 0
         isSilent = false
+        isCritical = false
         isWhole = false
     }
 
@@ -64,6 +67,7 @@ struct CompactFact: BitwiseCopyable, Sendable {
         var fact = Fact(seq: seq, kind: .notified)
         fact.key = key
         fact.isSilent = isSilent
+        fact.isCritical = isCritical
         fact.summaryCount = summaryCount
         fact.thread = Identity(rawValue: threadOrPlace)
         fact.category = category

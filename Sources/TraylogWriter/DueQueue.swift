@@ -13,7 +13,7 @@ struct DueQueue: Sendable {
 
         func precedes(_ other: Element) -> Bool {
             let (a, b) = (entry, other.entry)
-            guard a.hasItemAndTime(of: b) else { return (a.due, a.item) < (b.due, b.item) }
+            guard a.hasItemAndTime(of: b) else { return (a.due, a.rank) < (b.due, b.rank) }
             guard a.kind == b.kind else { return a.kind.rawValue < b.kind.rawValue }
             return user.precedesInBytes(other.user)
         }

@@ -151,7 +151,7 @@ extension EventKind {
     /// Whether it can stand in the stream of a topic.
     fileprivate var mayBeOfTopic: Bool {
         switch self {
-        case .broadcast, .edited, .retracted, .expired: true
+        case .broadcast, .edited, .retracted, .expired, .reminded: true
         default: false
         }
     }

@@ -22,7 +22,12 @@ extension PendingTransaction {
             now = entry.recordedAt
             batch.append(prepared.batch, index)
             link(event, to: stream, store: &store)
-            if let stream, let old { try reviveDues(of: stream, since: old, by: seq.rawValue, store: &store) }
+            guard let stream, let old else { return }
+            if event.kind == .undone {
+                try reviveDues(of: stream, since: old, by: seq.rawValue, store: &store)
+            } else if old.hasReminders {
+                try reviveReminders(after: event.body, of: stream, by: seq.rawValue, store: &store)
+            }
             return
         }
         let known = try store.stream(of: user, expecting: entry.stream)
@@ -61,7 +66,8 @@ extension PendingTransaction {
         case (.broadcast(let topic, _), nil):
             let identity = store.hasher.identity(of: topic, as: .topic)
             return try stream(.topic(topic), try store.stream(ofTopic: identity), number, seq, store: &store)
-        case (.edited(let item, _), nil), (.retracted(let item), nil), (.expired(let item), nil):
+        case (.edited(let item, _), nil), (.retracted(let item), nil), (.expired(let item), nil),
+            (.reminded(let item), nil):
             guard let topic = try store.stream(number), topic.isTopic,
                 try self.state(of: topic, store: &store).state.entry(
                     of: item.rawValue, stored: source(of: number, store)) != nil
@@ -100,7 +106,7 @@ extension PendingTransaction {
         return known ?? store.newStream(name)
     }
 
-    /// The state before the event, which an undo needs, and what was due, which an expiry needs.
+    /// The state before the event, which an undo needs and what brings reminders back, and what was due, which an expiry needs.
     private mutating func stateBefore(
         _ event: borrowing Event, of stream: LiveStream?, store: inout LiveStore
     ) throws -> TrayState? {
@@ -108,6 +114,8 @@ extension PendingTransaction {
         if store.capture != nil { try noteRestored(event.body, stream, store: &store) }
         switch event.body {
         case .undone:
+            return try state(of: stream, store: &store).state
+        case let body where body.mayMakeUnread:
             return try state(of: stream, store: &store).state
         case .expired(let item):
             let (state, stored) = try state(of: stream, store: &store)

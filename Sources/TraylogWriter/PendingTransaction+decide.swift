@@ -68,10 +68,12 @@ extension PendingTransaction {
         try noteTopic(in: &body, store: &store)
         if let known, store.capture != nil { try noteRestored(body, known, store: &store) }
         let old = body.kind == .undone ? known?.states.newest?.state : nil
+        let mayRemind = body.mayMakeUnread && known?.states.newest?.state.hasReminders ?? false
         let seq = try append(
             prepared.commands[index], body, fingerprint: prepared.entries[index].fingerprint,
             salt: prepared.salt(index) ?? random.nextSalt(), to: known ?? store.newStream(name), store: &store)
         if let known, let old { try reviveDues(of: known, since: old, by: seq.rawValue, store: &store) }
+        if let known, mayRemind { try reviveReminders(after: body, of: known, by: seq.rawValue, store: &store) }
         return .appended(seq)
     }
 
@@ -205,6 +207,7 @@ extension PendingTransaction {
         for entry in page.entries where !entry.flags.contains(.gone) {
             let place = before?.index(at: entry.position).flatMap { before?.entries[$0] }
             let known = try place?.seq == entry.seq ? place : old.entry(of: entry.seq, stored: stored)
+            if known?.flags.isUnread != true { try reviveReminder(entry, new, of: stream, stored, by: seq) }
             guard known?.flags.contains(.gone) ?? false else { continue }
             let shown = try new.shown(entry, stored: stored)
             if let until = try shown.snoozedUntil(from: stored) {
@@ -224,6 +227,45 @@ extension Refusal {
     fileprivate var precedesRevision: Bool {
         switch self {
         case .invalid, .unknownItem, .keyConflict: true
+        default: false
+        }
+    }
+}
+
+extension PendingTransaction {
+    /// A tick drops the reminder of an item that is read or not counted; the event that changes that brings it back.
+    mutating func reviveReminders(
+        after body: Event.Body, of stream: LiveStream, by seq: UInt64, store: inout LiveStore
+    ) throws {
+        let items: [Seq]
+        switch body {
+        case .marked(_, let marked): items = marked
+        case .woken(let item): items = [item]
+        default: return
+        }
+        let (state, stored) = try state(of: stream, store: &store)
+        for item in items {
+            guard let entry = try state.entry(of: item.rawValue, stored: stored) else { continue }
+            try reviveReminder(entry, state, of: stream, stored, by: seq)
+        }
+    }
+
+    private mutating func reviveReminder(
+        _ entry: ItemEntry, _ state: TrayState, of stream: LiveStream, _ stored: PendingSource, by seq: UInt64
+    ) throws {
+        guard entry.flags.contains(.reminding), entry.flags.isUnread else { return }
+        let (origin, content) = try state.shown(entry, stored: stored).content(from: stored)
+        // That of a broadcast is its topic's, whatever anybody did with it.
+        guard origin.user != nil, let due = content.remindAt else { return }
+        addDue(DueEntry(due: due, item: entry.seq, kind: .reminder, stream: stream.number), by: seq)
+    }
+}
+
+extension Event.Body {
+    /// Whether items may be counted and unread after it that were not before; an undo is looked at by itself.
+    var mayMakeUnread: Bool {
+        switch self {
+        case .marked(.unread, _), .marked(.unarchived, _), .marked(.restored, _), .woken: true
         default: false
         }
     }

@@ -7,9 +7,12 @@ extension PendingTransaction {
     private enum Outcome {
         case expired
         case woken
+        case unmuted
+        case reminded
         /// A deleted item wakes when it was restored.
         case waits
-        /// The item is gone, or is due at another time by now.
+        /// The item is gone or the mute is over, or it is due at another time by now; or somebody would be reminded of what is
+        /// read or does not count (see ``reviveReminders(after:of:by:store:)``).
         case void
     }
 
@@ -22,7 +25,8 @@ extension PendingTransaction {
     /// Entries that one transaction of a tick takes care of at most.
     static let entriesPerTick = 128
 
-    /// Expires and wakes the items of some entries whose time has come, one after the other, until time is up.
+    /// Expires and wakes the items and ends the mutes of some entries whose time has come, one after the other, until time
+    /// is up.
     mutating func settle(
         _ queue: DueQueue, store: inout LiveStore, random: inout RandomPool
     ) throws -> SettledDues {
@@ -37,6 +41,8 @@ extension PendingTransaction {
             switch try settle(entry, store: &store, random: &random) {
             case .woken: done.woken += 1
             case .expired: done.expired += 1
+            case .unmuted: done.unmuted += 1
+            case .reminded: done.reminded += 1
             case .void: break
             case .waits:
                 store.hasWaitingDues = true
@@ -47,12 +53,19 @@ extension PendingTransaction {
         return done
     }
 
-    /// Expires or wakes an item, if it still is what the entry says.
+    /// Expires or wakes an item, ends a mute or reminds, if it still is what the entry says.
     private mutating func settle(
         _ entry: DueEntry, store: inout LiveStore, random: inout RandomPool
     ) throws -> Outcome {
         guard let stream = try store.stream(entry.stream) else { return .void }
         let (state, stored) = try state(of: stream, store: &store)
+        if entry.kind == .unmute {
+            guard state.mutes.entries.contains(where: { $0.by == entry.item }),
+                case .muted(let scope, entry.due) = try stored.event(entry.item).body
+            else { return .void }
+            try append(.unmuted(scope), to: stream, store: &store, random: &random)
+            return .unmuted
+        }
         guard let item = try state.entry(of: entry.item, stored: stored), !item.flags.contains(.gone) else {
             return .void
         }
@@ -64,11 +77,20 @@ extension PendingTransaction {
             guard try shown.content(from: stored).content.expiresAt == entry.due else { return .void }
             try append(.expired(item: Seq(entry.item)), to: stream, store: &store, random: &random)
             return .expired
-        case .wake:
+        case .wake, .unmute:
             guard try shown.snoozedUntil(from: stored) == entry.due else { return .void }
             guard !item.flags.contains(.deleted) else { return .waits }
             try append(.woken(item: Seq(entry.item)), to: stream, store: &store, random: &random)
+            if state.hasReminders {
+                try reviveReminders(after: .woken(item: Seq(entry.item)), of: stream, by: head, store: &store)
+            }
             return .woken
+        case .reminder:
+            guard item.flags.contains(.reminding), try shown.content(from: stored).content.remindAt == entry.due,
+                stream.isTopic || item.flags.isUnread
+            else { return .void }
+            try append(.reminded(item: Seq(entry.item)), to: stream, store: &store, random: &random)
+            return .reminded
         }
     }
 }
@@ -79,4 +101,6 @@ struct SettledDues: Sendable {
     var left: DueQueue
     var woken: UInt64 = 0
     var expired: UInt64 = 0
+    var unmuted: UInt64 = 0
+    var reminded: UInt64 = 0
 }

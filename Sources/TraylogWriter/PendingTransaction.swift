@@ -109,6 +109,7 @@ extension PendingTransaction {
     ) -> Seq {
         let seq = batch.nextSeq - 1
         if let due = DueEntry(body, seq: seq, stream: stream.number) { addDue(due, by: seq) }
+        if let due = DueEntry(reminding: body, seq: seq, stream: stream.number) { addDue(due, by: seq) }
         let fact = Fact(seq: seq, body: body, key: key, hasher: store.hasher)
         store.append(fact, to: stream.number, revision: revision, topic: stream.topic)
         if body.mayEndWaiting { mayEndWaiting = true }
@@ -145,8 +146,10 @@ extension PendingTransaction {
         } else if var fact = prepared.fact(index) {
             fact.seq = seq
             store.append(fact, to: stream, revision: revision)
-            if let due = prepared.expiresAt(index) {
-                addDue(DueEntry(due: due, item: seq, kind: .expiry, stream: stream), by: seq)
+            let times = prepared.times(index)
+            if let due = times.due { addDue(DueEntry(due: due, item: seq, kind: .expiry, stream: stream), by: seq) }
+            if let due = times.remindAt {
+                addDue(DueEntry(due: due, item: seq, kind: .reminder, stream: stream), by: seq)
             }
         }
         return Seq(seq)

@@ -64,10 +64,10 @@ package struct PreparedCommands: Sendable {
         entries[index].notice?.fact(seq: 0) ?? facts[index]
     }
 
-    /// When the item that a `notify` brings expires.
-    func expiresAt(_ index: Int) -> Timestamp? {
-        guard case .notify(let content) = commands[index].action else { return nil }
-        return content.expiresAt
+    /// The times that a `notify` sets.
+    func times(_ index: Int) -> FactTimes {
+        guard case .notify(let content) = commands[index].action else { return FactTimes() }
+        return FactTimes(due: content.expiresAt, remindAt: content.remindAt)
     }
 
     /// Random bytes for the event of the command; nil when there are none yet.

@@ -215,7 +215,7 @@ final class CachedState {
 
     /// Roughly how many pages, and rows of their size, are not stored.
     fileprivate var changedPages: Int {
-        let inRoot = state.categories.count + state.topics.count + state.mutedThreads.count
+        let inRoot = state.categories.count + state.topics.count + state.mutes.count
         return state.pages.count + state.tallies.pages.count + state.moved.pages.count + state.keys.pages.count
             + state.collapseKeys.pages.count + landmarks.count * (1 + inRoot / 32)
     }

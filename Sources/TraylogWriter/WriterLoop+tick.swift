@@ -16,10 +16,10 @@ extension WriterLoop {
         let now = run.time ?? now
         run.time = now
         // Commands note there when something becomes due meanwhile.
-        if run.last == nil { setNextDue(nil) }
+        if run.last == nil, run.phase == .changes { setNextDue(nil) }
         do {
             if run.queue.isEmpty || run.group != nil { try read(&run, through: now) }
-            if run.queue.isEmpty { try finish(&run) } else if run.group == nil { try settle(&run) }
+            if run.queue.isEmpty { try goOn(&run) } else if run.group == nil { try settle(&run) }
             return run
         } catch {
             setNextDue(now)
@@ -27,14 +27,23 @@ extension WriterLoop {
         }
     }
 
+    /// Begins with the reminders, once all that changes items was dealt with, or ends the tick.
+    private mutating func goOn(_ run: inout TickRun) throws {
+        guard run.phase == .changes else { return try finish(&run) }
+        (run.lastChange, run.last, run.phase) = (run.last, nil, .reminders)
+    }
+
     private mutating func finish(_ run: inout TickRun) throws {
         run.isDone = true
         run.report.head = Seq(memory.withLock { $0.store.head.seq })
-        let (dues, last) = (tables.dues, run.last)
+        let (dues, lastChange, lastReminder) = (tables.dues, run.lastChange, run.last)
         // What waits for an item to be restored would come up at once, and again and again; see
         // ``PendingTransaction/publish(to:wantsTouched:)``.
-        let next = try environment.read { try dues.entries(after: last, through: .distantFuture, limit: 1, in: $0) }
-        setNextDue([next.first?.due, nextDue].compactMap(\.self).min())
+        let next = try environment.read { transaction in
+            try dues.entries(of: .changes, after: lastChange, through: .distantFuture, limit: 1, in: transaction)
+                + dues.entries(of: .reminders, after: lastReminder, through: .distantFuture, limit: 1, in: transaction)
+        }
+        setNextDue((next.map(\.due) + [nextDue].compactMap(\.self)).min())
         tell(
             .ticked(
                 woken: run.report.woken, expired: run.report.expired,
@@ -54,9 +63,9 @@ extension WriterLoop {
 
     /// Reads the next rows of whole groups, of an item and a time each, or some of a group that is larger.
     private func read(_ run: inout TickRun, through now: Timestamp) throws {
-        let (dues, last) = (tables.dues, run.last)
+        let (dues, phase, last) = (tables.dues, run.phase, run.last)
         let found = try environment.read {
-            try dues.entries(after: last, through: now, limit: Self.rowsPerStep, in: $0)
+            try dues.entries(of: phase, after: last, through: now, limit: Self.rowsPerStep, in: $0)
         }
         let mayGoOn = found.count == Self.rowsPerStep
         var entries = found[...]
@@ -89,11 +98,9 @@ extension WriterLoop {
         run.queue = done.left
         run.report.woken += done.woken
         run.report.expired += done.expired
+        run.report.unmuted += done.unmuted
+        run.report.reminded += done.reminded
     }
-}
-
-extension Timestamp {
-    fileprivate static let distantFuture = Timestamp(milliseconds: .max)
 }
 
 /// A tick on its way: it takes turns with appends, a step each, so that nobody waits for all that is due.
@@ -101,8 +108,11 @@ package struct TickRun: Sendable {
     /// Items that are due by then expire and wake; the present when nil.
     fileprivate var time: Timestamp?
     fileprivate let start = SystemClock.monotonicNanoseconds()
-    /// The last row that was read.
+    fileprivate var phase = DueEntry.Phase.changes
+    /// The last row of the phase that was read.
     fileprivate var last: DueEntry?
+    /// That of the phase before.
+    fileprivate var lastChange: DueEntry?
     fileprivate var queue = DueQueue()
     /// One entry of those that are being read, which have its item and its time; nil when all of these are in the queue.
     fileprivate var group: DueEntry?
@@ -118,13 +128,22 @@ public struct TickReport: Hashable, Sendable, Decodable {
     public var woken: UInt64 = 0
     /// Items, and broadcasts for everyone, that expired.
     public var expired: UInt64 = 0
+    /// Mutes that ended.
+    public var unmuted: UInt64 = 0
+    /// Reminders.
+    public var reminded: UInt64 = 0
     /// The newest event afterwards.
     public var head: Seq = .zero
 
-    /// The result of a tick, for tests: items that returned from a snooze, items that expired, and the head after it.
-    public init(woken: UInt64 = 0, expired: UInt64 = 0, head: Seq = .zero) {
+    /// The result of a tick, for tests: items that returned from a snooze, items that expired, mutes that ended, reminders,
+    /// and the head after it.
+    public init(
+        woken: UInt64 = 0, expired: UInt64 = 0, unmuted: UInt64 = 0, reminded: UInt64 = 0, head: Seq = .zero
+    ) {
         self.woken = woken
         self.expired = expired
+        self.unmuted = unmuted
+        self.reminded = reminded
         self.head = head
     }
 }

@@ -35,9 +35,25 @@ struct FixtureScript {
         try perform("bob", .mute(.thread("loud")))
         try fillAnn()
         try fillCleo()
+        try decideAndRemind()
         try wakeAndUndo()
         try theRest()
         try project()
+    }
+
+    /// Answers, reminders, and mutes with an end.
+    private mutating func decideAndRemind() throws {
+        let actions = [ItemAction(id: "yes", label: "Yes"), ItemAction(id: "no", label: "No")]
+        for index in 0..<4 {
+            let content = Content(title: "Deploy \(index)?", remindAt: Self.time(index), actions: actions)
+            try perform("dora", .notify(content))
+            let item = try store.head()
+            if index < 2 { try perform("dora", .act(.seq(item), action: index == 0 ? "yes" : "no", note: "Fine")) }
+        }
+        try perform("dora", .mute(.all, until: Self.time(10)))
+        try perform("dora", .mute(.thread("late"), until: Self.time(90_000)))
+        try perform("dora", .notify(Content(title: "Quiet", actions: actions)))
+        _ = try store.tick(now: Self.time(20))
     }
 
     /// Enough items for tallies of threads and categories, and marks of some of them at once.

@@ -68,7 +68,11 @@ struct Question {
             return try await client.markAll(mark, ItemFilter(wire: fields), upTo: fields.seq(maybe: "upTo")).id
         case "snooze": return try await client.snooze(fields.reference("item"), until: fields.time("until")).id
         case "wake": return try await client.wake(fields.reference("item")).id
-        case "mute": return try await client.mute(scope()).id
+        case "act":
+            return try await client.act(
+                fields.reference("item"), action: fields.string("action"), note: fields.string(maybe: "note")
+            ).id
+        case "mute": return try await client.mute(scope(), until: fields.time(maybe: "until")).id
         case "unmute": return try await client.unmute(scope()).id
         case "subscribe": return try await client.subscribe(to: fields.string("topic")).id
         case "unsubscribe": return try await client.unsubscribe(from: fields.string("topic")).id
@@ -144,10 +148,11 @@ struct Question {
         return lane
     }
 
-    /// One of `thread` and `category`.
+    /// One of `thread`, `category` and `all`.
     private func scope() throws -> MuteScope {
-        guard fields.isSet("thread") != fields.isSet("category") else {
-            throw WireFault("\(verb): needs one of thread and category")
+        let isAll = try fields.boolean(maybe: "all") ?? false
+        guard [fields.isSet("thread"), fields.isSet("category"), isAll].count(where: { $0 }) == 1 else {
+            throw WireFault("\(verb): needs one of thread, category and all")
         }
         return try MuteScope(wire: fields)
     }

@@ -42,6 +42,15 @@ extension TrayQueries {
         }
     }
 
+    /// What a user has muted, and until when.
+    ///
+    /// ```swift
+    /// let isQuiet = try await store.mutes(of: "ann").mutes.contains { $0.scope == .all }
+    /// ```
+    public func mutes(of user: String, asOf: Moment? = nil) async throws(TraylogError) -> Mutes {
+        try await asking { store throws(TraylogError) in try store.mutes(of: user, asOf: asOf) }
+    }
+
     /// One page of a user's items, newest position first.
     ///
     /// ```swift

@@ -199,19 +199,20 @@ extension BlockingStore {
         try perform(.wake(item, of: user))
     }
 
-    /// Items that come from now on in the thread or category are listed and never counted.
+    /// Items that come from now on in the thread or category, or all, are listed and never counted.
     ///
     /// ```swift
-    /// try store.blocking.mute(.category("marketing"), of: "ann")
+    /// try store.blocking.mute(.all, of: "ann", until: .now + .seconds(3_600))
     /// ```
     ///
+    /// - Parameter until: ends at the first tick at this time or after it; an `unmute` ends it when nil.
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     @available(*, noasync, message: "use `await store.mute`; this call blocks a thread that tasks share")
     @discardableResult
     public func mute(
-        _ scope: MuteScope, of user: String
+        _ scope: MuteScope, of user: String, until: Timestamp? = nil
     ) throws(TraylogError) -> Receipt {
-        try perform(.mute(scope, of: user))
+        try perform(.mute(scope, of: user, until: until))
     }
 
     /// Items that come from now on count again; those that came while it was muted stay muted.
@@ -257,6 +258,24 @@ extension BlockingStore {
         _ user: String, from topic: String
     ) throws(TraylogError) -> Receipt {
         try perform(.unsubscribe(user, from: topic))
+    }
+
+    /// Records which of an item's actions the user decided on, once; the item is read then.
+    ///
+    /// Of two answers at the same time one counts; the other is unchanged where it says the same.
+    ///
+    /// ```swift
+    /// try store.blocking.act("deploy-17", of: "ann", action: "approve")
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `unknownItem`, `itemGone`, `invalid` (`action` for one that the item does not have),
+    ///   `alreadyActed`; failed.
+    @available(*, noasync, message: "use `await store.act`; this call blocks a thread that tasks share")
+    @discardableResult
+    public func act(
+        _ item: ItemReference, of user: String, action: String, note: String? = nil
+    ) throws(TraylogError) -> Receipt {
+        try perform(.act(item, of: user, action: action, note: note))
     }
 
     /// Voids one earlier `traySeen`, `marked` or `allMarked` of the user: the state is as if it had never been stored.

@@ -101,6 +101,8 @@ import TraylogWriter
         beginObject()
         member("woken", report.woken)
         member("expired", report.expired)
+        member("unmuted", report.unmuted)
+        member("reminded", report.reminded)
         member("head", report.head)
         endObject()
     }

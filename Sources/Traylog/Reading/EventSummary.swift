@@ -41,10 +41,11 @@ import TraylogDomain
         case .notified(let content): words(content)
         case .broadcast(let topic, let content): "to topic \(topic): \(words(content))"
         case .traySeen(let upTo): "everything up to \(upTo)"
-        case .muted(.thread(let name)), .unmuted(.thread(let name)): "thread \(name)"
-        case .muted(.category(let name)), .unmuted(.category(let name)): "category \(name)"
+        case .muted(let scope, let until): words(scope) + (until.map { " until \(time($0))" } ?? "")
+        case .unmuted(let scope): words(scope)
         case .snoozed(let item, let until): "item \(item) until \(time(until))"
-        case .woken(let item), .retracted(let item), .expired(let item): "item \(item)"
+        case .woken(let item), .retracted(let item), .expired(let item), .reminded(let item): "item \(item)"
+        case .acted(let item, let action, let note): "item \(item): \(action)" + (note.map { ", \($0)" } ?? "")
         case .edited(let item, let edit): "item \(item): \(words(edit))"
         case .subscribed(let topic, _), .unsubscribed(let topic, _): "topic \(topic)"
         case .undone(let seq): "event \(seq) no longer counts"
@@ -58,6 +59,14 @@ import TraylogDomain
 
     private static func words(_ content: Content) -> String {
         content.title ?? content.body ?? (content.isSilent ? "silent, no title" : "no title")
+    }
+
+    private static func words(_ scope: MuteScope) -> String {
+        switch scope {
+        case .thread(let name): "thread \(name)"
+        case .category(let name): "category \(name)"
+        case .all: "everything but critical items"
+        }
     }
 
     private static func list(_ items: [Seq], most: Int) -> String {
@@ -85,6 +94,7 @@ import TraylogDomain
         if edit.summaryArgument != .keep || edit.summaryCount != .keep { names.append("summary") }
         if edit.level != .keep { names.append("level") }
         if edit.expiresAt != .keep { names.append("expiry") }
+        if edit.remindAt != .keep { names.append("reminder") }
         if edit.data != .keep { names.append("data") }
         return names.joined(separator: ", ")
     }
@@ -114,6 +124,8 @@ import TraylogDomain
         case .held: "Put on legal hold"
         case .released: "Released from legal hold"
         case .lost: "Lost event"
+        case .acted: "Answered"
+        case .reminded: "Reminded"
         }
     }
 }
@@ -126,7 +138,8 @@ import TraylogDomain
     public var shownActor: String? {
         if let actor { return actor }
         switch body {
-        case .traySeen, .marked, .allMarked, .muted, .unmuted, .snoozed, .subscribed, .unsubscribed, .undone:
+        case .traySeen, .marked, .allMarked, .muted, .unmuted, .snoozed, .subscribed, .unsubscribed, .undone,
+            .acted:
             return user
         default: return nil
         }

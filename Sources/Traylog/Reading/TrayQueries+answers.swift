@@ -37,6 +37,21 @@ extension BlockingQueries {
         return try queries.tray(of: user)
     }
 
+    /// What a user has muted, and until when.
+    ///
+    /// ```swift
+    /// let isQuiet = try store.blocking.mutes(of: "ann").mutes.contains { $0.scope == .all }
+    /// ```
+    ///
+    /// - Complexity: O(mutes).
+    @available(*, noasync, message: "use `await store.mutes`; this call blocks a thread that tasks share")
+    public func mutes(of user: String, asOf: Moment? = nil) throws(TraylogError) -> Mutes {
+        try queries.answer(asOf == nil ? .now : .past, of: user) { now in
+            let view = try now.at(asOf)
+            return Mutes(user: user, asOf: Seq(view.asOf), mutes: try view.state.mutes(from: view.pages))
+        }
+    }
+
     /// One page of a user's items, newest position first.
     ///
     /// ```swift

@@ -43,13 +43,15 @@ extension ServiceRequest {
         case .mark: self.init("POST", "\(user)/marks")
         case .markAll: self.init("POST", "\(user)/marks/all")
         case .undo: self.init("POST", "\(user)/undo")
+        case .act(let item, _, _): self.init("POST", "\(user)/items/\(Self.path(item))/action")
         case .snooze(let item, _): self.init("PUT", "\(user)/items/\(Self.path(item))/snooze")
         case .wake(let item):
             self.init("DELETE", "\(user)/items/\(Self.path(item))/snooze", headers: bare)
             return
-        case .mute(let scope):
+        case .mute(let scope, nil):
             self.init("PUT", "\(user)/mutes/\(Self.path(scope))", headers: bare)
             return
+        case .mute(let scope, _): self.init("PUT", "\(user)/mutes/\(Self.path(scope))")
         case .unmute(let scope):
             self.init("DELETE", "\(user)/mutes/\(Self.path(scope))", headers: bare)
             return
@@ -62,8 +64,10 @@ extension ServiceRequest {
         default: throw WireFault("a device sends no such command")
         }
         headers["Content-Type"] = "application/json"
-        // The service takes user and item from the path, and the kind from the route.
-        body = try WireObject(Array(command.with(key: key).json.utf8)).text(leavingOut: ["kind", "user", "item"])
+        // The service takes user and item, or what is muted, from the path, and the kind from the route.
+        var given: Set = ["kind", "user", "item"]
+        if case .mute = command.action { given.formUnion(["thread", "category", "all"]) }
+        body = try WireObject(Array(command.with(key: key).json.utf8)).text(leavingOut: given)
     }
 
     private static func path(_ item: ItemReference) -> String {
@@ -77,6 +81,7 @@ extension ServiceRequest {
         switch scope {
         case .thread(let name): "threads/\(encode(name))"
         case .category(let name): "categories/\(encode(name))"
+        case .all: "all"
         }
     }
 

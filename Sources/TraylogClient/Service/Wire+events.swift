@@ -33,7 +33,7 @@ extension Event.Body {
         case .allMarked:
             guard let mark = BulkMark(try Mark(wire: fields)) else { throw WireFault("as is no mark of all items") }
             self = .allMarked(mark, try ItemFilter(wire: fields), upTo: try fields.seq("upTo"))
-        case .muted: self = .muted(try MuteScope(wire: fields))
+        case .muted: self = .muted(try MuteScope(wire: fields), until: try fields.time(maybe: "until"))
         case .unmuted: self = .unmuted(try MuteScope(wire: fields))
         case .snoozed: self = .snoozed(item: try fields.seq("item"), until: try fields.time("until"))
         case .woken: self = .woken(item: try fields.seq("item"))
@@ -47,6 +47,11 @@ extension Event.Body {
                 topic: try fields.string("topic"), topicRevision: try fields.integer("topicRevision"))
         case .undone: self = .undone(event: try fields.seq("event"))
         case .expired: self = .expired(item: try fields.seq("item"))
+        case .acted:
+            self = .acted(
+                item: try fields.seq("item"), action: try fields.string("action"),
+                note: try fields.string(maybe: "note"))
+        case .reminded: self = .reminded(item: try fields.seq("item"))
         case .erased: self = .erased
         case .held: self = .held
         case .released: self = .released
@@ -79,7 +84,9 @@ extension ItemFilter {
 
 extension MuteScope {
     package init(wire fields: WireObject) throws {
-        if let thread = try fields.string(maybe: "thread") {
+        if try fields.boolean(maybe: "all") ?? false {
+            self = .all
+        } else if let thread = try fields.string(maybe: "thread") {
             self = .thread(thread)
         } else {
             self = .category(try fields.string("category"))
@@ -97,8 +104,25 @@ extension Content {
             summaryCount: fields.isSet("summaryCount") ? UInt32(clamping: try fields.integer("summaryCount")) : 1,
             isSilent: try fields.boolean(maybe: "silent") ?? false,
             level: level.flatMap { InterruptionLevel(rawValue: $0) } ?? .active,
-            expiresAt: try fields.time(maybe: "expiresAt"), collapseKey: try fields.string(maybe: "collapseKey"),
+            expiresAt: try fields.time(maybe: "expiresAt"), remindAt: try fields.time(maybe: "remindAt"),
+            collapseKey: try fields.string(maybe: "collapseKey"),
+            actions: try fields.has("actions")
+                ? fields.elements("actions").map { try ItemAction(wire: WireObject($0)) } : [],
             data: fields.raw("data"))
+    }
+}
+
+extension ItemAction {
+    fileprivate init(wire fields: WireObject) throws {
+        self.init(id: try fields.string("id"), label: try fields.string("label"))
+    }
+}
+
+extension Outcome {
+    fileprivate init(wire fields: WireObject) throws {
+        self.init(
+            action: try fields.string("action"), note: try fields.string(maybe: "note"),
+            actor: try fields.string("actor"), seq: try fields.seq("seq"), at: try fields.time("at"))
     }
 }
 
@@ -116,6 +140,7 @@ extension ContentEdit {
         summaryCount = try change("summaryCount") { UInt32(clamping: try fields.integer($0)) }
         level = try change("level") { InterruptionLevel(rawValue: try fields.string($0)) }
         expiresAt = try change("expiresAt") { try fields.time(maybe: $0) }
+        remindAt = try change("remindAt") { try fields.time(maybe: $0) }
         data = try change("data") { fields.raw($0) }
     }
 }
@@ -125,7 +150,8 @@ extension Tray {
         self.init(
             user: try fields.string("user"), asOf: try fields.seq("asOf"),
             revision: try fields.integer("revision"), unseen: try fields.count("unseen"),
-            unread: try fields.count("unread"), total: try fields.count("total"),
+            unread: try fields.count("unread"),
+            awaiting: try fields.has("awaiting") ? fields.count("awaiting") : 0, total: try fields.count("total"),
             seenUpTo: try fields.seq("seenUpTo"), seenAt: try fields.time(maybe: "seenAt"),
             newest: try fields.seq(maybe: "newest"), newestCounted: try fields.seq(maybe: "newestCounted"))
     }
@@ -140,6 +166,7 @@ extension Item {
             isRead: try fields.boolean("read"), isArchived: try fields.boolean("archived"),
             isDeleted: try fields.boolean(maybe: "deleted") ?? false,
             isGone: try fields.boolean(maybe: "gone") ?? false, snoozedUntil: try fields.time(maybe: "snoozedUntil"),
+            outcome: try fields.isSet("outcome") ? Outcome(wire: fields.object("outcome")) : nil,
             actor: try fields.string(maybe: "actor"), occurredAt: try fields.time(maybe: "occurredAt"),
             recordedAt: try fields.time("recordedAt"))
     }
@@ -171,8 +198,13 @@ struct SnapshotPage {
         let tray = try Tray(wire: head.object("tray"))
         snapshot = TraySnapshot(
             user: tray.user, asOf: try head.seq("asOf"), stream: UInt32(clamping: try head.integer("stream")),
-            floor: try head.seq("floor"), tray: tray, mutedThreads: try head.strings("mutedThreads"),
-            mutedCategories: try head.strings("mutedCategories"),
+            floor: try head.seq("floor"), tray: tray,
+            mutes: try head.elements("mutes").map { text in
+                let fields = try WireObject(text)
+                return Mute(
+                    scope: try MuteScope(wire: fields), since: try fields.time("since"),
+                    until: try fields.time(maybe: "until"))
+            },
             topics: try head.elements("topics").map { text in
                 let fields = try WireObject(text)
                 return TraySnapshot.TopicSpan(

@@ -174,7 +174,8 @@ struct ReplicaStore: Sendable {
             guard let content = event.content else { return nil }
             let rest = Content(
                 thread: content.thread, category: content.category, summaryArgument: content.summaryArgument,
-                summaryCount: content.summaryCount, isSilent: content.isSilent, collapseKey: content.collapseKey)
+                summaryCount: content.summaryCount, isSilent: content.isSilent, collapseKey: content.collapseKey,
+                actions: content.actions)
             if case .broadcast(let topic, _) = event.body {
                 event.body = .broadcast(topic: topic, rest)
             } else {
@@ -211,7 +212,7 @@ extension Event {
     /// Whether a state names the event, so that it is looked up after it was folded in.
     fileprivate var staysInState: Bool {
         switch kind {
-        case .notified, .broadcast, .edited, .snoozed, .traySeen: true
+        case .notified, .broadcast, .edited, .snoozed, .traySeen, .muted, .acted: true
         default: false
         }
     }

@@ -65,17 +65,33 @@ extension TrayClient {
     @discardableResult
     public func wake(_ item: ItemReference) throws(TrayClientRefusal) -> OutboxEntry { try perform(.wake(item)) }
 
-    /// Items of a thread or a category that come from now on are not counted.
+    /// Items of a thread or a category, or all, that come from now on are not counted.
     ///
     /// ```swift
-    /// try await client.mute(.thread("ci"))
+    /// try await client.mute(.all, until: .now + .seconds(3_600))
     /// ```
+    ///
+    /// - Parameter until: the mute ends by itself then; only by ``unmute(_:)`` when nil.
     @discardableResult
-    public func mute(_ scope: MuteScope) throws(TrayClientRefusal) -> OutboxEntry { try perform(.mute(scope)) }
+    public func mute(_ scope: MuteScope, until: Timestamp? = nil) throws(TrayClientRefusal) -> OutboxEntry {
+        try perform(.mute(scope, until: until))
+    }
 
     /// Ends a mute; what came meanwhile stays uncounted.
     @discardableResult
     public func unmute(_ scope: MuteScope) throws(TrayClientRefusal) -> OutboxEntry { try perform(.unmute(scope)) }
+
+    /// Decides on one of an item's actions, once; the item is read then.
+    ///
+    /// Where another device was faster with another action, the entry fails.
+    ///
+    /// ```swift
+    /// try await client.act(.seq(item.seq), action: "approve")
+    /// ```
+    @discardableResult
+    public func act(
+        _ item: ItemReference, action: String, note: String? = nil
+    ) throws(TrayClientRefusal) -> OutboxEntry { try perform(.act(item, action: action, note: note)) }
 
     /// Where the server allows it to users.
     @discardableResult
@@ -299,7 +315,7 @@ extension TrayClient {
             let left = items.filter { $0.isAtOrBelow(bound) }
             guard !left.isEmpty else { return nil }
             command.action = .mark(mark, left)
-        case .snooze(let item, _), .wake(let item): return item.isAtOrBelow(bound) ? command : nil
+        case .snooze(let item, _), .wake(let item), .act(let item, _, _): return item.isAtOrBelow(bound) ? command : nil
         case .undo(let event): return event <= bound ? command : nil
         default: break
         }

@@ -81,12 +81,16 @@ extension Command {
         Command(user: user, .markAll(mark, filter, upTo: upTo))
     }
 
-    /// Items that come from now on in the thread or category are listed and never counted.
+    /// Items that come from now on in the thread or category, or all, are listed and never counted.
     ///
     /// ```swift
-    /// let command: Command = .mute(.category("marketing"), of: "ann")
+    /// let command: Command = .mute(.all, of: "ann", until: .now + .seconds(3_600))
     /// ```
-    public static func mute(_ scope: MuteScope, of user: String) -> Command { Command(user: user, .mute(scope)) }
+    ///
+    /// - Parameter until: ends at the first tick at this time or after it; an `unmute` ends it when nil.
+    public static func mute(_ scope: MuteScope, of user: String, until: Timestamp? = nil) -> Command {
+        Command(user: user, .mute(scope, until: until))
+    }
 
     /// Items that come from now on count again.
     ///
@@ -155,6 +159,15 @@ extension Command {
     /// let command: Command = .undo(17, of: "ann")
     /// ```
     public static func undo(_ event: Seq, of user: String) -> Command { Command(user: user, .undo(event: event)) }
+
+    /// Records which of an item's actions the user decided on, once; the item is read then.
+    ///
+    /// ```swift
+    /// let command: Command = .act("deploy-17", of: "ann", action: "approve", note: "after lunch")
+    /// ```
+    public static func act(_ item: ItemReference, of user: String, action: String, note: String? = nil) -> Command {
+        Command(user: user, .act(item, action: action, note: note))
+    }
 
     /// The same command, with who did it, from where and when, its idempotency key, and the revision that it expects.
     ///

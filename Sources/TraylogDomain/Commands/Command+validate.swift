@@ -68,9 +68,10 @@ extension Command {
             try filter.checkForMarking()
             if case .named(let thread) = filter.thread { try Limits.check(identifier: thread, "thread") }
             try Limits.check(identifier: filter.category, "category")
-        case .mute(.thread(let name)), .unmute(.thread(let name)): try Limits.check(identifier: name, "thread")
-        case .mute(.category(let name)), .unmute(.category(let name)):
-            try Limits.check(identifier: name, "category")
+        case .mute(let scope, let until):
+            try Command.check(scope)
+            try Limits.check(time: until, "until")
+        case .unmute(let scope): try Command.check(scope)
         case .snooze(let item, let until):
             try Command.check(item, "item")
             try Limits.check(time: until, "until")
@@ -79,6 +80,10 @@ extension Command {
             try Command.check(item, "item")
             try edit.validate(dataIsJSON: dataIsJSON)
         case .subscribe(let topic), .unsubscribe(let topic): try Limits.check(identifier: topic, "topic")
+        case .act(let item, let action, let note):
+            try Command.check(item, "item")
+            try Limits.check(action: action, "action")
+            try Limits.check(text: note, atMost: Limits.noteBytes, "note")
         case .seeTray, .undo: break
         }
     }
@@ -89,6 +94,14 @@ extension Command {
             throw .invalid(field: "items", reason: "has more than \(Limits.markedItems) items")
         }
         for item in items { try check(item, "items") }
+    }
+
+    private static func check(_ scope: MuteScope) throws(Refusal) {
+        switch scope {
+        case .thread(let name): try Limits.check(identifier: name, "thread")
+        case .category(let name): try Limits.check(identifier: name, "category")
+        case .all: break
+        }
     }
 
     private static func check(_ item: ItemReference, _ field: String) throws(Refusal) {
@@ -105,7 +118,9 @@ extension Content {
         try Limits.check(text: body, atMost: Limits.bodyBytes, "body")
         try Limits.check(identifier: summaryArgument, "summaryArgument")
         try Limits.check(time: expiresAt, "expiresAt")
+        try Limits.check(time: remindAt, "remindAt")
         try Limits.check(identifier: collapseKey, "collapseKey")
+        if !actions.isEmpty { try Limits.check(actions) }
         try Limits.check(data: data, isJSON: dataIsJSON)
     }
 }
@@ -116,12 +131,13 @@ extension ContentEdit {
         guard !fields.isEmpty else {
             throw .invalid(
                 field: "edit",
-                reason: "needs any of title, body, summaryArgument, summaryCount, level, expiresAt and data")
+                reason: "needs any of title, body, summaryArgument, summaryCount, level, expiresAt, remindAt and data")
         }
         try Limits.check(text: title.value, atMost: Limits.titleBytes, "title")
         try Limits.check(text: body.value, atMost: Limits.bodyBytes, "body")
         try Limits.check(identifier: summaryArgument.value, "summaryArgument")
         try Limits.check(time: expiresAt.value, "expiresAt")
+        try Limits.check(time: remindAt.value, "remindAt")
         try Limits.check(data: data.value, isJSON: dataIsJSON)
         // In JSON both would read `"data":null`.
         if let data = data.value, JSONScanner.isNull(data.utf8Span.span) {

@@ -53,8 +53,8 @@ extension Command {
         case mark(Mark, [ItemReference])
         /// Marks all items that match, up to a position (the head when nil); always stored.
         case markAll(BulkMark, ItemFilter = ItemFilter(), upTo: Seq? = nil)
-        /// Items that arrive from now on are listed, and never count.
-        case mute(MuteScope)
+        /// Items that arrive from now on are listed, and never count: until a tick at a time or after it, or an `unmute`.
+        case mute(MuteScope, until: Timestamp? = nil)
         /// Items that arrive from now on count again; those that came muted stay so.
         case unmute(MuteScope)
         /// Hides a live item until a tick wakes it, or a `wake`.
@@ -73,6 +73,8 @@ extension Command {
         case broadcast(topic: String, Content)
         /// Voids one earlier `traySeen`, `marked` or `allMarked` of the same user.
         case undo(event: Seq)
+        /// Records which of the item's actions the user decided on, once; the item is read then.
+        case act(ItemReference, action: String, note: String? = nil)
     }
 }
 
@@ -84,12 +86,14 @@ public enum ItemReference: Hashable, Sendable {
     case key(String)
 }
 
-/// The items that a `mute` leaves out of the counts: one thread or one category.
+/// The items that a `mute` leaves out of the counts; each thread, each category and `all` are mutes of their own.
 public enum MuteScope: Hashable, Sendable {
     /// Items of one thread.
     case thread(String)
     /// Items of one category.
     case category(String)
+    /// All items but those that arrive with the level `critical`.
+    case all
 }
 
 /// The outcome of a command that was not refused.

@@ -20,6 +20,20 @@ extension InterruptionLevel: Comparable {
     }
 }
 
+/// An answer that an item offers, such as a button.
+public struct ItemAction: Hashable, Sendable {
+    /// The name by which programs know it: 1 to 64 bytes without control characters, and no other of the item has it.
+    public var id: String
+    /// The text for people: 1 to 128 bytes.
+    public var label: String
+
+    /// An action with its name and its text.
+    public init(id: String, label: String) {
+        self.id = id
+        self.label = label
+    }
+}
+
 /// The part of an item that its publisher writes: the fields of `notify` and `broadcast`.
 ///
 /// The limits are in ``Limits``. They are checked when the command is performed.
@@ -48,8 +62,12 @@ public struct Content: Hashable, Sendable {
     public var level: InterruptionLevel
     /// The time from which a tick may expire the item.
     public var expiresAt: Timestamp?
+    /// The time from which a tick says `reminded`, once, if the item counts and is not read.
+    public var remindAt: Timestamp?
     /// The item supersedes live items of the same user with the same collapse key; not allowed in a broadcast.
     public var collapseKey: String?
+    /// The answers that it offers, at most 8; an edit does not change them.
+    public var actions: [ItemAction]
     /// A JSON value as text, kept byte for byte.
     ///
     /// Contents with the same JSON value are equal, whatever its white space, the order of its members, and the form of its
@@ -60,8 +78,8 @@ public struct Content: Hashable, Sendable {
     public init(
         thread: String? = nil, category: String? = nil, title: String? = nil, body: String? = nil,
         summaryArgument: String? = nil, summaryCount: UInt32 = 1, isSilent: Bool = false,
-        level: InterruptionLevel = .active, expiresAt: Timestamp? = nil, collapseKey: String? = nil,
-        data: String? = nil
+        level: InterruptionLevel = .active, expiresAt: Timestamp? = nil, remindAt: Timestamp? = nil,
+        collapseKey: String? = nil, actions: [ItemAction] = [], data: String? = nil
     ) {
         self.thread = thread
         self.category = category
@@ -72,7 +90,9 @@ public struct Content: Hashable, Sendable {
         self.isSilent = isSilent
         self.level = level
         self.expiresAt = expiresAt
+        self.remindAt = remindAt
         self.collapseKey = collapseKey
+        self.actions = actions
         self.data = data
     }
 }
@@ -83,9 +103,10 @@ extension Content {
     /// - Complexity: O(n log n) in the size of data whose bytes differ.
     public static func == (left: Content, right: Content) -> Bool {
         left.summaryCount == right.summaryCount && left.isSilent == right.isSilent && left.level == right.level
-            && left.expiresAt == right.expiresAt && left.title == right.title && left.body == right.body
+            && left.expiresAt == right.expiresAt && left.remindAt == right.remindAt && left.title == right.title
+            && left.body == right.body
             && left.summaryArgument == right.summaryArgument && left.thread == right.thread
-            && left.category == right.category && left.collapseKey == right.collapseKey
+            && left.category == right.category && left.collapseKey == right.collapseKey && left.actions == right.actions
             && CanonicalJSON.areEqual(left.data, right.data)
     }
 
@@ -100,7 +121,9 @@ extension Content {
         hasher.combine(isSilent)
         hasher.combine(level)
         hasher.combine(expiresAt)
+        hasher.combine(remindAt)
         hasher.combine(collapseKey)
+        hasher.combine(actions)
         CanonicalJSON.hash(data, into: &hasher)
     }
 
@@ -160,6 +183,8 @@ public struct ContentEdit: Hashable, Sendable {
     public var level: Change<InterruptionLevel> = .keep
     /// ``Content/expiresAt``.
     public var expiresAt: Change<Timestamp> = .keep
+    /// ``Content/remindAt``; another time asks for a reminder anew.
+    public var remindAt: Change<Timestamp> = .keep
     /// JSON text, as in ``Content/data``; compared by value, as there.
     public var data: Change<String> = .keep
 
@@ -172,7 +197,8 @@ extension ContentEdit {
     public static func == (left: ContentEdit, right: ContentEdit) -> Bool {
         guard
             left.title == right.title, left.body == right.body, left.summaryArgument == right.summaryArgument,
-            left.summaryCount == right.summaryCount, left.level == right.level, left.expiresAt == right.expiresAt
+            left.summaryCount == right.summaryCount, left.level == right.level, left.expiresAt == right.expiresAt,
+            left.remindAt == right.remindAt
         else { return false }
         guard case .set(let data) = left.data, case .set(let other) = right.data else { return left.data == right.data }
         return CanonicalJSON.areEqual(data, other)
@@ -186,6 +212,7 @@ extension ContentEdit {
         hasher.combine(summaryCount)
         hasher.combine(level)
         hasher.combine(expiresAt)
+        hasher.combine(remindAt)
         hasher.combine(data == .clear)
         CanonicalJSON.hash(data.value, into: &hasher)
     }

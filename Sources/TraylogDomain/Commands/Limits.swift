@@ -11,6 +11,14 @@ public enum Limits {
     public static let bodyBytes = 16 * 1_024
     /// The size of `data`, in bytes of UTF-8.
     public static let dataBytes = 64 * 1_024
+    /// Actions of one item.
+    public static let actions = 8
+    /// The size of an action's id, which is otherwise as a key, in bytes of UTF-8.
+    public static let actionIDBytes = 64
+    /// The size of an action's label, in bytes of UTF-8; it must not be empty.
+    public static let actionLabelBytes = 128
+    /// The size of the note of an `act`, in bytes of UTF-8.
+    public static let noteBytes = 1_024
     /// The size of one JSON line of `append`.
     public static let commandLineBytes = 1_024 * 1_024
     /// Items in one `mark`.
@@ -40,6 +48,27 @@ extension Limits {
 
     package static func check(identifier: String?, _ field: String) throws(Refusal) {
         if let identifier { try check(identifier: identifier, field) }
+    }
+
+    /// Refuses an action's id that is none.
+    package static func check(action id: String, _ field: String) throws(Refusal) {
+        try check(identifier: id, field)
+        try check(text: id, atMost: actionIDBytes, field)
+    }
+
+    /// Refuses actions that are too many, or of which one is malformed or has the id of another.
+    package static func check(_ actions: [ItemAction]) throws(Refusal) {
+        guard actions.count <= self.actions else {
+            throw .invalid(field: "actions", reason: "has more than \(self.actions) actions")
+        }
+        for (index, action) in actions.enumerated() {
+            try check(action: action.id, "actions")
+            guard !action.label.isEmpty else { throw .invalid(field: "actions", reason: "has an empty label") }
+            try check(text: action.label, atMost: actionLabelBytes, "actions")
+            guard !actions[..<index].contains(where: { $0.id.hasSameBytes(as: action.id) }) else {
+                throw .invalid(field: "actions", reason: "has the id \"\(action.id)\" twice")
+            }
+        }
     }
 
     /// Refuses a text that is too long; it may be empty and have any characters.

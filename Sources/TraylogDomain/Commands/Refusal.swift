@@ -9,10 +9,12 @@ public enum Refusal: Error, Hashable, Sendable {
     case invalid(field: String, reason: String)
     /// The item was never in this user's tray or, in a command without a user, is not a broadcast.
     case unknownItem(ItemReference)
-    /// The item was superseded, retracted or expired or, for `snooze` and `wake`, deleted.
+    /// The item was superseded, retracted or expired or, for `snooze`, `wake` and `act`, deleted.
     case itemGone(Seq)
     /// A `wake` of an item that does not sleep.
     case notSnoozed(Seq)
+    /// An `act` of an item that was answered already, with another action.
+    case alreadyActed(Seq, action: String)
     /// A seq beyond the head. `field` says which of the caller's: `upTo`, or the `asOf` of a query.
     case upToBeyondHead(Seq, head: Seq, field: String = "upTo")
     /// The event to undo is not an event of this user.
@@ -58,7 +60,7 @@ extension Refusal {
         /// The code of the refusal with the same name.
         case invalid, unknownItem, itemGone, notSnoozed, upToBeyondHead, unknownEvent, notUndoable, keyConflict
         /// The code of the refusal with the same name.
-        case wrongRevision, compacted, held, rewound, erased, staleSnapshot, endReached
+        case wrongRevision, compacted, held, rewound, erased, staleSnapshot, endReached, alreadyActed
     }
 
     /// The kind of refusal, without what it is about.
@@ -68,6 +70,7 @@ extension Refusal {
         case .unknownItem: .unknownItem
         case .itemGone: .itemGone
         case .notSnoozed: .notSnoozed
+        case .alreadyActed: .alreadyActed
         case .upToBeyondHead: .upToBeyondHead
         case .unknownEvent: .unknownEvent
         case .notUndoable: .notUndoable
@@ -95,6 +98,8 @@ extension Refusal {
             "item \(seq) is gone: it was superseded, retracted or expired, or it is deleted"
         case .notSnoozed(let seq):
             "item \(seq) is not snoozed, so it cannot be woken"
+        case .alreadyActed(let seq, let action):
+            "item \(seq) was answered already, with \"\(action)\""
         case .upToBeyondHead(let seq, let head, let field):
             "\(field): \(seq) is beyond the head, which is \(head)"
         case .unknownEvent(let seq):

@@ -34,6 +34,9 @@ extension TrayState {
     package func decide(
         _ command: Command, head: UInt64, fingerprint: UInt64, hasher: IdentityHasher, source: some StateSource
     ) throws -> Decision {
+        if case .act(let reference, _, _) = command.action {
+            _ = try entry(of: reference, hasher: hasher, source: source)
+        }
         if let key = command.key, let (seq, known) = try answered(key, hasher: hasher, source: source) {
             guard known == fingerprint else { throw Refusal.keyConflict(key: key, seq: Seq(seq)) }
             return .duplicate(Seq(seq))
@@ -47,15 +50,19 @@ extension TrayState {
             return try decide(mark, references, hasher: hasher, source: source)
         case .markAll(let mark, let filter, let upTo):
             return try .append(.allMarked(mark, filter, upTo: Seq(upTo.within(head))))
-        case .mute(let scope):
-            return isMuted(scope, hasher: hasher) ? .unchanged : .append(.muted(scope))
+        case .mute(let scope, let until):
+            let mute = try mutes.entry(of: scope, hasher)?.mute(from: source)
+            return mute.map { $0.until == until } ?? false ? .unchanged : .append(.muted(scope, until: until))
         case .unmute(let scope):
-            return isMuted(scope, hasher: hasher) ? .append(.unmuted(scope)) : .unchanged
+            return mutes.entry(of: scope, hasher) == nil ? .unchanged : .append(.unmuted(scope))
         case .edit(let reference, let edit):
             let shown = try published(reference, by: command, hasher: hasher, source: source)
             let content = try shown.content(from: source).content
-            return content.applying(edit).hasSameValues(as: content)
-                ? .unchanged : .append(.edited(item: Seq(shown.entry.seq), edit))
+            guard !content.applying(edit).hasSameValues(as: content) else { return .unchanged }
+            var changing = edit
+            // The time that holds already asks for no other reminder.
+            if changing.remindAt.leaves(content.remindAt) { changing.remindAt = .keep }
+            return .append(.edited(item: Seq(shown.entry.seq), changing))
         case .retract(let reference):
             let shown = try published(reference, by: command, hasher: hasher, source: source)
             return .append(.retracted(item: Seq(shown.entry.seq)))
@@ -75,6 +82,19 @@ extension TrayState {
             return .append(.broadcast(topic: topic, content))
         case .undo(let event):
             return try decideUndo(of: event, by: command, head: head, source: source)
+        case .act(let reference, let action, let note):
+            let entry = try live(reference, hasher: hasher, source: source)
+            let actions = try source.event(entry.seq).content?.actions ?? []
+            guard actions.contains(where: { $0.id.hasSameBytes(as: action) }) else {
+                throw Refusal.invalid(field: "action", reason: "the item has no action \"\(action)\"")
+            }
+            guard let outcome = try shown(entry, stored: source).outcome(from: source) else {
+                return .append(.acted(item: Seq(entry.seq), action: action, note: note))
+            }
+            guard outcome.action.hasSameBytes(as: action) else {
+                throw Refusal.alreadyActed(Seq(entry.seq), action: outcome.action)
+            }
+            return .unchanged
         }
     }
 
@@ -174,13 +194,6 @@ extension TrayState {
         let page = try page(at: entry.position, stored: stored)
         return ShownItem(
             entry: entry, isSeen: isSeen(entry), overrides: page.map { Array($0.overrides(of: entry.seq)) } ?? [])
-    }
-
-    private func isMuted(_ scope: MuteScope, hasher: IdentityHasher) -> Bool {
-        switch scope {
-        case .thread(let name): mutedThreads.containsSorted(hasher.identity(of: name, as: .thread))
-        case .category(let name): mutedCategories.containsSorted(hasher.identity(of: name, as: .category))
-        }
     }
 
     /// The item that a command or a query names.

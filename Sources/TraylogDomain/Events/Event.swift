@@ -10,7 +10,7 @@ public struct Event: Hashable, Sendable {
     ///
     /// 0 for an event of neither, such as `compacted`, and for one that is in no store.
     public var revision: UInt64
-    /// The owner of the tray; nil for a broadcast, for its edits, retraction and expiry, and for `compacted`.
+    /// The owner of the tray; nil for a broadcast, for its edits, reminder, retraction and expiry, and for `compacted`.
     public var user: String?
     /// The idempotency key of its command.
     public var key: String?
@@ -95,8 +95,8 @@ extension Event {
         case marked(Mark, items: [Seq])
         /// Every item that matches became so, up to a position.
         case allMarked(BulkMark, ItemFilter, upTo: Seq)
-        /// Later items do not count.
-        case muted(MuteScope)
+        /// Later items do not count; with a time, until a tick at or after it.
+        case muted(MuteScope, until: Timestamp? = nil)
         /// Later items count.
         case unmuted(MuteScope)
         /// An item was hidden until a time.
@@ -127,6 +127,10 @@ extension Event {
         case redacted(EventKind)
         /// Events left the log.
         case compacted(through: Seq, dropped: UInt64, archive: String?)
+        /// The user decided on one of an item's actions.
+        case acted(item: Seq, action: String, note: String? = nil)
+        /// The time to remind of an item came, and it was not read; without a user for a broadcast, whatever the audience.
+        case reminded(item: Seq)
         /// Stands for an event that an export could not read, in a store that was restored from what is left.
         case lost
     }
@@ -142,7 +146,7 @@ public enum EventKind: String, Hashable, Sendable, CaseIterable {
     /// An event of ``Event/Body`` with the same name.
     case notified, traySeen, marked, allMarked, muted, unmuted, snoozed, woken, edited, retracted, subscribed
     /// An event of ``Event/Body`` with the same name.
-    case unsubscribed, broadcast, undone, expired, erased, compacted, held, released, lost
+    case unsubscribed, broadcast, undone, expired, erased, compacted, held, released, lost, acted, reminded
 }
 
 extension EventKind {
@@ -170,6 +174,8 @@ extension EventKind {
         case .held: 18
         case .released: 19
         case .lost: 20
+        case .acted: 21
+        case .reminded: 22
         }
     }
 
@@ -196,6 +202,8 @@ extension EventKind {
         case 18: self = .held
         case 19: self = .released
         case 20: self = .lost
+        case 21: self = .acted
+        case 22: self = .reminded
         default: return nil
         }
     }
@@ -239,6 +247,8 @@ extension Event.Body {
         case .redacted(let kind): kind
         case .compacted: .compacted
         case .lost: .lost
+        case .acted: .acted
+        case .reminded: .reminded
         }
     }
 }

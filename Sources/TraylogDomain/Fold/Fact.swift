@@ -6,6 +6,12 @@ package struct Fact: Hashable, Sendable {
     package var kind: EventKind
     /// `notified`, `broadcast`: the item is silent.
     package var isSilent = false
+    /// `notified`, `broadcast`: the item arrives with the level `critical`.
+    package var isCritical = false
+    /// `notified`, `broadcast`: the item has actions.
+    package var hasActions = false
+    /// `notified`, `broadcast`, `edited`: the event sets a time to remind.
+    package var reminds = false
     /// `marked`: a ``Mark``; `allMarked`: a ``BulkMark``.
     package var mark: UInt8 = 0
     /// `allMarked`: only items without a thread.
@@ -39,7 +45,7 @@ package struct Fact: Hashable, Sendable {
         set { target = newValue }
     }
 
-    /// `edited`, `retracted`, `snoozed`, `woken`, `expired`: the item.
+    /// `edited`, `retracted`, `snoozed`, `woken`, `expired`, `acted`, `reminded`: the item.
     @inlinable
     package var item: UInt64 {
         get { target }
@@ -61,10 +67,10 @@ package struct Fact: Hashable, Sendable {
     }
 }
 
-/// The fields of an item that later events can replace; the raw values are stored.
+/// The fields of an item that later events can replace; the numbers of the bits are stored.
 package struct ContentFields: OptionSet, Hashable, Sendable {
-    package let rawValue: UInt8
-    package init(rawValue: UInt8) { self.rawValue = rawValue }
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     package static let title = ContentFields(rawValue: 1 << 0)
     package static let body = ContentFields(rawValue: 1 << 1)
@@ -75,6 +81,23 @@ package struct ContentFields: OptionSet, Hashable, Sendable {
     package static let data = ContentFields(rawValue: 1 << 6)
     /// The end of a snooze; not a part of the content.
     package static let snoozedUntil = ContentFields(rawValue: 1 << 7)
+    package static let remindAt = ContentFields(rawValue: 1 << 8)
+    /// What the user decided; not a part of the content.
+    package static let outcome = ContentFields(rawValue: 1 << 9)
+
+    /// The parts of the content, each by itself.
+    package static let editable: [ContentFields] = [
+        .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data, .remindAt,
+    ]
+
+    /// The number of the only bit.
+    var number: UInt8 { UInt8(truncatingIfNeeded: rawValue.trailingZeroBitCount) }
+
+    /// Nil for a number that no field has.
+    init?(number: UInt8) {
+        guard number <= ContentFields.outcome.number else { return nil }
+        rawValue = 1 << UInt16(number)
+    }
 }
 
 extension Fact {
@@ -104,10 +127,12 @@ extension Fact {
             case .unthreaded: isUnthreaded = true
             case .named(let name): thread = hasher.identity(of: name, as: .thread)
             }
-        case .muted(let scope), .unmuted(let scope):
+        case .muted(let scope, _), .unmuted(let scope):
+            // That of everything has neither.
             switch scope {
             case .thread(let name): thread = hasher.identity(of: name, as: .thread)
             case .category(let name): category = hasher.identity(of: name, as: .category)
+            case .all: break
             }
         case .edited(let item, let edit):
             self.item = item.rawValue
@@ -116,7 +141,9 @@ extension Fact {
                 argument = hasher.identity(of: text, as: .summaryArgument)
             }
             if case .set(let count) = edit.summaryCount { summaryCount = count }
-        case .snoozed(let item, _), .woken(let item), .retracted(let item), .expired(let item):
+            if case .set = edit.remindAt { reminds = true }
+        case .snoozed(let item, _), .woken(let item), .retracted(let item), .expired(let item), .acted(let item, _, _),
+            .reminded(let item):
             self.item = item.rawValue
         case .undone(let event):
             undoneEvent = event.rawValue
@@ -138,6 +165,9 @@ extension Fact {
 
     private mutating func setContent(_ content: borrowing Content, _ hasher: IdentityHasher) {
         isSilent = content.isSilent
+        isCritical = content.level == .critical
+        hasActions = !content.actions.isEmpty
+        reminds = content.remindAt != nil
         summaryCount = content.summaryCount
         thread = hasher.identity(of: content.thread, as: .thread)
         category = hasher.identity(of: content.category, as: .category)
@@ -157,6 +187,7 @@ extension ContentEdit {
         if level != .keep { fields.insert(.level) }
         if expiresAt != .keep { fields.insert(.expiresAt) }
         if data != .keep { fields.insert(.data) }
+        if remindAt != .keep { fields.insert(.remindAt) }
         return fields
     }
 }

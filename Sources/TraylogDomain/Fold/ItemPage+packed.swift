@@ -52,7 +52,7 @@ extension ItemPage {
             output.appendVarint(UInt64(overrides.count))
             for override in overrides {
                 output.appendVarint(override.item)
-                output.append(override.field.rawValue)
+                output.append(override.field.number)
                 output.appendVarint(override.event)
             }
         }
@@ -86,7 +86,7 @@ extension ItemPage {
         }
         for _ in 0..<(try reader.count(minimumBytes: 3)) {
             let item = try reader.varint()
-            let field = ContentFields(rawValue: try reader.byte())
+            guard let field = ContentFields(number: try reader.byte()) else { throw .damaged("field") }
             overrides.append(ItemOverride(item: item, field: field, event: try reader.varint()))
         }
     }

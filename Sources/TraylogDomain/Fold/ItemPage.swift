@@ -135,11 +135,21 @@ package struct ItemFlags: OptionSet, Hashable, Sendable {
     package static let silent = ItemFlags(rawValue: 1 << 5)
     package static let muted = ItemFlags(rawValue: 1 << 6)
     package static let snoozed = ItemFlags(rawValue: 1 << 7)
+    /// Has actions.
+    package static let actionable = ItemFlags(rawValue: 1 << 8)
+    /// Has an outcome.
+    package static let acted = ItemFlags(rawValue: 1 << 9)
+    /// Has a time to remind for which nothing was said yet.
+    package static let reminding = ItemFlags(rawValue: 1 << 10)
 
     /// Not deleted and not gone.
     package var isLive: Bool { isDisjoint(with: [.deleted, .gone]) }
     /// Live, not archived, not snoozed.
     package var isInInbox: Bool { isDisjoint(with: [.deleted, .gone, .archived, .snoozed]) }
+    /// With actions and without an outcome.
+    package var isAwaiting: Bool { contains(.actionable) && !contains(.acted) }
+    /// Counted and not read.
+    package var isUnread: Bool { isCounted && !contains(.read) }
     /// In the inbox and not silent.
     package var isListed: Bool { isDisjoint(with: [.deleted, .gone, .archived, .snoozed, .silent]) }
     /// Listed and not muted.

@@ -217,6 +217,11 @@ extension KeyIndex.Page {
             bytes.appendVarint(tally.unseen)
             bytes.appendVarint(tally.unread)
         }
+        // Most pages end here.
+        for (index, tally) in tallies.enumerated() where tally.awaiting != 0 {
+            bytes.appendVarint(UInt64(index))
+            bytes.appendVarint(tally.awaiting)
+        }
     }
 
     package init(from reader: inout PackedReader) throws(PackedError) {
@@ -235,6 +240,14 @@ extension KeyIndex.Page {
         for _ in 0..<count {
             let (listed, unseen) = (try reader.varint(), try reader.varint())
             tallies.append(Tally(listed: listed, unseen: unseen, unread: try reader.varint()))
+        }
+        var last = -1
+        while !reader.isAtEnd {
+            guard let index = Int(exactly: try reader.varint()), index > last, index < tallies.count else {
+                throw .damaged("tallies")
+            }
+            tallies[index].awaiting = try reader.varint()
+            last = index
         }
     }
 }

@@ -43,7 +43,7 @@ extension TrayState {
         appliedSeq = seq
         let facts = 1 &+ UInt64(items / TrayState.itemsPerFact)
         if folded % landmarkDistance &+ facts >= landmarkDistance {
-            let width = categories.count + topics.count + mutedThreads.count + mutedCategories.count
+            let width = categories.count + topics.count + mutes.count
             let distance = landmarkDistance &* UInt64(min(1 + width / 1_024, 4))
             if folded % distance &+ facts >= distance { lastLandmark = seq }
         }
@@ -82,11 +82,9 @@ extension TrayState {
             guard let mark = RangeMark(fact) else { break }
             try apply(mark, stored: stored)
         case .muted:
-            if fact.thread != .absent { mutedThreads.insertSorted(fact.thread) }
-            if fact.category != .absent { mutedCategories.insertSorted(fact.category) }
+            mutes.mute(fact)
         case .unmuted:
-            mutedThreads.removeAll { $0 == fact.thread }
-            mutedCategories.removeAll { $0 == fact.category }
+            mutes.unmute(fact)
         case .edited:
             try edit(fact, stored: stored)
         case .retracted, .expired:
@@ -104,6 +102,17 @@ extension TrayState {
             subscribe(to: fact.topic)
         case .unsubscribed:
             unsubscribe(from: fact.topic)
+        case .acted:
+            let item = fact.item
+            try changeUnlessGone(item, by: fact.seq, growing: true, stored: stored) { [seq = fact.seq] page, index in
+                guard page.entries[index].flags.isAwaiting else { return }
+                page.entries[index].flags.formUnion([.acted, .seen, .read])
+                page.override(item, .outcome, by: seq)
+            }
+        case .reminded:
+            try changeUnlessGone(fact.item, by: fact.seq, stored: stored) { page, index in
+                page.entries[index].flags.remove(.reminding)
+            }
         case .undone, .erased, .compacted, .held, .released, .lost:
             break
         }
@@ -113,11 +122,11 @@ extension TrayState {
         if fact.collapse != .absent { try supersede(fact.collapse, by: fact.seq, stored: stored) }
         var flags: ItemFlags = []
         if fact.isSilent { flags.insert(.silent) }
-        if !mutedThreads.isEmpty, fact.thread != .absent, mutedThreads.containsSorted(fact.thread) {
-            flags.insert(.muted)
-        }
-        if !mutedCategories.isEmpty, fact.category != .absent, mutedCategories.containsSorted(fact.category) {
-            flags.insert(.muted)
+        if !mutes.isEmpty, mutes.cover(fact) { flags.insert(.muted) }
+        if fact.hasActions { flags.insert(.actionable) }
+        if fact.reminds {
+            flags.insert(.reminding)
+            hasReminders = true
         }
         let entry = ItemEntry(
             seq: fact.seq, position: fact.seq, thread: fact.thread, category: fact.category,
@@ -162,13 +171,15 @@ extension TrayState {
         let edited = fact.edited
         let argument = fact.argument
         let summaryCount = fact.summaryCount
+        let reminds = fact.reminds
+        if reminds { hasReminders = true }
         try changeUnlessGone(item, by: seq, growing: true, stored: stored) { page, index in
-            for bit in 0..<7 {
-                let field = ContentFields(rawValue: 1 << bit)
-                if edited.contains(field) { page.override(item, field, by: seq) }
-            }
+            for field in ContentFields.editable where edited.contains(field) { page.override(item, field, by: seq) }
             if edited.contains(.summaryArgument) { page.entries[index].argument = argument }
             if edited.contains(.summaryCount) { page.entries[index].summaryCount = summaryCount }
+            guard edited.contains(.remindAt) else { return }
+            page.entries[index].flags.remove(.reminding)
+            if reminds { page.entries[index].flags.insert(.reminding) }
         }
     }
 }
@@ -186,17 +197,5 @@ extension Mark {
         case .deleted: flags.insert(.deleted)
         case .restored: flags.remove(.deleted)
         }
-    }
-}
-
-extension [Identity] {
-    func containsSorted(_ value: Identity) -> Bool {
-        let index = bisect { $0 < value }
-        return index < count && self[index] == value
-    }
-
-    mutating func insertSorted(_ value: Identity) {
-        let index = bisect { $0 < value }
-        if index == count || self[index] != value { insert(value, at: index) }
     }
 }

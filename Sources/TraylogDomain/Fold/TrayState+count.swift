@@ -12,6 +12,7 @@ extension TrayState {
         newest.listed.note(entry.position, adding: adding)
         guard !entry.flags.contains(.muted) else { return }
         newest.counted.note(entry.position, adding: adding)
+        if entry.flags.isAwaiting { awaiting &+= one }
         let unseenOne = isSeen(entry) ? 0 : one
         let unreadOne = entry.flags.contains(.read) ? 0 : one
         guard unseenOne != 0 || unreadOne != 0 else { return }

@@ -1,9 +1,12 @@
 extension TrayState {
-    static let packedVersion: UInt8 = 2
+    static let packedVersion: UInt8 = 3
+    /// Beside the version: what most states do not have stands at the end.
+    private static let moreBit: UInt8 = 0x80
 
     /// Appends the state in its stored form, without its sealed pages (Docs/internals/format.md, "Packed states").
     package func pack(into bytes: inout [UInt8]) {
-        bytes.append(TrayState.packedVersion)
+        let hasMore = awaiting > 0 || hasReminders
+        bytes.append(TrayState.packedVersion | (hasMore ? TrayState.moreBit : 0))
         let numbers = [
             appliedSeq, folded, landmarkDistance, lastLandmark, total, unseen, unread, seenUpTo, seenMark, sealedPages,
         ]
@@ -15,10 +18,7 @@ extension TrayState {
             bytes.appendVarint(category.unseen)
             bytes.appendVarint(category.unread)
         }
-        for muted in [mutedThreads, mutedCategories] {
-            bytes.appendVarint(UInt64(muted.count))
-            for identity in muted { bytes.appendFixed64(identity.rawValue) }
-        }
+        mutes.pack(into: &bytes)
         bytes.appendVarint(UInt64(topics.count))
         for subscription in topics {
             bytes.appendFixed64(subscription.topic.rawValue)
@@ -46,6 +46,7 @@ extension TrayState {
         for position in [newest.listed, newest.counted] {
             bytes.appendVarint(position == 0 ? 0 : lastPosition &- position &+ 1)
         }
+        if hasMore { bytes.appendVarint(awaiting << 1 | (hasReminders ? 1 : 0)) }
     }
 
     /// No item is above this position.
@@ -53,7 +54,8 @@ extension TrayState {
 
     /// Reads a state that ``pack(into:)`` wrote; its sealed pages stay in the store.
     package init(from reader: inout PackedReader) throws(PackedError) {
-        let version = try reader.byte()
+        let head = try reader.byte()
+        let version = head & ~TrayState.moreBit
         guard version >= TrayState.packedVersion else { throw .damaged("of an unreleased version") }
         guard version == TrayState.packedVersion else { throw .newer(version: version) }
         appliedSeq = try reader.varint()
@@ -74,8 +76,7 @@ extension TrayState {
             categories.append(
                 CategoryCount(category: category, namedBy: namedBy, unseen: unseen, unread: try reader.varint()))
         }
-        for _ in 0..<(try reader.count(minimumBytes: 8)) { mutedThreads.append(try reader.identity()) }
-        for _ in 0..<(try reader.count(minimumBytes: 8)) { mutedCategories.append(try reader.identity()) }
+        mutes = try MuteSet(from: &reader)
         for _ in 0..<(try reader.count(minimumBytes: 9)) { topics.append(try Subscription(from: &reader)) }
         for _ in 0..<(try reader.count(minimumBytes: 19)) { rangeMarks.append(try RangeMark(from: &reader)) }
         if !rangeMarks.isEmpty {
@@ -101,6 +102,10 @@ extension TrayState {
         newest.listed = try position(from: &reader)
         newest.counted = try position(from: &reader)
         guard seenBy <= appliedSeq, newest.counted <= newest.listed else { throw .damaged("newest items") }
+        guard head & TrayState.moreBit != 0 else { return }
+        let last = try reader.varint()
+        guard last > 0 else { throw .damaged("awaiting") }
+        (awaiting, hasReminders) = (last >> 1, last & 1 != 0)
     }
 
     private func position(from reader: inout PackedReader) throws(PackedError) -> UInt64 {

@@ -90,6 +90,7 @@ extension TrayState {
                 for (entry, tally) in try tallies(of: mark, stored: stored) {
                     let taken = mark.taken(of: tally) &- (above[entry] ?? Tally())
                     total &-= taken.listed
+                    awaiting &-= taken.awaiting
                     uncount(entry.category, taken)
                 }
             }
@@ -130,7 +131,7 @@ extension TrayState {
         } else {
             unread = above.unread
             categories = above.categories
-            if mark.takesFromInbox { total = above.total }
+            if mark.takesFromInbox { (total, awaiting) = (above.total, above.awaiting) }
         }
     }
 
@@ -159,6 +160,7 @@ extension TrayState {
             for (old, new) in zip(original.entries, page.entries) where old.flags != new.flags {
                 let taken = tally(of: old) &- tally(of: new)
                 total &-= taken.listed
+                awaiting &-= taken.awaiting
                 uncount(old.category, taken)
             }
             return true

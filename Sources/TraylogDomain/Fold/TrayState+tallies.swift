@@ -1,11 +1,12 @@
-/// Counts of a set of items: those listed, and of these the unseen and the unread ones.
+/// Counts of a set of items: those listed, and of these the unseen and the unread ones, and those that await an answer.
 package struct Tally: Hashable, Sendable {
     package var listed: UInt64 = 0
     package var unseen: UInt64 = 0
     package var unread: UInt64 = 0
+    package var awaiting: UInt64 = 0
 
-    package init(listed: UInt64 = 0, unseen: UInt64 = 0, unread: UInt64 = 0) {
-        (self.listed, self.unseen, self.unread) = (listed, unseen, unread)
+    package init(listed: UInt64 = 0, unseen: UInt64 = 0, unread: UInt64 = 0, awaiting: UInt64 = 0) {
+        (self.listed, self.unseen, self.unread, self.awaiting) = (listed, unseen, unread, awaiting)
     }
 
     var isZero: Bool { self == Tally() }
@@ -13,13 +14,13 @@ package struct Tally: Hashable, Sendable {
     static func &+ (left: Tally, right: Tally) -> Tally {
         Tally(
             listed: left.listed &+ right.listed, unseen: left.unseen &+ right.unseen,
-            unread: left.unread &+ right.unread)
+            unread: left.unread &+ right.unread, awaiting: left.awaiting &+ right.awaiting)
     }
 
     static func &- (left: Tally, right: Tally) -> Tally {
         Tally(
             listed: left.listed &- right.listed, unseen: left.unseen &- right.unseen,
-            unread: left.unread &- right.unread)
+            unread: left.unread &- right.unread, awaiting: left.awaiting &- right.awaiting)
     }
 }
 
@@ -50,7 +51,9 @@ extension TrayState {
     func tally(of entry: ItemEntry) -> Tally {
         guard entry.flags.isListed else { return Tally() }
         guard entry.flags.isCounted else { return Tally(listed: 1) }
-        return Tally(listed: 1, unseen: isSeen(entry) ? 0 : 1, unread: entry.flags.contains(.read) ? 0 : 1)
+        return Tally(
+            listed: 1, unseen: isSeen(entry) ? 0 : 1, unread: entry.flags.contains(.read) ? 0 : 1,
+            awaiting: entry.flags.isAwaiting ? 1 : 0)
     }
 
     /// Adds entries that are sealed now.

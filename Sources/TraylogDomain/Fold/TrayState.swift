@@ -27,6 +27,10 @@ package struct TrayState: Hashable, Sendable {
     package internal(set) var total: UInt64 = 0
     package internal(set) var unseen: UInt64 = 0
     package internal(set) var unread: UInt64 = 0
+    /// Counted items with actions and no outcome.
+    package internal(set) var awaiting: UInt64 = 0
+    /// Whether any item ever had a time to remind.
+    package internal(set) var hasReminders = false
     /// The position of the newest `traySeen`.
     package var seenUpTo: UInt64 = 0
     /// The `traySeen` that moved ``seenUpTo`` there; 0 for none.
@@ -35,9 +39,7 @@ package struct TrayState: Hashable, Sendable {
     package internal(set) var seenMark: UInt64 = 0
     package internal(set) var categories: [CategoryCount] = []
     package internal(set) var newest = NewestItems()
-    /// Ascending.
-    package var mutedThreads: [Identity] = []
-    package var mutedCategories: [Identity] = []
+    package var mutes = MuteSet()
     /// Topics that the user is subscribed to or has items from, ascending by identity.
     package var topics: [Subscription] = []
     /// Range marks that some sealed pages may lack, oldest first.

@@ -68,6 +68,8 @@ public struct Item: Hashable, Sendable, Identifiable {
     public var isGone: Bool
     /// When it wakes, while it sleeps.
     public var snoozedUntil: Timestamp?
+    /// Which of its actions the user decided on.
+    public var outcome: Outcome?
     /// Who sent it, if somebody else than the user.
     public var actor: String?
     /// When it happened, as the sender claims.
@@ -85,7 +87,8 @@ public struct Item: Hashable, Sendable, Identifiable {
         seq: Seq, position: Seq, key: String? = nil, topic: String? = nil, content: Content, isMuted: Bool = false,
         isSeen: Bool = false, isRead: Bool = false, isArchived: Bool = false, isDeleted: Bool = false,
         isGone: Bool = false,
-        snoozedUntil: Timestamp? = nil, actor: String? = nil, occurredAt: Timestamp? = nil, recordedAt: Timestamp
+        snoozedUntil: Timestamp? = nil, outcome: Outcome? = nil, actor: String? = nil, occurredAt: Timestamp? = nil,
+        recordedAt: Timestamp
     ) {
         self.seq = seq
         self.position = position
@@ -99,9 +102,33 @@ public struct Item: Hashable, Sendable, Identifiable {
         self.isDeleted = isDeleted
         self.isGone = isGone
         self.snoozedUntil = snoozedUntil
+        self.outcome = outcome
         self.actor = actor
         self.occurredAt = occurredAt
         self.recordedAt = recordedAt
+    }
+}
+
+/// What a user decided on an item, once and for good.
+public struct Outcome: Hashable, Sendable {
+    /// The id of the action.
+    public var action: String
+    /// What was said with it.
+    public var note: String?
+    /// Who decided: the user, unless the `act` named somebody else.
+    public var actor: String
+    /// The `acted` event.
+    public var seq: Seq
+    /// When the store got it.
+    public var at: Timestamp
+
+    /// An outcome as a query answers it, for tests and previews.
+    public init(action: String, note: String? = nil, actor: String, seq: Seq, at: Timestamp) {
+        self.action = action
+        self.note = note
+        self.actor = actor
+        self.seq = seq
+        self.at = at
     }
 }
 

@@ -22,6 +22,8 @@ public struct ItemFilter: Hashable, Sendable {
     public var onlyUnread: Bool
     /// Only items that were not seen; muted ones count here, too.
     public var onlyUnseen: Bool
+    /// Only items with actions and without an outcome; muted ones count here, too.
+    public var onlyAwaiting: Bool
     /// Only items of these threads.
     public var thread: Thread
     /// Only items of any of these categories; empty for all.
@@ -42,13 +44,15 @@ public struct ItemFilter: Hashable, Sendable {
 
     /// A filter for all items but silent ones, unless told otherwise.
     public init(
-        includeSilent: Bool = false, onlyUnread: Bool = false, onlyUnseen: Bool = false, thread: Thread = .any,
-        categories: [String] = [], actor: String? = nil, level: InterruptionLevel? = nil, since: Timestamp? = nil,
+        includeSilent: Bool = false, onlyUnread: Bool = false, onlyUnseen: Bool = false, onlyAwaiting: Bool = false,
+        thread: Thread = .any, categories: [String] = [], actor: String? = nil, level: InterruptionLevel? = nil,
+        since: Timestamp? = nil,
         until: Timestamp? = nil, text: String? = nil
     ) {
         self.includeSilent = includeSilent
         self.onlyUnread = onlyUnread
         self.onlyUnseen = onlyUnseen
+        self.onlyAwaiting = onlyAwaiting
         self.thread = thread
         self.categories = categories
         self.actor = actor
@@ -82,7 +86,9 @@ extension ItemFilter {
     /// Throws where an event of a bulk mark cannot say what the filter says.
     package func checkForMarking() throws(Refusal) {
         let wanted =
-            categories.count > 1 ? "category" : onlyUnread ? "unread" : onlyUnseen ? "unseen" : searched
+            categories.count > 1
+            ? "category"
+            : onlyUnread ? "unread" : onlyUnseen ? "unseen" : onlyAwaiting ? "awaiting" : searched
         guard let wanted else { return }
         throw .markedByThread(wanted)
     }

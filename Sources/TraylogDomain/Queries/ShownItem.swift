@@ -26,7 +26,7 @@ extension ShownItem {
     }
 
     private func applyEdits(to content: inout Content, from source: some StateSource) throws {
-        for override in overrides where override.field != .snoozedUntil {
+        for override in overrides where override.field != .snoozedUntil && override.field != .outcome {
             guard case .edited(_, let edit) = try source.event(override.event).body else { continue }
             content.take(override.field, from: edit)
         }
@@ -38,6 +38,17 @@ extension ShownItem {
             case .snoozed(_, let until) = try source.event(override.event).body
         else { return nil }
         return until
+    }
+
+    /// What the user decided; nil when nothing yet.
+    package func outcome(from source: some StateSource) throws -> Outcome? {
+        guard entry.flags.contains(.acted), let override = overrides.first(where: { $0.field == .outcome }) else {
+            return nil
+        }
+        let event = try source.event(override.event)
+        guard case .acted(_, let action, let note) = event.body else { return nil }
+        return Outcome(
+            action: action, note: note, actor: event.actor ?? event.user ?? "", seq: event.seq, at: event.recordedAt)
     }
 
     package func item(from source: some StateSource) throws -> Item {
@@ -58,6 +69,7 @@ extension ShownItem {
         guard !overrides.isEmpty else { return }
         try applyEdits(to: &item.content, from: source)
         item.snoozedUntil = try snoozedUntil(from: source)
+        item.outcome = try outcome(from: source)
     }
 }
 
@@ -92,6 +104,7 @@ extension Content {
         case .summaryCount: edit.summaryCount.apply(to: &summaryCount, default: 1)
         case .level: edit.level.apply(to: &level, default: .active)
         case .expiresAt: edit.expiresAt.apply(to: &expiresAt)
+        case .remindAt: edit.remindAt.apply(to: &remindAt)
         case .data: edit.data.apply(to: &data)
         default: break
         }
@@ -100,12 +113,19 @@ extension Content {
     /// The content after the whole edit.
     package func applying(_ edit: ContentEdit) -> Content {
         var content = self
-        for bit in 0..<7 { content.take(ContentFields(rawValue: 1 << bit), from: edit) }
+        for field in ContentFields.editable { content.take(field, from: edit) }
         return content
     }
 }
 
 extension Change {
+    /// Whether a value is the same after it.
+    func leaves(_ value: Value?) -> Bool {
+        var changed = value
+        apply(to: &changed)
+        return changed == value
+    }
+
     fileprivate func apply(to field: inout Value?) {
         switch self {
         case .keep: break

@@ -27,6 +27,8 @@ public struct Tray: Hashable, Sendable {
     public var unseen: Int
     /// Counted items that were not read.
     public var unread: Int
+    /// Counted items with actions of which the user chose none yet.
+    public var awaiting: Int
     /// Listed items.
     public var total: Int
     /// The position up to which the user has looked at the tray; 0 when never.
@@ -53,7 +55,8 @@ public struct Tray: Hashable, Sendable {
 
     /// A tray as a query answers it, for tests and previews.
     public init(
-        user: String, asOf: Seq, revision: UInt64 = 0, unseen: Int = 0, unread: Int = 0, total: Int = 0,
+        user: String, asOf: Seq, revision: UInt64 = 0, unseen: Int = 0, unread: Int = 0, awaiting: Int = 0,
+        total: Int = 0,
         seenUpTo: Seq = .zero, seenAt: Timestamp? = nil, newest: Seq? = nil, newestCounted: Seq? = nil,
         categories: [CategoryCounts] = []
     ) {
@@ -62,6 +65,7 @@ public struct Tray: Hashable, Sendable {
         self.revision = revision
         self.unseen = unseen
         self.unread = unread
+        self.awaiting = awaiting
         self.total = total
         self.seenUpTo = seenUpTo
         self.seenAt = seenAt
@@ -94,7 +98,8 @@ extension TrayState {
     package func tray(of user: String, asOf: Seq, source: some StateSource) throws -> Tray {
         var tray = Tray(
             user: user, asOf: asOf, revision: events.count, unseen: Int(clamping: unseen),
-            unread: Int(clamping: unread), total: Int(clamping: total), seenUpTo: Seq(seenUpTo),
+            unread: Int(clamping: unread), awaiting: Int(clamping: awaiting), total: Int(clamping: total),
+            seenUpTo: Seq(seenUpTo),
             seenAt: seenBy == 0 ? nil : try source.recordedAt(seenBy),
             newest: newest.listed == 0 ? nil : Seq(newest.listed),
             newestCounted: newest.counted == 0 ? nil : Seq(newest.counted))

@@ -68,6 +68,7 @@ private struct EntryFilter {
         guard inView, query.filter.includeSilent || !flags.contains(.silent) else { return false }
         if query.filter.onlyUnread, flags.contains(.read) { return false }
         if query.filter.onlyUnseen, seen { return false }
+        if query.filter.onlyAwaiting, !flags.isAwaiting { return false }
         if !categories.isEmpty, !categories.contains(entry.category) { return false }
         switch query.filter.thread {
         case .any: return true

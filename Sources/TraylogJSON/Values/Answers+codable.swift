@@ -10,7 +10,8 @@ import TraylogDomain
         self.init(
             user: try fields["user"], asOf: try fields["asOf"], revision: try fields["revision"],
             unseen: try fields["unseen"],
-            unread: try fields["unread"], total: try fields["total"], seenUpTo: try fields["seenUpTo"],
+            unread: try fields["unread"], awaiting: try fields["awaiting"], total: try fields["total"],
+            seenUpTo: try fields["seenUpTo"],
             seenAt: try fields[maybe: "seenAt"], newest: try fields[maybe: "newest"],
             newestCounted: try fields[maybe: "newestCounted"],
             categories: categories.map {
@@ -21,6 +22,23 @@ import TraylogDomain
     private struct Counts: Decodable {
         var unseen: Int
         var unread: Int
+    }
+}
+
+@_spi(JSON) extension Mutes: Decodable {
+    /// Reads the JSON form.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(user: try fields["user"], asOf: try fields["asOf"], mutes: try fields["mutes"])
+    }
+}
+
+@_spi(JSON) extension Mute: Decodable {
+    /// Reads the JSON form.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(
+            scope: try MuteScope(from: decoder), since: try fields["since"], until: try fields[maybe: "until"])
     }
 }
 
@@ -67,8 +85,19 @@ private enum PageKey: String, CodingKey { case elements, next, asOf }
             topic: try fields[maybe: "topic"], content: try Content(from: decoder), isMuted: try fields["muted"],
             isSeen: try fields["seen"], isRead: try fields["read"], isArchived: try fields["archived"],
             isDeleted: try fields[maybe: "deleted"] ?? false, isGone: try fields[maybe: "gone"] ?? false,
-            snoozedUntil: try fields[maybe: "snoozedUntil"], actor: try fields[maybe: "actor"],
+            snoozedUntil: try fields[maybe: "snoozedUntil"], outcome: try fields[maybe: "outcome"],
+            actor: try fields[maybe: "actor"],
             occurredAt: try fields[maybe: "occurredAt"], recordedAt: try fields["recordedAt"])
+    }
+}
+
+@_spi(JSON) extension Outcome: Decodable {
+    /// Reads the JSON form.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(
+            action: try fields["action"], note: try fields[maybe: "note"], actor: try fields["actor"],
+            seq: try fields["seq"], at: try fields["at"])
     }
 }
 

@@ -61,7 +61,10 @@ extension Command {
             member("as", mark.rawValue)
             member("items", each: items) { $0.value($1) }
         case .markAll(let mark, let filter, let upTo): members(mark, filter, upTo: upTo)
-        case .mute(let scope), .unmute(let scope): members(scope)
+        case .mute(let scope, let until):
+            members(scope)
+            member("until", until)
+        case .unmute(let scope): members(scope)
         case .snooze(let item, let until):
             member(item)
             member("until", until)
@@ -71,6 +74,10 @@ extension Command {
             members(edit)
         case .subscribe(let topic), .unsubscribe(let topic): member("topic", topic)
         case .undo(let event): member("event", event)
+        case .act(let item, let action, let note):
+            member(item)
+            member("action", action)
+            member("note", note)
         }
     }
 
@@ -104,6 +111,7 @@ extension Command.Action {
         case .unsubscribe: .unsubscribe
         case .broadcast: .broadcast
         case .undo: .undo
+        case .act: .act
         }
     }
 }

@@ -26,6 +26,7 @@
         case .unknownItem: self = .unknownItem(quoted == nil ? .seq(number) : .key(text))
         case .itemGone: self = .itemGone(number)
         case .notSnoozed: self = .notSnoozed(number)
+        case .alreadyActed: self = .alreadyActed(number, action: text)
         case .upToBeyondHead:
             self = .upToBeyondHead(numbers.dropLast().last ?? .zero, head: numbers.last ?? .zero, field: parts.0)
         case .unknownEvent: self = .unknownEvent(number)

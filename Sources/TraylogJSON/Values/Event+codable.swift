@@ -28,7 +28,7 @@ extension Event.Body {
         case .traySeen: self = .traySeen(upTo: try fields["upTo"])
         case .marked: self = .marked(try fields["as"], items: try fields["items"])
         case .allMarked: self = .allMarked(try fields["as"], try ItemFilter(marking: fields), upTo: try fields["upTo"])
-        case .muted: self = .muted(try MuteScope(from: decoder))
+        case .muted: self = .muted(try MuteScope(from: decoder), until: try fields[maybe: "until"])
         case .unmuted: self = .unmuted(try MuteScope(from: decoder))
         case .snoozed: self = .snoozed(item: try fields["item"], until: try fields["until"])
         case .woken: self = .woken(item: try fields["item"])
@@ -40,6 +40,9 @@ extension Event.Body {
             self = .unsubscribed(topic: try fields["topic"], topicRevision: try fields["topicRevision"])
         case .undone: self = .undone(event: try fields["event"])
         case .expired: self = .expired(item: try fields["item"])
+        case .acted:
+            self = .acted(item: try fields["item"], action: try fields["action"], note: try fields[maybe: "note"])
+        case .reminded: self = .reminded(item: try fields["item"])
         case .erased: self = .erased
         case .held: self = .held
         case .released: self = .released
@@ -61,7 +64,16 @@ extension Event.Body {
             summaryArgument: try fields[maybe: "summaryArgument"],
             summaryCount: try fields[maybe: "summaryCount"] ?? 1, isSilent: try fields[maybe: "silent"] ?? false,
             level: try fields[maybe: "level"] ?? .active, expiresAt: try fields[maybe: "expiresAt"],
-            collapseKey: try fields[maybe: "collapseKey"], data: try fields.data())
+            remindAt: try fields[maybe: "remindAt"], collapseKey: try fields[maybe: "collapseKey"],
+            actions: try fields[maybe: "actions"] ?? [], data: try fields.data())
+    }
+}
+
+@_spi(JSON) extension ItemAction: Decodable {
+    /// Reads the JSON form.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(id: try fields["id"], label: try fields["label"])
     }
 }
 
@@ -80,6 +92,7 @@ extension Event.Body {
         summaryCount = try change("summaryCount")
         level = try change("level")
         expiresAt = try change("expiresAt")
+        remindAt = try change("remindAt")
         data = try fields.isNull("data") ? .clear : fields.data().map { .set($0) } ?? .keep
     }
 }

@@ -48,7 +48,7 @@ extension ItemFilter.Thread {
 }
 
 @_spi(JSON) extension MuteScope: JSONWritable {
-    /// `{"thread"}` or `{"category"}`.
+    /// `{"thread"}`, `{"category"}` or `{"all":true}`.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.members(self)
@@ -60,7 +60,11 @@ extension ItemFilter.Thread {
     /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
-        self = try fields[maybe: "thread"].map { .thread($0) } ?? .category(fields["category"])
+        if try fields[maybe: "all"] ?? false {
+            self = .all
+        } else {
+            self = try fields[maybe: "thread"].map { .thread($0) } ?? .category(fields["category"])
+        }
     }
 }
 
@@ -80,7 +84,7 @@ extension ItemFilter.Thread {
         self.init(
             includeSilent: try fields[maybe: "includeSilent"] ?? false,
             onlyUnread: try fields[maybe: "unread"] ?? false, onlyUnseen: try fields[maybe: "unseen"] ?? false,
-            thread: try Thread(fields), categories: try fields.oneOrMany("category"), actor: try fields[maybe: "actor"],
+            onlyAwaiting: try fields[maybe: "awaiting"] ?? false, thread: try Thread(fields), categories: try fields.oneOrMany("category"), actor: try fields[maybe: "actor"],
             level: try fields[maybe: "level"], since: try fields[maybe: "since"], until: try fields[maybe: "until"],
             text: try fields[maybe: "text"])
     }
@@ -91,6 +95,7 @@ extension JSONWriter {
         member("includeSilent", filter.includeSilent)
         member("unread", filter.onlyUnread)
         member("unseen", filter.onlyUnseen)
+        member("awaiting", filter.onlyAwaiting)
         member(filter.thread)
         switch filter.categories.count {
         case 0: break

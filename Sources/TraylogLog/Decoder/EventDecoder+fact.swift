@@ -10,14 +10,14 @@ extension EventDecoder {
     package static func fact(
         seq: UInt64, header: RecordHeader, payload: RawSpan, hasher: IdentityHasher
     ) throws(CodecError) -> Fact {
-        var due: Timestamp?
-        return try fact(seq: seq, header: header, payload: payload, hasher: hasher, due: &due)
+        var times = FactTimes()
+        return try fact(seq: seq, header: header, payload: payload, hasher: hasher, times: &times)
     }
 
-    /// Decodes the fact and the time that the event sets: when an item expires, or when a snooze ends.
+    /// Decodes the fact and the times that the event sets.
     @inline(__always)
     package static func fact(
-        seq: UInt64, header: RecordHeader, payload: RawSpan, hasher: IdentityHasher, due: inout Timestamp?
+        seq: UInt64, header: RecordHeader, payload: RawSpan, hasher: IdentityHasher, times: inout FactTimes
     ) throws(CodecError) -> Fact {
         do throws(PayloadFault) {
             let kind = try kind(of: header)
@@ -28,7 +28,8 @@ extension EventDecoder {
             switch kind {
             case .notified, .broadcast:
                 try fact.setContent(fields, payload, hasher)
-                due = fields.time(.expiresAt)
+                times.due = fields.time(.expiresAt)
+                times.remindAt = fields.time(.remindAt)
             case .marked:
                 fact.mark = try Mark(stored: try fields.required(.mark)).code
                 fact.items = try fields.items(payload) { $0 }
@@ -36,7 +37,8 @@ extension EventDecoder {
                 try fact.setSelection(fields, payload, hasher)
             default:
                 try fact.setRest(fields, payload, hasher)
-                due = fields.time(kind == .snoozed ? .until : .expiresAt)
+                times.due = fields.time(kind == .snoozed || kind == .muted ? .until : .expiresAt)
+                if kind == .edited { times.remindAt = fields.time(.remindAt) }
             }
             return fact
         } catch {
@@ -51,14 +53,16 @@ extension EventDecoder {
 
     /// Decodes a `notified` and checks it like ``event(seq:header:payload:)``, but makes none of its texts.
     ///
-    /// - Returns: nil for an event that expires, or that does not say whose it is.
+    /// - Returns: nil for an event that sets a time or has actions, or that does not say whose it is.
     /// - Throws: ``CodecError``, as for the whole event.
     package static func notice(
         seq: UInt64, header: RecordHeader, payload: RawSpan, hasher: IdentityHasher
     ) throws(CodecError) -> Notice? {
         do throws(PayloadFault) {
             let fields = try PayloadFields(payload)
-            guard fields.time(.expiresAt) == nil, let user = try fields.optional(.user, payload) else { return nil }
+            guard !fields.has(.expiresAt), !fields.has(.remindAt), !fields.has(.actions),
+                let user = try fields.optional(.user, payload)
+            else { return nil }
             for index in FieldNumber.textsOfNotice.indices {
                 try fields.checkText(FieldNumber.textsOfNotice[index], payload)
             }
@@ -71,6 +75,16 @@ extension EventDecoder {
             throw CodecError(error, seq: seq)
         }
     }
+}
+
+/// The times that an event sets.
+package struct FactTimes: Hashable, Sendable {
+    /// When an item expires or wakes, or when a mute ends.
+    package var due: Timestamp?
+    /// When somebody is to be reminded of an item.
+    package var remindAt: Timestamp?
+
+    package init(due: Timestamp? = nil, remindAt: Timestamp? = nil) { (self.due, self.remindAt) = (due, remindAt) }
 }
 
 extension FieldNumber {
@@ -86,8 +100,10 @@ extension Fact {
         _ fields: borrowing PayloadFields, _ payload: RawSpan, _ hasher: IdentityHasher
     ) throws(PayloadFault) {
         if kind == .broadcast { _ = try fields.required(.topic) }
-        // The fold ignores the level, but an unknown one must fail here as it does in `event`.
-        _ = try fields.level()
+        isCritical = try fields.level() == .critical
+        hasActions = fields.has(.actions)
+        if hasActions { try fields.checkActions(payload) }
+        reminds = fields.has(.remindAt)
         isSilent = fields.raw(.silent) != 0
         summaryCount = try fields.summaryCount() ?? 1
         thread = hasher.identity(fields, .thread, payload, as: .thread)
@@ -119,11 +135,15 @@ extension Fact {
         case .snoozed:
             _ = try fields.required(.until)
             item = try fields.required(.item)
-        case .woken, .retracted, .expired:
+        case .woken, .retracted, .expired, .reminded:
+            item = try fields.required(.item)
+        case .acted:
+            _ = try fields.required(.action)
             item = try fields.required(.item)
         case .edited:
             item = try fields.required(.item)
             edited = try fields.edited()
+            reminds = fields.has(.remindAt)
             summaryCount = try fields.summaryCount() ?? 1
             argument = hasher.identity(fields, .summaryArgument, payload, as: .summaryArgument)
         case .undone:

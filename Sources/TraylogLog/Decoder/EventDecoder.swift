@@ -80,7 +80,7 @@ extension EventDecoder {
         case .allMarked:
             let mark = try BulkMark(stored: try fields.required(.mark))
             return .allMarked(mark, try fields.filter(payload), upTo: try fields.requiredSeq(.upTo))
-        case .muted: return .muted(try fields.muteScope(payload))
+        case .muted: return .muted(try fields.muteScope(payload), until: fields.time(.until))
         case .unmuted: return .unmuted(try fields.muteScope(payload))
         case .snoozed:
             guard let until = fields.time(.until) else { throw .missing(.until) }
@@ -96,6 +96,11 @@ extension EventDecoder {
                 topic: try fields.required(.topic, payload), topicRevision: fields.raw(.topicRevision))
         case .undone: return .undone(event: try fields.requiredSeq(.event))
         case .expired: return .expired(item: try fields.requiredSeq(.item))
+        case .acted:
+            return .acted(
+                item: try fields.requiredSeq(.item), action: try fields.required(.action, payload),
+                note: try fields.optional(.note, payload))
+        case .reminded: return .reminded(item: try fields.requiredSeq(.item))
         case .erased: return .erased
         case .held: return .held
         case .released: return .released

@@ -54,6 +54,8 @@ extension PayloadFields {
         content.expiresAt = time(.expiresAt)
         try fill(&content.collapseKey, .collapseKey, payload)
         try fill(&content.data, .data, payload)
+        content.remindAt = time(.remindAt)
+        if has(.actions) { content.actions = try actions(payload) }
     }
 
     /// Decodes a text into one that is nil so far.
@@ -61,6 +63,46 @@ extension PayloadFields {
     func fill(_ text: inout String?, _ field: FieldNumber, _ payload: RawSpan) throws(PayloadFault) {
         // Assigning nil would still release the old value, which takes time.
         if let range = range(field) { text = try self.text(field, payload, range) }
+    }
+
+    /// The messages of the field, in their order.
+    private func actions(_ payload: RawSpan) throws(PayloadFault) -> [ItemAction] {
+        var actions: [ItemAction] = []
+        var reader = PayloadReader()
+        while let field = try reader.next(payload) {
+            guard field.number == FieldNumber.actions.rawValue else { continue }
+            actions.append(try action(payload.extracting(field.valueRange)))
+        }
+        return actions
+    }
+
+    /// Checks all of the field but that its texts are UTF-8.
+    func checkActions(_ payload: RawSpan) throws(PayloadFault) {
+        var reader = PayloadReader()
+        while let field = try reader.next(payload) {
+            guard field.number == FieldNumber.actions.rawValue else { continue }
+            _ = try actionTexts(payload.extracting(field.valueRange))
+        }
+    }
+
+    private func action(_ message: RawSpan) throws(PayloadFault) -> ItemAction {
+        let texts = try actionTexts(message)
+        return ItemAction(id: try text(.actions, message, texts.id), label: try text(.actions, message, texts.label))
+    }
+
+    private func actionTexts(_ message: RawSpan) throws(PayloadFault) -> (id: Range<Int>, label: Range<Int>) {
+        var (id, label): (Range<Int>?, Range<Int>?)
+        var reader = PayloadReader()
+        while let field = try reader.next(message) {
+            guard field.wireType == .bytes else { continue }
+            switch field.number {
+            case 1: id = field.valueRange
+            case 2: label = field.valueRange
+            default: break
+            }
+        }
+        guard let id, let label else { throw .missing(.actions) }
+        return (id, label)
     }
 
     func filter(_ payload: RawSpan) throws(PayloadFault) -> ItemFilter {
@@ -72,6 +114,7 @@ extension PayloadFields {
 
     func muteScope(_ payload: RawSpan) throws(PayloadFault) -> MuteScope {
         try checkMuteScope()
+        if raw(.all) != 0 { return .all }
         if let thread = try optional(.thread, payload) { return .thread(thread) }
         return .category(try required(.category, payload))
     }
@@ -86,6 +129,7 @@ extension PayloadFields {
         edit.level = change(edited, .level, try level())
         edit.expiresAt = change(edited, .expiresAt, time(.expiresAt))
         edit.data = change(edited, .data, try optional(.data, payload))
+        edit.remindAt = change(edited, .remindAt, time(.remindAt))
         return edit
     }
 
@@ -103,9 +147,12 @@ extension PayloadFields {
         return true
     }
 
-    /// `muted`, `unmuted`: checks that there is either a thread or a category.
+    /// `muted`, `unmuted`: checks that there is one of a thread, a category and all.
     func checkMuteScope() throws(PayloadFault) {
-        guard has(.thread) || has(.category) else { throw .missing(.thread) }
+        let isAll = raw(.all) != 0
+        guard has(.thread) || has(.category) || isAll else { throw .missing(.thread) }
         guard !has(.thread) || !has(.category) else { throw .contradiction(.thread, .category) }
+        guard !isAll || !has(.thread) else { throw .contradiction(.thread, .all) }
+        guard !isAll || !has(.category) else { throw .contradiction(.category, .all) }
     }
 }

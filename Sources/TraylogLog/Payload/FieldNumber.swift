@@ -33,17 +33,22 @@ package enum FieldNumber: UInt32, Hashable, Sendable, CaseIterable {
     case archive = 33
     case through = 34
     case topicRevision = 35
+    case all = 36
+    case remindAt = 37
+    case actions = 38
+    case action = 40
+    case note = 41
 
     /// The wire type of the field; repeated numbers are packed.
     @inline(__always)
     package var wireType: WireType {
         switch self {
         case .user, .topic, .key, .actor, .device, .thread, .category, .title, .body, .summaryArgument,
-            .collapseKey, .data, .items, .cleared, .archive:
+            .collapseKey, .data, .items, .cleared, .archive, .actions, .action, .note:
             .bytes
         case .commandFingerprint: .fixed64
         case .summaryCount, .silent, .level, .expiresAt, .upTo, .mark, .item, .until, .unthreaded, .event,
-            .dropped, .through, .topicRevision:
+            .dropped, .through, .topicRevision, .all, .remindAt:
             .varint
         }
     }
@@ -76,8 +81,8 @@ struct FieldSet: OptionSet, Hashable, Sendable {
     ///
     /// They are constants, because the reader tests every field against one of them. A test compares them with
     /// ``FieldNumber/wireType``.
-    static let texts = FieldSet(rawValue: 0x2_8418_7C3E)
-    static let varints = FieldSet(rawValue: 0xD_7B07_8000)
+    static let texts = FieldSet(rawValue: 0x342_8418_7C3E)
+    static let varints = FieldSet(rawValue: 0x3D_7B07_8000)
     static let fixed64s = FieldSet(rawValue: 0x40)
     /// Repeated numbers are packed, but may also come one by one.
     static let repeated = FieldSet(rawValue: 0x0_8400_0000)
@@ -85,7 +90,7 @@ struct FieldSet: OptionSet, Hashable, Sendable {
     private static let common = FieldSet(.user, .key, .actor, .device, .commandFingerprint)
     private static let content = FieldSet(
         .thread, .category, .title, .body, .summaryArgument, .summaryCount, .silent, .level, .expiresAt,
-        .collapseKey, .data)
+        .collapseKey, .data, .remindAt, .actions)
 
     /// The fields with a meaning in events of `kind`.
     ///
@@ -96,9 +101,11 @@ struct FieldSet: OptionSet, Hashable, Sendable {
         case .traySeen: traySeen
         case .marked: marked
         case .allMarked: allMarked
-        case .muted, .unmuted: muted
+        case .muted: muted
+        case .unmuted: unmuted
         case .snoozed: snoozed
-        case .woken, .retracted, .expired: itemOnly
+        case .woken, .retracted, .expired, .reminded: itemOnly
+        case .acted: acted
         case .edited: edited
         case .subscribed, .unsubscribed: subscribed
         case .broadcast: broadcast
@@ -112,12 +119,14 @@ struct FieldSet: OptionSet, Hashable, Sendable {
     private static let traySeen = common.union(FieldSet(.upTo))
     private static let marked = common.union(FieldSet(.mark, .items))
     private static let allMarked = common.union(FieldSet(.mark, .thread, .category, .upTo, .unthreaded))
-    private static let muted = common.union(FieldSet(.thread, .category))
+    private static let muted = unmuted.union(FieldSet(.until))
+    private static let unmuted = common.union(FieldSet(.thread, .category, .all))
     private static let snoozed = common.union(FieldSet(.item, .until))
     private static let itemOnly = common.union(FieldSet(.item))
+    private static let acted = itemOnly.union(FieldSet(.action, .note))
     private static let edited = common.union(
         FieldSet(
-            .item, .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data, .cleared))
+            .item, .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data, .cleared, .remindAt))
     private static let subscribed = common.union(FieldSet(.topic, .topicRevision))
     private static let broadcast = common.union(content).union(FieldSet(.topic))
     private static let undone = common.union(FieldSet(.event))

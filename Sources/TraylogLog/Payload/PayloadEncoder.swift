@@ -84,11 +84,12 @@ extension Event.Body {
         case .subscribed(let topic, _), .unsubscribed(let topic, _): topic.utf8.count
         case .marked(_, let items): items.count * PayloadEncoder.varintBytes
         case .allMarked(_, let filter, _): filter.markBytes
-        case .muted(let scope), .unmuted(let scope): scope.variableBytes
+        case .muted(let scope, _), .unmuted(let scope): scope.variableBytes
         case .edited(_, let edit): edit.variableBytes
         case .redacted: 0
         case .compacted(_, _, let archive): PayloadEncoder.byteCount(archive)
-        case .traySeen, .snoozed, .woken, .retracted, .undone, .expired, .erased, .held, .released, .lost: 0
+        case .acted(_, let action, let note): action.utf8.count + PayloadEncoder.byteCount(note)
+        case .traySeen, .snoozed, .woken, .retracted, .undone, .expired, .erased, .held, .released, .lost, .reminded: 0
         }
     }
 }
@@ -99,6 +100,8 @@ extension Content {
             + PayloadEncoder.byteCount(title) + PayloadEncoder.byteCount(body)
             + PayloadEncoder.byteCount(summaryArgument) + PayloadEncoder.byteCount(collapseKey)
             + PayloadEncoder.byteCount(data)
+            // Five tags and lengths for each.
+            + actions.reduce(0) { $0 + 5 * PayloadEncoder.varintBytes + $1.id.utf8.count + $1.label.utf8.count }
     }
 }
 
@@ -114,6 +117,7 @@ extension MuteScope {
     var variableBytes: Int {
         switch self {
         case .thread(let name), .category(let name): name.utf8.count
+        case .all: 0
         }
     }
 }

@@ -131,17 +131,22 @@ extension PayloadWriter {
             put(.items, packed: items, &bytes)
         case .allMarked(let mark, let filter, let upTo):
             put(mark, filter, upTo: upTo, &bytes)
-        case .muted(let scope), .unmuted(let scope):
-            put(scope, &bytes)
+        case .muted(let scope, let until): put(scope, until: until, &bytes)
+        case .unmuted(let scope): put(scope, &bytes)
         case .snoozed(let item, let until):
             put(.item, item, &bytes)
             put(.until, until, &bytes)
-        case .woken(let item), .retracted(let item), .expired(let item):
+        case .woken(let item), .retracted(let item), .expired(let item), .reminded(let item):
             put(.item, item, &bytes)
+        case .acted(let item, let action, let note):
+            put(.item, item, &bytes)
+            put(.action, some: action, &bytes)
+            put(.note, note, &bytes)
         case .edited(let item, let edit):
             putSet(edit, &bytes)
             put(.item, item, &bytes)
             putCleared(edit, &bytes)
+            if case .set(let time) = edit.remindAt { put(.remindAt, time, &bytes) }
         case .undone(let event):
             put(.event, event, &bytes)
         case .redacted:
@@ -169,6 +174,20 @@ extension PayloadWriter {
         put(.expiresAt, content.expiresAt, &bytes)
         put(.collapseKey, content.collapseKey, &bytes)
         put(.data, content.data, &bytes)
+        put(.remindAt, content.remindAt, &bytes)
+        if !content.actions.isEmpty { put(content.actions, &bytes) }
+    }
+
+    /// Writes one message for each action.
+    private mutating func put(_ actions: [ItemAction], _ bytes: inout MutableSpan<UInt8>) {
+        for action in actions {
+            put(tag: .actions, &bytes)
+            put(varint: UInt64(action.messageBytes), &bytes)
+            put(byte: ItemAction.idTag, &bytes)
+            put(action.id, &bytes)
+            put(byte: ItemAction.labelTag, &bytes)
+            put(action.label, &bytes)
+        }
     }
 
     mutating func put(_ mark: BulkMark, _ filter: ItemFilter, upTo: Seq?, _ bytes: inout MutableSpan<UInt8>) {
@@ -179,11 +198,14 @@ extension PayloadWriter {
         put(.unthreaded, filter.thread == .unthreaded, &bytes)
     }
 
-    mutating func put(_ scope: MuteScope, _ bytes: inout MutableSpan<UInt8>) {
+    mutating func put(_ scope: MuteScope, until: Timestamp? = nil, _ bytes: inout MutableSpan<UInt8>) {
         switch scope {
         case .thread(let name): put(.thread, some: name, &bytes)
         case .category(let name): put(.category, some: name, &bytes)
+        case .all: break
         }
+        put(.until, until, &bytes)
+        put(.all, scope == .all, &bytes)
     }
 
     /// Writes the fields that an edit sets.
@@ -220,6 +242,23 @@ extension ContentEdit {
         if level == .clear { cleared.insert(.level) }
         if expiresAt == .clear { cleared.insert(.expiresAt) }
         if data == .clear { cleared.insert(.data) }
+        if remindAt == .clear { cleared.insert(.remindAt) }
         return cleared
     }
+}
+
+extension ItemAction {
+    /// The tags of the fields 1 and 2, both of bytes.
+    static let idTag: UInt8 = 1 << 3 | 2
+    static let labelTag: UInt8 = 2 << 3 | 2
+
+    /// The size of its message.
+    fileprivate var messageBytes: Int {
+        let (id, label) = (id.utf8.count, label.utf8.count)
+        return 2 + PayloadWriter.varintBytes(id) + id + PayloadWriter.varintBytes(label) + label
+    }
+}
+
+extension PayloadWriter {
+    fileprivate static func varintBytes(_ number: Int) -> Int { (70 - (UInt64(number) | 1).leadingZeroBitCount) / 7 }
 }

@@ -43,6 +43,7 @@ extension ContentFields {
     static let numbered: [(ContentFields, FieldNumber)] = [
         (.title, .title), (.body, .body), (.summaryArgument, .summaryArgument),
         (.summaryCount, .summaryCount), (.level, .level), (.expiresAt, .expiresAt), (.data, .data),
+        (.remindAt, .remindAt),
     ]
 
     /// The field that an element of `cleared` names.
@@ -55,6 +56,7 @@ extension ContentFields {
         case 17: self = .level
         case 18: self = .expiresAt
         case 20: self = .data
+        case 37: self = .remindAt
         default: throw .newerValue(.cleared, number)
         }
     }

@@ -111,7 +111,7 @@ package struct ChangeTracker {
         switch fact.kind {
         case .marked:
             for item in fact.items { try look(at: item, in: state, after: fact) }
-        case .edited, .retracted, .expired, .snoozed, .woken:
+        case .edited, .retracted, .expired, .snoozed, .woken, .acted:
             try look(at: fact.target, in: state, after: fact)
         case .notified where fact.collapse == .absent, .broadcast:
             try look(at: fact.seq, in: state, after: fact)
@@ -132,7 +132,7 @@ package struct ChangeTracker {
                 }
                 try look(at: item, in: state, after: fact)
             }
-        case .muted, .unmuted, .subscribed, .unsubscribed, .erased, .compacted, .held, .released, .lost:
+        case .muted, .unmuted, .subscribed, .unsubscribed, .erased, .compacted, .held, .released, .lost, .reminded:
             break
         }
     }

@@ -92,7 +92,8 @@ package struct RestoredStreams {
                 throw Refusal.invalid(field: "user", reason: "is a name that only an erasure gives")
             }
             return try add(hasher.identity(of: user, as: .user), isTopic: false, stream)
-        case (.edited(let item, _), nil), (.retracted(let item), nil), (.expired(let item), nil):
+        case (.edited(let item, _), nil), (.retracted(let item), nil), (.expired(let item), nil),
+            (.reminded(let item), nil):
             guard let own = numbers[stream] else {
                 guard hasGaps else { throw Self.wrong("is not the stream of the broadcast that the event names") }
                 return nil
@@ -151,7 +152,8 @@ extension Event.Body {
         case .traySeen(let upTo): upTo
         case .marked(_, let items): items.max() ?? 0
         case .allMarked(_, _, let upTo): upTo
-        case .snoozed(let item, _), .woken(let item), .edited(let item, _), .retracted(let item), .expired(let item):
+        case .snoozed(let item, _), .woken(let item), .edited(let item, _), .retracted(let item), .expired(let item),
+            .acted(let item, _, _), .reminded(let item):
             item
         case .undone(let event): event
         case .compacted(let through, _, _): through

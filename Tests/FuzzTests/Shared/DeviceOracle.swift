@@ -75,7 +75,8 @@ enum DeviceOracle {
         let tray = Tray(user: "ann", asOf: 9)
         let head =
             #"{"store":"s","stream":1,"asOf":9,"offset":"s_1_00000000000000000009","floor":0,"tray":\#(tray.json),"#
-            + #""mutedThreads":["m"],"mutedCategories":[],"topics":[{"topic":"n","from":1,"until":2}],"voided":[5]}"#
+            + #""mutedThreads":["m"],"mutedCategories":[],"mutes":[{"thread":"m","since":"2026-01-01T00:00:00.000Z"}],"#
+            + #""topics":[{"topic":"n","from":1,"until":2}],"voided":[5]}"#
         let snapshot = "\(head)\n\(item.json.dropLast()),\"hasContent\":true}\n{\"next\":null}\n"
         return [
             .wireEvent: lines, .wireSnapshot: [Array(snapshot.utf8)],

@@ -69,7 +69,8 @@ struct HostileSource: StateSource, FoldHistory {
         fact.category = Identity(rawValue: input.number(near: seq))
         fact.collapse = Identity(rawValue: UInt64(fact.mark))
         fact.key = Identity(rawValue: fact.target)
-        fact.edited = ContentFields(rawValue: fact.mark)
+        fact.edited = ContentFields(rawValue: UInt16(fact.mark) | UInt16(fact.mark & 1) << 8)
+        (fact.hasActions, fact.reminds) = (fact.mark & 2 != 0, fact.mark & 4 != 0)
         fact.items = [fact.target, fact.thread.rawValue]
         fact.summaryCount = UInt32(truncatingIfNeeded: fact.category.rawValue)
         return fact

@@ -34,7 +34,7 @@ struct ClientCommands {
         case 11: .mute(.thread("t1"))
         case 12: .unmute(.thread("t1"))
         case 13, 14: .snooze(item(), until: Timestamp(milliseconds: 4_000_000_000_000))
-        case 15: .wake(item())
+        case 15: random.chance(40) ? .wake(item()) : .act(item(), action: random.pick(["yes", "no"]))
         case 16: .edit(item(), edit())
         case 17: .subscribe(topic: "news")
         case 18: random.chance(30) ? .unsubscribe(topic: "news") : .retract(item())
@@ -48,6 +48,9 @@ struct ClientCommands {
         content.category = random.pick([nil, "c1", "c2"])
         content.collapseKey = random.pick([nil, nil, "x"])
         content.isSilent = random.chance(10)
+        if random.chance(40) {
+            content.actions = [ItemAction(id: "yes", label: "Yes"), ItemAction(id: "no", label: "No")]
+        }
         return content
     }
 

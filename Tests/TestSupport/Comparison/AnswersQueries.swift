@@ -5,6 +5,7 @@ import TraylogDomain
 package protocol AnswersQueries: Sendable {
     func head() throws(TraylogError) -> Seq
     func tray(of user: String, asOf: Moment?) throws(TraylogError) -> Tray
+    func mutes(of user: String, asOf: Moment?) throws(TraylogError) -> Mutes
     func inbox(of user: String, _ query: InboxQuery, asOf: Moment?) throws(TraylogError) -> Page<Item, Cursor>
     func threads(of user: String, limit: Int, cursor: Cursor?, asOf: Moment?) throws(TraylogError) -> Page<
         ThreadGroup, Cursor

@@ -73,6 +73,7 @@ package struct Comparison {
         for user in users {
             try within("user \(String(reflecting: user))") { () throws -> Void in
                 try checkTray(of: user)
+                try checkMutes(of: user)
                 try checkHistory(of: user)
                 for _ in 0..<4 { try checkItem(of: user) }
                 for limit in sizes(depth, Self.pageSizes) { try checkThreads(of: user, limit: limit) }
@@ -101,6 +102,15 @@ package struct Comparison {
         try expectSame(lists[0], lists[1], "tray, categories")
         (expected.categories, found.categories) = ([], [])
         try expectSame(expected, found, "tray")
+    }
+
+    private func checkMutes(of user: String) throws {
+        var expected = model.mutes(of: user)
+        for index in expected.mutes.indices {
+            guard let mute = model.state(of: user).mute(expected.mutes[index].scope) else { continue }
+            expected.mutes[index].since = recordedAt[Int(mute.since.rawValue) - 1]
+        }
+        try expectSame("\(expected)", "\(try store.mutes(of: user, asOf: moment))", "mutes")
     }
 
     /// One item in whatever state, by seq or key; one of another user, and one of nobody.
@@ -194,7 +204,7 @@ extension Comparison {
         let categories = Set(items.compactMap { Name($0.content.category) }).sorted().prefix(3)
         var queries: [InboxQuery] = []
         for view in [InboxQuery.View.inbox, .archived, .snoozed] {
-            for flags in 0..<8 {
+            for flags in Array(0..<8) + [8, 9, 12] {
                 for thread in [.any, .unthreaded, .named("of nobody")]
                     + threads.map({ ItemFilter.Thread.named($0.text) })
                 {
@@ -204,7 +214,8 @@ extension Comparison {
                             InboxQuery(
                                 ItemFilter(
                                     includeSilent: flags & 1 != 0, onlyUnread: flags & 2 != 0,
-                                    onlyUnseen: flags & 4 != 0, thread: thread, categories: chosen), view: view))
+                                    onlyUnseen: flags & 4 != 0, onlyAwaiting: flags & 8 != 0, thread: thread,
+                                    categories: chosen), view: view))
                     }
                 }
             }
@@ -274,6 +285,7 @@ extension Comparison {
     private func withStoredTime(_ item: Item) -> Item {
         var item = item
         item.recordedAt = recordedAt[Int(item.seq.rawValue) - 1]
+        if let outcome = item.outcome { item.outcome?.at = recordedAt[Int(outcome.seq.rawValue) - 1] }
         return item
     }
 }

@@ -76,6 +76,10 @@ extension NaiveBackedStore {
         twist.tray(naive.tray(of: user, asOf: try seq(asOf)))
     }
 
+    package func mutes(of user: String, asOf: Moment?) throws(TraylogError) -> Mutes {
+        naive.mutes(of: user, asOf: try seq(asOf))
+    }
+
     package func inbox(of user: String, _ query: InboxQuery, asOf: Moment?) throws(TraylogError) -> Page<Item, Cursor> {
         let seq = try seq(asOf)
         do throws(Refusal) {

@@ -17,11 +17,15 @@ extension Array: TextBearing where Element: TextBearing {
 }
 
 extension Content: TextBearing {
-    package var texts: [String?] { [thread, category, title, body, summaryArgument, collapseKey, data] }
+    package var texts: [String?] {
+        [thread, category, title, body, summaryArgument, collapseKey, data] + actions.flatMap { [$0.id, $0.label] }
+    }
 }
 
 extension Item: TextBearing {
-    package var texts: [String?] { [key, topic, actor] + content.texts }
+    package var texts: [String?] {
+        [key, topic, actor, outcome?.action, outcome?.note, outcome?.actor] + content.texts
+    }
 }
 
 extension ThreadGroup: TextBearing {
@@ -47,16 +51,18 @@ extension Event.Body: TextBearing {
         case .broadcast(let topic, let content): return [topic] + content.texts
         case .edited(_, let edit): return edit.texts
         case .subscribed(let topic, _), .unsubscribed(let topic, _): return [topic]
-        case .muted(let scope), .unmuted(let scope):
+        case .muted(let scope, _), .unmuted(let scope):
             switch scope {
             case .thread(let name), .category(let name): return [name]
+            case .all: return []
             }
         case .allMarked(_, let filter, _):
             if case .named(let thread) = filter.thread { return [thread, filter.category] }
             return [filter.category]
         case .compacted(_, _, let archive): return [archive]
+        case .acted(_, let action, let note): return [action, note]
         case .traySeen, .marked, .snoozed, .woken, .retracted, .undone, .expired, .erased, .held, .released, .redacted,
-            .lost:
+            .lost, .reminded:
             return []
         }
     }

@@ -3,7 +3,7 @@ import TraylogDomain
 extension HistoryGenerator {
     private enum Shape {
         case see, mark, markAll, mute, unmute, edit, retract, snooze, wake, subscribe, unsubscribe
-        case editBroadcast, retractBroadcast, undo
+        case editBroadcast, retractBroadcast, undo, act
     }
 
     mutating func fresh(given store: NaiveStore) -> Command {
@@ -24,7 +24,7 @@ extension HistoryGenerator {
             // Deleting all leaves little to compare, so the others come more often.
             let mark = random.pick(weighted: [(BulkMark.seen, 3), (.read, 3), (.archived, 1), (.deleted, 1)])
             return Command(user: user, .markAll(mark, filter(), upTo: upTo(store)))
-        case .mute: return Command(user: user, .mute(scope()))
+        case .mute: return Command(user: user, .mute(scope(), until: muteEnd()))
         case .unmute: return Command(user: user, .unmute(scope()))
         case .edit: return Command(user: user, .edit(reference(state, store), edit(like: state.items.last?.content)))
         case .retract: return Command(user: user, .retract(reference(state, store)))
@@ -37,12 +37,14 @@ extension HistoryGenerator {
             return Command(user: nil, .edit(reference, edit(like: content)))
         case .retractBroadcast: return Command(user: nil, .retract(broadcast(store).0))
         case .undo: return Command(user: user, .undo(event: undoable(user, store)))
+        case .act: return Command(user: user, act(state, store))
         }
     }
 
     private var shapes: [(Shape, Int)] {
         var shapes: [(Shape, Int)] = [
-            (.see, 8), (.mark, 26), (.markAll, mix.bulkMarkWeight), (.mute, 3), (.unmute, 3), (.edit, 8), (.retract, 4),
+            (.see, 8), (.mark, 26), (.markAll, mix.bulkMarkWeight), (.mute, 4), (.unmute, 3), (.edit, 8), (.retract, 4),
+            (.act, 6),
         ]
         if mix.features.contains(.snoozes) { shapes += [(.snooze, 8), (.wake, 4)] }
         if mix.features.contains(.topics) {
@@ -76,8 +78,14 @@ extension HistoryGenerator {
         return filter
     }
 
+    /// Nil for a mute without an end.
+    private mutating func muteEnd() -> Timestamp? {
+        mix.features.contains(.ticks) && random.chance(60) ? coarse() : nil
+    }
+
     private mutating func scope() -> MuteScope {
-        random.chance(50) ? .thread(random.pick(threads)) : .category(random.pick(categories))
+        if random.chance(20) { return .all }
+        return random.chance(50) ? .thread(random.pick(threads)) : .category(random.pick(categories))
     }
 }
 
@@ -112,6 +120,21 @@ extension HistoryGenerator {
         return snoozed.isEmpty || random.chance(30) ? nil : .seq(random.pick(snoozed).seq)
     }
 
+    /// Of an item that awaits an answer as a rule; some actions are none of the item's.
+    private mutating func act(_ state: NaiveUser, _ store: NaiveStore) -> Command.Action {
+        let asking = state.items.filter { !$0.content.actions.isEmpty && $0.isLive }.suffix(12)
+        let item: ItemReference =
+            asking.isEmpty || random.chance(20) ? reference(state, store) : .seq(random.pick(Array(asking)).seq)
+        return .act(
+            item, action: random.pick(Self.actions).id,
+            note: random.chance(30) ? random.pick(["", "Not now", "naïve \u{1f44d}"]) : nil)
+    }
+
+    private static let actions = [
+        ItemAction(id: "yes", label: "Yes"), ItemAction(id: "no", label: "No"),
+        ItemAction(id: "caf\u{e9}", label: "Later"), ItemAction(id: "cafe\u{301}", label: "Never \n"),
+    ]
+
     private mutating func broadcast(_ store: NaiveStore) -> (ItemReference, Content?) {
         let broadcasts = store.broadcasts()
         if broadcasts.isEmpty || random.chance(10) {
@@ -143,6 +166,8 @@ extension HistoryGenerator {
         content.isSilent = random.chance(12)
         if random.chance(20) { content.level = random.pick(InterruptionLevel.allCases) }
         if random.chance(10) { content.expiresAt = coarse() }
+        if random.chance(15) { content.remindAt = coarse() }
+        if random.chance(25) { content.actions = Array(Self.actions.prefix(random.between(1, 4))) }
         if random.chance(15) { content.collapseKey = random.pick(HistoryNames.names(mix.collapseKeys, "collapse")) }
         if random.chance(15) { content.data = random.pick(Self.data) }
         if random.chance(mix.largePercent) { enlarge(&content) }
@@ -168,7 +193,7 @@ extension HistoryGenerator {
     private mutating func edit(like content: Content?) -> ContentEdit {
         let other = random.chance(30) ? content ?? self.content() : self.content()
         var edit = ContentEdit()
-        let fields = random.between(1, 127)
+        let fields = random.between(1, 255)
         if fields & 1 != 0 { edit.title = change(other.title) }
         // The same to the eye, not in bytes: a change.
         if random.chance(10), let title = other.title { edit.title = .set(title.dropLast() + "e\u{301}") }
@@ -178,6 +203,7 @@ extension HistoryGenerator {
         if fields & 16 != 0 { edit.level = random.chance(20) ? .clear : .set(other.level) }
         if fields & 32 != 0 { edit.expiresAt = change(other.expiresAt) }
         if fields & 64 != 0 { edit.data = change(other.data) }
+        if fields & 128 != 0 { edit.remindAt = change(random.chance(40) ? content?.remindAt : other.remindAt) }
         return edit
     }
 

@@ -48,12 +48,29 @@ extension HistoryGenerator {
         case .wake: command.action = .wake(.key(bad))
         case .subscribe: command.action = .subscribe(topic: bad)
         case .unsubscribe: command.action = .unsubscribe(topic: bad)
+        case .act(let reference, let action, _):
+            switch random.below(3) {
+            case 0: command.action = .act(.key(bad), action: action)
+            case 1: command.action = .act(reference, action: random.pick([bad, String(repeating: "x", count: 65)]))
+            default: command.action = .act(reference, action: action, note: String(repeating: "n", count: 1_025))
+            }
         case .seeTray, .undo: command.key = bad
         }
     }
 
+    private mutating func spoiledActions(_ bad: String) -> [ItemAction] {
+        let good = ItemAction(id: "a", label: "A")
+        return random.pick([
+            [ItemAction(id: bad, label: "B")], [good, good], [ItemAction(id: "a", label: "")],
+            [ItemAction(id: "a", label: String(repeating: "l", count: 129))],
+            [good, ItemAction(id: String(repeating: "i", count: 65), label: "I")],
+            (0..<9).map { ItemAction(id: "\($0)", label: "N") },
+        ])
+    }
+
     private mutating func spoil(_ content: inout Content, _ bad: String) {
-        switch random.below(8) {
+        switch random.below(9) {
+        case 8: content.actions = spoiledActions(bad)
         case 0: content.thread = bad
         case 1: content.category = bad
         case 2: content.summaryArgument = bad

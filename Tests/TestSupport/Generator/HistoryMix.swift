@@ -27,7 +27,7 @@ package struct HistoryMix: Sendable {
     package var notifyPercent = 40
     /// As long as there are fewer events, there is nothing else.
     package var notifiesFirst = 0
-    /// Of the other commands so many are bulk marks; there are 58 of other kinds beside them.
+    /// Of the other commands so many are bulk marks; there are 65 of other kinds beside them.
     package var bulkMarkWeight = 6
     /// Commands that are malformed on purpose, in percent.
     package var invalidPercent = 3
@@ -65,7 +65,7 @@ package struct HistoryMix: Sendable {
         var mix = HistoryMix()
         (mix.users, mix.heavyPercent, mix.invalidPercent) = (1, 100, 1)
         (mix.threads, mix.categories, mix.collapseKeys) = (40, 6, 12)
-        (mix.notifiesFirst, mix.notifyPercent, mix.bulkMarkWeight) = (700, 35, 60)
+        (mix.notifiesFirst, mix.notifyPercent, mix.bulkMarkWeight) = (900, 35, 60)
         return mix
     }
 

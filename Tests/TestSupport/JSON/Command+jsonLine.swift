@@ -26,13 +26,15 @@ extension Command.Action {
             [("as", quoted(mark.rawValue)), ("items", "[" + items.map(\.json).joined(separator: ",") + "]")]
         case .markAll(let mark, let filter, let upTo):
             [("as", quoted(mark.rawValue))] + filter.members + [("upTo", upTo?.description)]
-        case .mute(.thread(let name)), .unmute(.thread(let name)): [("thread", quoted(name))]
-        case .mute(.category(let name)), .unmute(.category(let name)): [("category", quoted(name))]
+        case .mute(let scope, let until): scope.members + [("until", until.map(quoted))]
+        case .unmute(let scope): scope.members
         case .snooze(let item, let until): [("item", item.json), ("until", quoted(until))]
         case .wake(let item), .retract(let item): [("item", item.json)]
         case .edit(let item, let edit): [("item", item.json)] + edit.members
         case .subscribe(let topic), .unsubscribe(let topic): [("topic", quoted(topic))]
         case .undo(let event): [("event", event.description)]
+        case .act(let item, let action, let note):
+            [("item", item.json), ("action", quoted(action)), ("note", note.map(quoted))]
         }
     }
 }
@@ -44,7 +46,24 @@ extension Content {
             ("body", body.map(quoted)), ("summaryArgument", summaryArgument.map(quoted)),
             ("summaryCount", "\(summaryCount)"), ("silent", "\(isSilent)"), ("level", quoted("\(level)")),
             ("expiresAt", expiresAt.map(quoted)), ("collapseKey", collapseKey.map(quoted)), ("data", data),
+            ("remindAt", remindAt.map(quoted)), ("actions", actions.isEmpty ? nil : "[\(offered)]"),
         ]
+    }
+}
+
+extension Content {
+    fileprivate var offered: String {
+        actions.map { "{\"id\":\(quoted($0.id)),\"label\":\(quoted($0.label))}" }.joined(separator: ",")
+    }
+}
+
+extension MuteScope {
+    fileprivate var members: [(String, String?)] {
+        switch self {
+        case .thread(let name): [("thread", quoted(name))]
+        case .category(let name): [("category", quoted(name))]
+        case .all: [("all", "true")]
+        }
     }
 }
 
@@ -66,7 +85,7 @@ extension ContentEdit {
             ("title", title.json(quoted)), ("body", body.json(quoted)),
             ("summaryArgument", summaryArgument.json(quoted)), ("summaryCount", summaryCount.json { "\($0)" }),
             ("level", level.json { quoted("\($0)") }), ("expiresAt", expiresAt.json(quoted)),
-            ("data", data.json { $0 }),
+            ("data", data.json { $0 }), ("remindAt", remindAt.json(quoted)),
         ]
     }
 }

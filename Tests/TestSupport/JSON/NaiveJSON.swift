@@ -21,7 +21,7 @@ package struct NaiveJSON {
         var object: [String: Any] = [
             "user": user, "asOf": tray.asOf.rawValue, "revision": tray.revision, "isSeen": tray.isSeen,
             "unseen": tray.unseen,
-            "unread": tray.unread, "total": tray.total, "seenUpTo": tray.seenUpTo.rawValue,
+            "unread": tray.unread, "awaiting": tray.awaiting, "total": tray.total, "seenUpTo": tray.seenUpTo.rawValue,
             "categories": Dictionary(
                 tray.categories.map { ($0.category, ["unseen": $0.unseen, "unread": $0.unread]) },
                 uniquingKeysWith: { first, _ in first }),
@@ -68,6 +68,16 @@ package struct NaiveJSON {
         object["collapseKey"] = content.collapseKey
         object["snoozedUntil"] = item.snoozedUntil.map(rfc3339)
         object["expiresAt"] = content.expiresAt.map(rfc3339)
+        object["remindAt"] = content.remindAt.map(rfc3339)
+        if !content.actions.isEmpty { object["actions"] = content.actions.map { ["id": $0.id, "label": $0.label] } }
+        object["outcome"] = item.outcome.map { outcome in
+            var members: [String: Any] = [
+                "action": outcome.action, "actor": outcome.actor, "seq": outcome.seq.rawValue,
+                "at": rfc3339(recordedAt[Int(outcome.seq.rawValue) - 1]),
+            ]
+            members["note"] = outcome.note
+            return members
+        }
         object["actor"] = item.actor
         object["occurredAt"] = item.occurredAt.map(rfc3339)
         object["data"] = try content.data.map {

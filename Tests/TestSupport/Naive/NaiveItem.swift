@@ -18,6 +18,9 @@ package struct NaiveItem: Hashable, Sendable {
     package var deleted = false
     package var gone = false
     package var snoozedUntil: Timestamp?
+    package var outcome: Outcome?
+    /// Somebody was reminded for the present time to remind.
+    package var reminded = false
 
     package init(_ event: Event, _ content: Content, topic: String?) {
         seq = event.seq
@@ -36,6 +39,14 @@ package struct NaiveItem: Hashable, Sendable {
     package var isCounted: Bool { isListed && !muted }
     package var isUnseen: Bool { isCounted && !seen }
     package var isUnread: Bool { isCounted && !read }
+    package var isAwaiting: Bool { !content.actions.isEmpty && outcome == nil }
+
+    /// Changes the content; another time to remind asks anew.
+    package mutating func take(_ edit: ContentEdit) {
+        let old = content.remindAt
+        content = content.edited(edit)
+        if content.remindAt != old { reminded = false }
+    }
 
     package func matches(_ thread: ItemFilter.Thread, _ category: String?) -> Bool {
         if let category, Name(category) != Name(content.category) { return false }
@@ -81,7 +92,7 @@ package struct NaiveItem: Hashable, Sendable {
         Item(
             seq: seq, position: position, key: key, topic: topic, content: content, isMuted: muted, isSeen: seen,
             isRead: read, isArchived: archived, isDeleted: deleted, isGone: gone, snoozedUntil: snoozedUntil,
-            actor: actor,
+            outcome: outcome, actor: actor,
             occurredAt: occurredAt, recordedAt: recordedAt
         )
     }
@@ -104,6 +115,7 @@ extension Content {
         result.summaryCount = value(edit.summaryCount, summaryCount, 1) ?? 1
         result.level = value(edit.level, level, .active) ?? .active
         result.expiresAt = value(edit.expiresAt, expiresAt, nil)
+        result.remindAt = value(edit.remindAt, remindAt, nil)
         result.data = value(edit.data, data, nil)
         return result
     }

@@ -15,10 +15,11 @@ extension NaiveStore {
             return try self.mark(mark, references, state)
         case .markAll(let mark, let filter, let upTo):
             return .allMarked(mark, filter, upTo: try checked(upTo))
-        case .mute(let scope):
-            return state.isMuted(scope) ? nil : .muted(scope)
+        case .mute(let scope, let until):
+            if let mute = state.mute(scope), mute.until == until { return nil }
+            return .muted(scope, until: until)
         case .unmute(let scope):
-            return state.isMuted(scope) ? .unmuted(scope) : nil
+            return state.mute(scope) == nil ? nil : .unmuted(scope)
         case .snooze(let reference, let until):
             let item = try live(reference, state)
             return item.snoozedUntil == until ? nil : .snoozed(item: item.seq, until: until)
@@ -27,8 +28,7 @@ extension NaiveStore {
             if item.snoozedUntil == nil { throw .notSnoozed(item.seq) }
             return .woken(item: item.seq)
         case .edit(let reference, let edit):
-            let item = try own(reference, state)
-            return item.content.isUnchanged(in: item.content.edited(edit)) ? nil : .edited(item: item.seq, edit)
+            return self.edit(try own(reference, state), edit)
         case .retract(let reference):
             return .retracted(item: try own(reference, state).seq)
         case .subscribe(let topic):
@@ -37,6 +37,8 @@ extension NaiveStore {
             return state.topics.contains(Name(topic)) ? .unsubscribed(topic: topic) : nil
         case .undo(let seq):
             return try undo(seq, user)
+        case .act(let reference, let action, let note):
+            return try act(reference, action, note, state)
         case .broadcast:
             preconditionFailure("not a command of the naive model's users: \(command)")
         }
@@ -47,13 +49,33 @@ extension NaiveStore {
         case .broadcast(let topic, let content):
             return .broadcast(topic: topic, content)
         case .edit(let reference, let edit):
-            let item = try broadcast(reference)
-            return item.content.isUnchanged(in: item.content.edited(edit)) ? nil : .edited(item: item.seq, edit)
+            return self.edit(try broadcast(reference), edit)
         case .retract(let reference):
             return .retracted(item: try broadcast(reference).seq)
         default:
             preconditionFailure("validation lets no other command without a user through: \(command)")
         }
+    }
+
+    /// The event leaves out a time to remind that holds already.
+    private func edit(_ item: NaiveItem, _ edit: ContentEdit) -> Event.Body? {
+        let edited = item.content.edited(edit)
+        if item.content.isUnchanged(in: edited) { return nil }
+        var edit = edit
+        if edited.remindAt == item.content.remindAt { edit.remindAt = .keep }
+        return .edited(item: item.seq, edit)
+    }
+
+    private func act(
+        _ reference: ItemReference, _ action: String, _ note: String?, _ state: NaiveUser
+    ) throws(Refusal) -> Event.Body? {
+        let item = try live(reference, state)
+        guard item.content.actions.contains(where: { Name($0.id) == Name(action) }) else {
+            throw .invalid(field: "action", reason: "no such action")
+        }
+        guard let outcome = item.outcome else { return .acted(item: item.seq, action: action, note: note) }
+        if Name(outcome.action) == Name(action) { return nil }
+        throw .alreadyActed(item.seq, action: outcome.action)
     }
 
     private func see(_ given: Seq?, _ state: NaiveUser) throws(Refusal) -> Event.Body? {
@@ -96,7 +118,7 @@ extension NaiveStore {
         return upTo
     }
 
-    private func find(_ reference: ItemReference, _ state: NaiveUser) throws(Refusal) -> NaiveItem {
+    func find(_ reference: ItemReference, _ state: NaiveUser) throws(Refusal) -> NaiveItem {
         let seq: Seq? =
             switch reference {
             case .seq(let seq): seq
@@ -139,7 +161,8 @@ extension NaiveStore {
             }
             for place in items.indices {
                 switch event.body {
-                case .edited(items[place].seq, let edit): items[place].content = items[place].content.edited(edit)
+                case .edited(items[place].seq, let edit): items[place].take(edit)
+                case .reminded(items[place].seq): items[place].reminded = true
                 case .retracted(items[place].seq), .expired(items[place].seq): items[place].gone = true
                 default: break
                 }

@@ -17,6 +17,7 @@ extension NaiveStore {
             if item.isCounted { tray.newestCounted = max(tray.newestCounted ?? .zero, item.position) }
             tray.unseen += item.isUnseen ? 1 : 0
             tray.unread += item.isUnread ? 1 : 0
+            tray.awaiting += item.isCounted && item.isAwaiting ? 1 : 0
             guard let category = item.content.category, item.isUnseen || item.isUnread else { continue }
             var counts = categories[Name(category)] ?? (unseen: 0, unread: 0)
             counts.unseen += item.isUnseen ? 1 : 0
@@ -27,6 +28,21 @@ extension NaiveStore {
             Tray.CategoryCounts(category: $0.key.text, unseen: $0.value.unseen, unread: $0.value.unread)
         }
         return tray
+    }
+
+    /// By scope; `since` is the naive store's time.
+    package func mutes(of user: String, asOf: Seq? = nil) -> Mutes {
+        func key(_ mute: NaiveMute) -> (Int, Name) {
+            switch mute.scope {
+            case .all: (0, Name(""))
+            case .category(let name): (1, Name(name))
+            case .thread(let name): (2, Name(name))
+            }
+        }
+        let mutes = snapshot(of: user, asOf).mutes.sorted { key($0) < key($1) }
+        return Mutes(
+            user: user, asOf: asOf ?? head,
+            mutes: mutes.map { Mute(scope: $0.scope, since: $0.sinceTime, until: $0.until) })
     }
 
     /// Every item that the query finds, newest position first, whatever its limit and cursor.
@@ -40,7 +56,8 @@ extension NaiveStore {
                 }
             return isInView && (query.filter.includeSilent || !item.content.isSilent)
                 && !(query.filter.onlyUnread && item.read)
-                && !(query.filter.onlyUnseen && item.seen) && item.matches(query.filter.thread, nil)
+                && !(query.filter.onlyUnseen && item.seen) && (!query.filter.onlyAwaiting || item.isAwaiting)
+                && item.matches(query.filter.thread, nil)
                 && (query.filter.categories.isEmpty
                     || query.filter.categories.contains { Name($0) == Name(item.content.category) })
                 && item.isFound(by: query.filter, of: user)

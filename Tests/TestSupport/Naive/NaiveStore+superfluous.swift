@@ -19,11 +19,11 @@ extension NaiveStore {
             case .traySeen(let upTo):
                 // The one that the tray goes by says when that was.
                 return states[user].map { upTo < $0.seenUpTo } ?? false
-            case .marked, .allMarked, .unmuted, .woken, .retracted, .undone, .expired:
+            case .marked, .allMarked, .unmuted, .woken, .retracted, .undone, .expired, .reminded:
                 return true
-            case .muted(let scope):
-                // What is muted at the floor is named by the event that muted it last.
-                return states[user]?.isMuted(scope) == false
+            case .muted:
+                // What is muted at the floor is named by the event that muted it last; the first one says since when.
+                return states[user]?.mutes.allSatisfy { event.seq != $0.since && event.seq != $0.by } ?? true
             case .notified(let content):
                 // An unread category is named by whatever event brought it up.
                 guard content.category == nil, !restored.contains(event.seq) else { return false }

@@ -21,10 +21,11 @@ extension NaiveStore {
         case .markAll(_, let filter, _):
             if case .named(let thread) = filter.thread { try identifier(thread, "thread") }
             try identifier(filter.category, "category")
-        case .mute(let scope), .unmute(let scope):
+        case .mute(let scope, _), .unmute(let scope):
             switch scope {
             case .thread(let thread): try identifier(thread, "thread")
             case .category(let category): try identifier(category, "category")
+            case .all: break
             }
         case .snooze(let reference, _), .wake(let reference), .retract(let reference):
             try validate(reference, "item")
@@ -33,6 +34,11 @@ extension NaiveStore {
             try validate(edit)
         case .subscribe(let topic), .unsubscribe(let topic):
             try identifier(topic, "topic")
+        case .act(let reference, let action, let note):
+            try validate(reference, "item")
+            try identifier(action, "action")
+            try text(action, "action", 64)
+            try text(note, "note", 1_024)
         case .seeTray, .undo:
             break
         }
@@ -59,6 +65,16 @@ extension NaiveStore {
         try text(content.title, "title", 1_024)
         try text(content.body, "body", 16 * 1_024)
         try json(content.data)
+        if content.actions.count > 8 { throw .invalid(field: "actions", reason: "1…8") }
+        for action in content.actions {
+            try identifier(action.id, "actions")
+            try text(action.id, "actions", 64)
+            try text(action.label, "actions", 128)
+            if action.label.isEmpty { throw .invalid(field: "actions", reason: "empty label") }
+        }
+        if Set(content.actions.map { Name($0.id) }).count < content.actions.count {
+            throw .invalid(field: "actions", reason: "twice")
+        }
     }
 
     private func validate(_ edit: ContentEdit) throws(Refusal) {

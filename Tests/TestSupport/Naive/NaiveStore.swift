@@ -97,6 +97,10 @@ extension NaiveStore {
     package mutating func perform(_ command: Command, now: Timestamp) -> Result<Receipt, Refusal> {
         do throws(Refusal) {
             try validate(command)
+            // An answer names its item before its key.
+            if case .act(let reference, _, _) = command.action, let user = command.user {
+                _ = try find(reference, state(of: user))
+            }
             if let first = try duplicate(of: command) { return .success(.duplicate(first)) }
             guard let body = try decideExpected(command) else { return .success(.unchanged) }
             append(body, of: command, now: now)

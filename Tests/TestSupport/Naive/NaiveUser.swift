@@ -9,8 +9,7 @@ package struct NaiveUser: Hashable, Sendable {
     /// The event that moved it there last, and its time.
     package private(set) var seenBy: Seq?
     package private(set) var seenAt: Timestamp?
-    package private(set) var mutedThreads: Set<Name> = []
-    package private(set) var mutedCategories: Set<Name> = []
+    package private(set) var mutes: [NaiveMute] = []
     package private(set) var topics: Set<Name> = []
     private var places: [Seq: Int] = [:]
 
@@ -18,12 +17,7 @@ package struct NaiveUser: Hashable, Sendable {
 
     package func item(_ seq: Seq) -> NaiveItem? { places[seq].map { items[$0] } }
 
-    package func isMuted(_ scope: MuteScope) -> Bool {
-        switch scope {
-        case .thread(let thread): mutedThreads.contains(Name(thread))
-        case .category(let category): mutedCategories.contains(Name(category))
-        }
-    }
+    package func mute(_ scope: MuteScope) -> NaiveMute? { mutes.first { $0.isOf(scope) } }
 
     /// The fold of Docs/concepts.md; the caller leaves voided events out.
     package mutating func apply(_ event: Event) {
@@ -41,8 +35,15 @@ package struct NaiveUser: Hashable, Sendable {
             for seq in seqs { change(seq) { $0.take(mark) } }
         case .allMarked(let mark, let filter, let upTo):
             applyAll(mark, filter, upTo: upTo)
-        case .muted(let scope), .unmuted(let scope):
-            setMuted(scope, event.kind == .muted)
+        case .muted(let scope, let until):
+            let old = mute(scope)
+            mutes.removeAll { $0.isOf(scope) }
+            mutes.append(
+                NaiveMute(
+                    scope: scope, since: old?.since ?? event.seq, sinceTime: old?.sinceTime ?? event.recordedAt,
+                    by: event.seq, until: until))
+        case .unmuted(let scope):
+            mutes.removeAll { $0.isOf(scope) }
         case .snoozed(let seq, let until):
             change(seq) { $0.snoozedUntil = until }
         case .woken(let seq):
@@ -53,9 +54,18 @@ package struct NaiveUser: Hashable, Sendable {
                 item.read = false
             }
         case .edited(let seq, let edit):
-            change(seq) { $0.content = $0.content.edited(edit) }
+            change(seq) { $0.take(edit) }
         case .retracted(let seq), .expired(let seq):
             change(seq) { $0.gone = true }
+        case .acted(let seq, let action, let note):
+            change(seq) { [user = name.text] item in
+                guard item.isAwaiting else { return }
+                item.outcome = Outcome(
+                    action: action, note: note, actor: event.actor ?? user, seq: event.seq, at: event.recordedAt)
+                item.take(.read)
+            }
+        case .reminded(let seq):
+            change(seq) { $0.reminded = true }
         case .subscribed(let topic, _):
             topics.insert(Name(topic))
         case .unsubscribed(let topic, _):
@@ -69,8 +79,7 @@ package struct NaiveUser: Hashable, Sendable {
 extension NaiveUser {
     private mutating func add(_ event: Event, _ content: Content, topic: String?) {
         var item = NaiveItem(event, content, topic: topic)
-        if let thread = Name(content.thread), mutedThreads.contains(thread) { item.muted = true }
-        if let category = Name(content.category), mutedCategories.contains(category) { item.muted = true }
+        item.muted = mutes.contains { $0.silences(content) }
         places[item.seq] = items.count
         items.append(item)
     }
@@ -92,15 +101,6 @@ extension NaiveUser {
         }
     }
 
-    private mutating func setMuted(_ scope: MuteScope, _ isMuted: Bool) {
-        switch scope {
-        case .thread(let thread):
-            if isMuted { mutedThreads.insert(Name(thread)) } else { mutedThreads.remove(Name(thread)) }
-        case .category(let category):
-            if isMuted { mutedCategories.insert(Name(category)) } else { mutedCategories.remove(Name(category)) }
-        }
-    }
-
     /// Changes an item that is in the tray and not gone; gone is for good.
     private mutating func change(_ seq: Seq, _ body: (inout NaiveItem) -> Void) {
         guard let place = places[seq], !items[place].gone else { return }
@@ -109,5 +109,33 @@ extension NaiveUser {
 
     private mutating func changeAll(where covers: (NaiveItem) -> Bool, _ body: (inout NaiveItem) -> Void) {
         for place in items.indices where !items[place].gone && covers(items[place]) { body(&items[place]) }
+    }
+}
+
+/// Something that is muted.
+package struct NaiveMute: Hashable, Sendable {
+    package var scope: MuteScope
+    /// The event with which it began, and its time.
+    package var since: Seq
+    package var sinceTime: Timestamp
+    /// The event that says until when.
+    package var by: Seq
+    package var until: Timestamp?
+
+    func isOf(_ other: MuteScope) -> Bool {
+        switch (scope, other) {
+        case (.all, .all): true
+        case (.thread(let one), .thread(let two)), (.category(let one), .category(let two)): Name(one) == Name(two)
+        default: false
+        }
+    }
+
+    /// Whether an item of this content is muted when it arrives.
+    func silences(_ content: Content) -> Bool {
+        switch scope {
+        case .all: content.level != .critical
+        case .thread(let name): Name(content.thread) == Name(name)
+        case .category(let name): Name(content.category) == Name(name)
+        }
     }
 }

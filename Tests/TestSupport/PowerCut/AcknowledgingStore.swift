@@ -61,6 +61,8 @@ extension AcknowledgingStore {
 
     func tray(of user: String, asOf: Moment?) throws(TraylogError) -> Tray { try store.tray(of: user, asOf: asOf) }
 
+    func mutes(of user: String, asOf: Moment?) throws(TraylogError) -> Mutes { try store.mutes(of: user, asOf: asOf) }
+
     func inbox(of user: String, _ query: InboxQuery, asOf: Moment?) throws(TraylogError) -> Page<Item, Cursor> {
         try store.inbox(of: user, query, asOf: asOf)
     }

@@ -333,14 +333,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
         writer.member("floor", snapshot.floor)
         writer.name("tray")
         writer.write(snapshot.tray)
-        for (name, names) in [
-            ("mutedThreads", snapshot.mutedThreads), ("mutedCategories", snapshot.mutedCategories),
-        ] {
-            writer.name(name)
-            writer.beginArray()
-            for name in names { writer.value(name) }
-            writer.endArray()
-        }
+        writer.member("mutes", each: snapshot.mutes) { $0.write($1) }
         writer.name("topics")
         writer.beginArray()
         for topic in snapshot.topics {

@@ -65,6 +65,7 @@ struct TrayAnswers {
         InboxQuery(
             ItemFilter(
                 includeSilent: random.chance(30), onlyUnread: random.chance(30), onlyUnseen: random.chance(20),
+                onlyAwaiting: random.chance(15),
                 thread: random.pick([.any, .any, .unthreaded, .named(random.pick(TrayHistory.threads))]),
                 categories: random.chance(30)
                     ? (0...random.below(2)).map { _ in random.pick(TrayHistory.categories) } : []),

@@ -41,6 +41,9 @@ struct TrayHistory {
             (6, mix.retract), (7, mix.again),
         ]
         switch random.pick(weighted: kinds) {
+        case 1 where random.chance(20):
+            return .act(
+                reference(), action: random.pick(["yes", "no", "maybe"]), note: random.chance(30) ? "note" : nil)
         case 1: return .mark(random.pick(Array(Mark.allCases)), (0..<random.between(1, 6)).map { _ in reference() })
         case 2: return markAll(head: head)
         case 3: return .seeTray(upTo: upTo(head: head))
@@ -66,8 +69,13 @@ struct TrayHistory {
             category: random.chance(mix.isWide ? 90 : 70) ? category() : nil, title: "title \(count)",
             summaryArgument: mix.isWide ? "name \(count)" : random.chance(60) ? random.pick(Self.arguments) : nil,
             summaryCount: random.pick([0, 1, 1, 1, 3, .max]), isSilent: random.chance(8),
-            collapseKey: random.chance(mix.collapsing) ? "collapse \(random.below(mix.collapsing * 2))" : nil)
+            level: random.chance(15) ? .critical : .active,
+            remindAt: random.chance(10) ? Timestamp(milliseconds: Int64(count)) : nil,
+            collapseKey: random.chance(mix.collapsing) ? "collapse \(random.below(mix.collapsing * 2))" : nil,
+            actions: random.chance(30) ? Self.actions : [])
     }
+
+    private static let actions = [ItemAction(id: "yes", label: "Yes"), ItemAction(id: "no", label: "No")]
 
     private mutating func edit() -> ContentEdit {
         var edit = ContentEdit()
@@ -77,6 +85,9 @@ struct TrayHistory {
         if random.chance(30) { edit.body = .set("body \(count)") }
         if random.chance(30) { edit.level = .set(random.pick([.passive, .critical])) }
         if random.chance(20) { edit.data = random.chance(30) ? .clear : .set("[\(count)]") }
+        if random.chance(10) {
+            edit.remindAt = random.chance(30) ? .clear : .set(Timestamp(milliseconds: Int64(count)))
+        }
         if edit.fields.isEmpty { edit.expiresAt = .set(Timestamp(milliseconds: Int64(count))) }
         return edit
     }
@@ -122,6 +133,7 @@ struct TrayHistory {
     }
 
     private mutating func scope() -> MuteScope {
-        random.chance(50) ? .thread(random.pick(Self.threads)) : .category(random.pick(Self.categories))
+        if random.chance(10) { return .all }
+        return random.chance(50) ? .thread(random.pick(Self.threads)) : .category(random.pick(Self.categories))
     }
 }

@@ -100,6 +100,7 @@ struct TrayRun {
         case (.success(.appended), .success(.append(let ours))): body == ours
         case (.success(.duplicate(let seq)), .success(.duplicate(let ours))): seq == ours
         case (.success(.unchanged), .success(.unchanged)): true
+        case (.failure(.invalid(let field, _)), .failure(.invalid(let ours, _))): field == ours
         case (.failure(let refusal), .failure(let ours)): refusal == ours
         default: false
         }

@@ -18,6 +18,11 @@ import Testing
             try expectForm(Page<Item, Cursor>([random.shownItem()], next: Cursor("c1-10"), asOf: 9), seed)
             try expectForm(Page<ThreadGroup, Cursor>([random.group(), random.group()], asOf: 9), seed)
             try expectForm(random.receipt(), seed)
+            let mutes = [.all, random.scope(), random.scope()].map {
+                Mute(scope: $0, since: random.time(), until: random.maybe { $0.time() })
+            }
+            try expectForm(Mutes(user: "u", asOf: 9, mutes: mutes), seed)
+            try expectForm(ItemAction(id: random.identifier(), label: random.text()), seed)
             try expectForm(random.event(), seed)
             try expectForm(
                 ItemLife(user: "u", asOf: 9, item: random.shownItem(), events: [random.event(), random.event()]), seed)
@@ -44,7 +49,8 @@ import Testing
         for _ in 0..<40 {
             let refusals: [Refusal] = [
                 .invalid(field: "title", reason: "is longer: \(random.text())"), .unknownItem(random.item()),
-                .itemGone(random.seq()), .notSnoozed(random.seq()), .unknownEvent(random.seq()), .unknownEvent(0),
+                .itemGone(random.seq()), .notSnoozed(random.seq()),
+                .alreadyActed(random.seq(), action: random.identifier()), .unknownEvent(random.seq()), .unknownEvent(0),
                 .upToBeyondHead(random.seq(), head: random.seq()),
                 .upToBeyondHead(random.seq(), head: random.seq(), field: "asOf"),
                 .notUndoable(random.seq(), kind: .snoozed), .keyConflict(key: random.identifier(), seq: random.seq()),
@@ -199,7 +205,12 @@ extension RandomCommands {
             content: content(collapsing: true), isMuted: .random(using: &generator), isSeen: .random(using: &generator),
             isRead: .random(using: &generator), isArchived: .random(using: &generator),
             isDeleted: .random(using: &generator), isGone: .random(using: &generator),
-            snoozedUntil: maybe { $0.time() }, actor: maybe { $0.identifier() }, occurredAt: maybe { $0.time() },
+            snoozedUntil: maybe { $0.time() },
+            outcome: maybe {
+                Outcome(
+                    action: $0.identifier(), note: $0.maybe { $0.text() }, actor: $0.identifier(), seq: $0.number(),
+                    at: $0.time())
+            }, actor: maybe { $0.identifier() }, occurredAt: maybe { $0.time() },
             recordedAt: time())
     }
 
@@ -211,7 +222,7 @@ extension RandomCommands {
         InboxQuery(
             ItemFilter(
                 includeSilent: .random(using: &generator), onlyUnread: .random(using: &generator),
-                onlyUnseen: .random(using: &generator), thread: thread(),
+                onlyUnseen: .random(using: &generator), onlyAwaiting: .random(using: &generator), thread: thread(),
                 categories: (0..<Int.random(in: 0...2, using: &generator)).map { _ in identifier() },
                 actor: maybe { $0.identifier() }, level: maybe { _ in .timeSensitive }, since: maybe { $0.time() },
                 until: maybe { $0.time() }, text: maybe { $0.identifier() }), view: .snoozed,
@@ -221,7 +232,7 @@ extension RandomCommands {
     fileprivate mutating func tray() -> Tray {
         Tray(
             user: identifier(), asOf: number(), revision: UInt64.random(in: 0...9, using: &generator), unseen: count(),
-            unread: count(), total: count(), seenUpTo: number(),
+            unread: count(), awaiting: count(), total: count(), seenUpTo: number(),
             seenAt: maybe { $0.time() }, newest: maybe { $0.number() }, newestCounted: maybe { $0.number() },
             categories: ["B", "a", "é"].map { Tray.CategoryCounts(category: $0, unseen: count(), unread: count()) })
     }
@@ -248,7 +259,7 @@ extension RandomCommands {
     private mutating func body(of action: Command.Action) -> Event.Body {
         if Int.random(in: 0..<8, using: &generator) == 0 {
             return [
-                .expired(item: number()), .erased, .redacted(.marked),
+                .expired(item: number()), .reminded(item: number()), .erased, .redacted(.marked),
                 .compacted(through: number(), dropped: 3, archive: maybe { $0.identifier() }),
             ].randomElement(using: &generator)!
         }
@@ -258,7 +269,7 @@ extension RandomCommands {
         case .seeTray: return .traySeen(upTo: number())
         case .mark(let mark, _): return .marked(mark, items: [number(), number()])
         case .markAll(let mark, let filter, _): return .allMarked(mark, filter, upTo: number())
-        case .mute(let scope): return .muted(scope)
+        case .mute(let scope, let until): return .muted(scope, until: until)
         case .unmute(let scope): return .unmuted(scope)
         case .snooze(_, let until): return .snoozed(item: number(), until: until)
         case .wake: return .woken(item: number())
@@ -267,6 +278,7 @@ extension RandomCommands {
         case .subscribe(let topic): return .subscribed(topic: topic, topicRevision: 7)
         case .unsubscribe(let topic): return .unsubscribed(topic: topic, topicRevision: 0)
         case .undo: return .undone(event: number())
+        case .act(_, let action, let note): return .acted(item: number(), action: action, note: note)
         }
     }
 

@@ -47,6 +47,17 @@ import Testing
             .markAll(.read, ItemFilter(thread: .named("t"), category: "c"), upTo: 0)
         ),
         (#""mute","user":"u","thread":"t""#, .mute(.thread("t"))),
+        (
+            #""mute","user":"u","all":true,"until":"1970-01-01T00:00:00.005Z""#,
+            .mute(.all, until: Timestamp(milliseconds: 5))
+        ),
+        (#""unmute","user":"u","all":true"#, .unmute(.all)),
+        (#""act","user":"u","item":3,"action":"yes""#, .act(3, action: "yes")),
+        (#""act","user":"u","item":"k","action":"yes","note":"n""#, .act("k", action: "yes", note: "n")),
+        (
+            #""notify","user":"u","actions":[ {"id":"a", "label":"A"},{"label":"B","id":"b"} ]"#,
+            .notify(Content(actions: [ItemAction(id: "a", label: "A"), ItemAction(id: "b", label: "B")]))
+        ),
         (#""unmute","user":"u","category":"c""#, .unmute(.category("c"))),
         (
             #""snooze","user":"u","item":"k","until":"1970-01-01T00:00:00.5Z""#,

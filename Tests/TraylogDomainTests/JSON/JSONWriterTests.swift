@@ -60,6 +60,10 @@ import Testing
                 #"allMarked,"as":"deleted","thread":"t","category":"c","upTo":5}"#
             ),
             (.muted(.thread("t")), #"muted,"thread":"t"}"#), (.unmuted(.category("c")), #"unmuted,"category":"c"}"#),
+            (
+                .muted(.all, until: Timestamp(milliseconds: 5)),
+                #"muted,"all":true,"until":"1970-01-01T00:00:00.005Z"}"#
+            ),
             (.snoozed(item: 3, until: later), #"snoozed,"item":3,"until":"2004-04-15T14:56:01.250Z"}"#),
             (.woken(item: 3), #"woken,"item":3}"#), (.retracted(item: 3), #"retracted,"item":3}"#),
             (
@@ -70,6 +74,8 @@ import Testing
             (.subscribed(topic: "n"), #"subscribed,"topic":"n","topicRevision":0}"#),
             (.unsubscribed(topic: "n", topicRevision: 3), #"unsubscribed,"topic":"n","topicRevision":3}"#),
             (.undone(event: 4), #"undone,"event":4}"#),
+            (.acted(item: 3, action: "yes", note: "n"), #"acted,"item":3,"action":"yes","note":"n"}"#),
+            (.reminded(item: 3), #"reminded,"item":3}"#),
             (.expired(item: 3), #"expired,"item":3}"#), (.erased, "erased}"),
             (.compacted(through: 9, dropped: 4, archive: nil), #"compacted,"through":9,"dropped":4}"#),
             (
@@ -133,14 +139,14 @@ import Testing
             categories: ["Z", "a\"", "z", "é"].map { Tray.CategoryCounts(category: $0, unseen: 0, unread: 1) })
         #expect(
             json { $0.write(tray) } == #"""
-                {"user":"u","asOf":9,"revision":6,"isSeen":false,"unseen":1,"unread":2,"total":3,"seenUpTo":4,\#
+                {"user":"u","asOf":9,"revision":6,"isSeen":false,"unseen":1,"unread":2,"awaiting":0,"total":3,"seenUpTo":4,\#
                 "seenAt":"2004-04-15T14:56:01.000Z","newest":8,"newestCounted":7,\#
                 "categories":{"Z":{"unseen":0,"unread":1},"a\"":{"unseen":0,"unread":1},\#
                 "z":{"unseen":0,"unread":1},"é":{"unseen":0,"unread":1}}}
                 """#)
         #expect(
             json { $0.write(Tray(user: "u", asOf: 0)) } == #"""
-                {"user":"u","asOf":0,"revision":0,"isSeen":true,"unseen":0,"unread":0,"total":0,"seenUpTo":0,"seenAt":null,\#
+                {"user":"u","asOf":0,"revision":0,"isSeen":true,"unseen":0,"unread":0,"awaiting":0,"total":0,"seenUpTo":0,"seenAt":null,\#
                 "newest":null,"newestCounted":null,\#
                 "categories":{}}
                 """#)
@@ -149,6 +155,10 @@ import Testing
     @Test func aRefusalHasItsLineWhereThereIsOne() {
         let refusal = Refusal.invalid(field: "user", reason: "is missing")
         #expect(json { $0.write(refusal) } == #"{"error":"invalid","message":"user: is missing"}"#)
+        let acted = Refusal.alreadyActed(3, action: "yes")
+        #expect(
+            json { $0.write(acted) }
+                == #"{"error":"alreadyActed","message":"item 3 was answered already, with \"yes\"","action":"yes"}"#)
         #expect(json { $0.write(refusal, line: 12) } == #"{"error":"invalid","message":"user: is missing","line":12}"#)
     }
 

@@ -35,7 +35,7 @@ struct RandomCommands {
                 thread: threads.randomElement(using: &generator)!, category: maybe { $0.identifier() })
             return .markAll(
                 BulkMark.allCases.randomElement(using: &generator)!, filter, upTo: maybe { $0.seq() })
-        case .mute: return .mute(scope())
+        case .mute: return .mute(scope(), until: maybe { $0.time() })
         case .unmute: return .unmute(scope())
         case .snooze: return .snooze(item(), until: time())
         case .wake: return .wake(item())
@@ -44,6 +44,7 @@ struct RandomCommands {
         case .subscribe: return .subscribe(topic: identifier())
         case .unsubscribe: return .unsubscribe(topic: identifier())
         case .undo: return .undo(event: seq())
+        case .act: return .act(item(), action: "a\(seq())", note: maybe { $0.text() })
         case .erase: preconditionFailure("an erasure is no command")
         }
     }
@@ -55,7 +56,11 @@ struct RandomCommands {
             summaryCount: maybe { UInt32.random(in: 0...UInt32.max, using: &$0.generator) } ?? 1,
             isSilent: Bool.random(using: &generator),
             level: InterruptionLevel.allCases.randomElement(using: &generator)!, expiresAt: maybe { $0.time() },
-            collapseKey: collapsing ? maybe { $0.identifier() } : nil, data: maybe { $0.data() })
+            remindAt: maybe { $0.time() }, collapseKey: collapsing ? maybe { $0.identifier() } : nil,
+            actions: (0..<Int.random(in: 0...3, using: &generator)).map {
+                ItemAction(id: "a\($0)", label: "L\"\($0)é")
+            },
+            data: maybe { $0.data() })
     }
 
     mutating func edit() -> ContentEdit {
@@ -66,6 +71,7 @@ struct RandomCommands {
         edit.summaryCount = change { UInt32.random(in: 0...UInt32.max, using: &$0.generator) }
         edit.level = change { InterruptionLevel.allCases.randomElement(using: &$0.generator)! }
         edit.expiresAt = .set(time())
+        edit.remindAt = change { $0.time() }
         edit.data = change { "[\($0.data())]" }
         return edit
     }
@@ -83,7 +89,7 @@ struct RandomCommands {
     }
 
     mutating func scope() -> MuteScope {
-        Bool.random(using: &generator) ? .thread(identifier()) : .category(identifier())
+        [.thread(identifier()), .category(identifier()), .all].randomElement(using: &generator)!
     }
 
     mutating func item() -> ItemReference {

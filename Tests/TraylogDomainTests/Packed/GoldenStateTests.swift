@@ -51,7 +51,7 @@ import Testing
             1 << 2, 1, 1, 0, 0,  // seen; one above first; thread number 1, no category, no argument
             // flags 130 × 4 + 2 + 1; three above the one before; its seq; three times none; 4
             0x8B, 4, 3, 2, 0, 0, 0, 4,
-            1, 2, 128, 8,  // one override: of item 2, the end of a snooze, by event 8
+            1, 2, 7, 8,  // one override: of item 2, the end of a snooze, by event 8
         ]
         #expect(page.packed == expected)
     }

@@ -6,14 +6,18 @@ enum GoldenStates {
         var state = TrayState(landmarkDistance: 300)
         (state.appliedSeq, state.folded, state.lastLandmark) = (70_000, 1_234, 69_000)
         (state.total, state.unseen, state.unread) = (129, 65, 128)
+        (state.awaiting, state.hasReminders) = (64, true)
         (state.seenUpTo, state.seenMark, state.sealedPages) = (40_000, 40_001, 9)
         (state.seenBy, state.newest.listed, state.newest.counted) = (40_300, 65_000, 60_056)
         state.categories = [
             CategoryCount(category: 11, namedBy: 12, unseen: 13, unread: 14),
             CategoryCount(category: Identity(rawValue: 1 << 60), namedBy: 300, unseen: 0, unread: 1),
         ]
-        state.mutedThreads = [21, 22]
-        state.mutedCategories = [Identity(rawValue: 1 << 63)]
+        state.mutes.all = MuteSet.Entry(identity: .absent, since: 69_100, by: 69_110)
+        state.mutes.threads = [
+            MuteSet.Entry(identity: 21, since: 300, by: 301), MuteSet.Entry(identity: 22, since: 500, by: 500),
+        ]
+        state.mutes.categories = [MuteSet.Entry(identity: Identity(rawValue: 1 << 63), since: 7, by: 69_000)]
         var left = Subscription(topic: 31, isActive: false)
         left.hasItems = true
         state.topics = [left, Subscription(topic: 32, isActive: true)]
@@ -35,11 +39,11 @@ enum GoldenStates {
         return state
     }
 
-    /// Nine entries with each flag, one of them woken, and overrides of all fields.
+    /// Twelve entries with each flag, one of them woken, and overrides of all fields.
     static var items: ItemPage {
         var page = ItemPage(first: 59_000)
         (page.markedThrough, page.changedBy) = (58_000, 69_999)
-        for index: UInt64 in 0..<8 {
+        for index: UInt64 in 0..<11 {
             page.entries.append(
                 ItemEntry(
                     seq: 60_000 + index * 7, position: 60_000 + index * 7,
@@ -49,7 +53,7 @@ enum GoldenStates {
         }
         page.entries.append(
             ItemEntry(seq: 77, position: 65_000, thread: 1, category: 2, argument: 3, summaryCount: .max, flags: []))
-        for bit: UInt8 in 0..<8 {
+        for bit: UInt16 in 0..<10 {
             page.override(60_007, ContentFields(rawValue: 1 << bit), by: 68_000 + UInt64(bit))
         }
         return page
@@ -59,7 +63,7 @@ enum GoldenStates {
         var page = KeyIndex.Page(first: 100)
         (page.changedBy, page.markedThrough) = (69_998, 50_001)
         page.entries = [KeyIndex.Entry(key: 101, value: 0), KeyIndex.Entry(key: 101, value: 200)]
-        page.tallies = [Tally(listed: 300, unseen: 2, unread: 129), Tally(listed: 1)]
+        page.tallies = [Tally(listed: 300, unseen: 2, unread: 129), Tally(listed: 1, awaiting: 200)]
         return page
     }
 

@@ -16,7 +16,7 @@ extension TrayState: PackedForm {
     static func random(_ random: inout SeededRandom) -> TrayState { random.root() }
     var sizes: [(count: Int, minimumBytes: Int)] {
         [
-            (categories.count, 11), (mutedThreads.count + mutedCategories.count, 8), (rangeMarks.count, 19),
+            (categories.count, 11), (mutes.threads.count + mutes.categories.count, 10), (rangeMarks.count, 19),
             (events.open.packed.count, 1), (keys.recent.count + collapseKeys.recent.count, 9),
         ] + tail.sizes
     }
@@ -102,6 +102,31 @@ extension EventIndex.Page: PackedForm {
         let later = TrayState.packedVersion + 1
         bytes[0] = later
         #expect(throws: PackedError.newer(version: later)) { try bytes.unpacked(TrayState.init(from:)) }
+    }
+
+    /// An empty state has 38 bytes, and a plain item 5 more.
+    @Test func actionsRemindersAndMutesCostOnlyStatesThatHaveThem() throws {
+        var script = Script()
+        try script.notify(20)
+        var plain = script.state
+        (plain.events, plain.appliedSeq, plain.folded) = (EventIndex(), 20, 20)
+        #expect(TrayState().packed.count == 38 && plain.packed.count == 38 + 20 * 5)
+        #expect(plain.packed[0] == TrayState.packedVersion)
+        try script.append(.muted(.all))
+        try script.append(.unmuted(.all))
+        try script.append(
+            .notified(
+                Content(title: "hi", remindAt: Timestamp(milliseconds: 0), actions: [ItemAction(id: "a", label: "A")])))
+        // The flags take a byte more, and the count of those that await an answer one.
+        var asking = script.state
+        (asking.events, asking.appliedSeq, asking.folded) = (EventIndex(), 23, 23)
+        #expect(asking.packed.count == 38 + 21 * 5 + 2)
+        var page = KeyIndex.Page(first: 0)
+        page.entries = [KeyIndex.Entry(key: 1, value: 0)]
+        page.tallies = [Tally(listed: 1, unseen: 1, unread: 1)]
+        let before = page.packed.count
+        page.tallies[0].awaiting = 1
+        #expect(before == 8 + 1 + 1 + 9 + 1 + 3 && page.packed.count == before + 2)
     }
 
     @Test func itemsOutOfOrderAreDamage() {

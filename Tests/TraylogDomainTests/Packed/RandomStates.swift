@@ -31,7 +31,7 @@ extension SeededRandom {
                 flags: ItemFlags(rawValue: UInt16(truncatingIfNeeded: next())))
         }
         for _ in 0..<below(20) {
-            page.override(number(), ContentFields(rawValue: 1 << UInt8(below(8))), by: number())
+            page.override(number(), ContentFields(rawValue: 1 << UInt16(below(10))), by: number())
         }
         return page
     }
@@ -64,11 +64,13 @@ extension SeededRandom {
         state.appliedSeq = seq()
         (state.total, state.unseen, state.unread) = (number(), number(), number())
         (state.seenUpTo, state.seenMark, state.sealedPages) = (number(), number(), number())
+        if chance(50) { (state.awaiting, state.hasReminders) = (number() >> 1, chance(50)) }
         state.categories = ascending(below(8)).map {
             CategoryCount(category: $0, namedBy: number(), unseen: number(), unread: number())
         }
-        state.mutedThreads = ascending(below(5))
-        state.mutedCategories = ascending(below(5))
+        if chance(30) { state.mutes.all = MuteSet.Entry(identity: .absent, since: number(), by: number()) }
+        state.mutes.threads = ascending(below(5)).map { MuteSet.Entry(identity: $0, since: number(), by: number()) }
+        state.mutes.categories = ascending(below(5)).map { MuteSet.Entry(identity: $0, since: number(), by: number()) }
         state.rangeMarks = (0..<below(33)).map { _ in
             var mark = RangeMark(seq: number(), mark: pick(Array(BulkMark.allCases)), upTo: number())
             (mark.thread, mark.category, mark.onlyUnthreaded) = (name(), name(), chance(30))

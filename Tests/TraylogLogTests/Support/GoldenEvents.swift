@@ -16,6 +16,11 @@ enum GoldenEvents {
         ),
         ("allMarked-unthreaded", event(7, .allMarked(.archived, ItemFilter(thread: .unthreaded), upTo: 5))),
         ("muted", event(8, .muted(.thread("family")))),
+        ("muted-all", event(24, .muted(.all, until: Timestamp(milliseconds: 1_700_003_600_000)))),
+        ("notified-actions", event(25, .notified(asking))),
+        ("acted", event(26, .acted(item: 25, action: "yes", note: "Gern"))),
+        ("edited-reminder", event(27, .edited(item: 25, later))),
+        ("reminded", event(28, .reminded(item: 25))),
         ("unmuted", event(9, .unmuted(.category("offers")))),
         ("snoozed", event(10, .snoozed(item: 1, until: Timestamp(milliseconds: 1_700_003_600_000)))),
         ("woken", event(11, .woken(item: 1))),
@@ -40,6 +45,16 @@ enum GoldenEvents {
         thread: "family", category: "message", title: "Anna", body: "Wo bist du? 🎈", summaryArgument: "Anna",
         summaryCount: 3, isSilent: true, level: .timeSensitive,
         expiresAt: Timestamp(milliseconds: 1_700_086_400_000), collapseKey: "where", data: #"{"a": [1, null]}"#)
+
+    static let asking = Content(
+        title: "Deploy?", remindAt: Timestamp(milliseconds: 1_700_090_000_000),
+        actions: [ItemAction(id: "yes", label: "Ja, gern 🎈"), ItemAction(id: "no", label: "No")])
+
+    static let later: ContentEdit = {
+        var edit = ContentEdit()
+        edit.remindAt = .set(Timestamp(milliseconds: 1_700_100_000_000))
+        return edit
+    }()
 
     static let edit: ContentEdit = {
         var edit = ContentEdit()

@@ -29,7 +29,9 @@ extension Seeded {
             body: maybe { $0.text() }, summaryArgument: maybe { $0.text() },
             summaryCount: maybe { UInt32(truncatingIfNeeded: $0.number()) } ?? 1,
             isSilent: .random(using: &self), level: .allCases.randomElement(using: &self)!,
-            expiresAt: maybe { $0.time() }, collapseKey: maybe { $0.text() }, data: maybe { $0.text() })
+            expiresAt: maybe { $0.time() }, remindAt: maybe { $0.time() }, collapseKey: maybe { $0.text() },
+            actions: (0..<Int.random(in: 0...3, using: &self)).map { _ in ItemAction(id: text(), label: text()) },
+            data: maybe { $0.text() })
     }
 
     mutating func edit() -> ContentEdit {
@@ -41,6 +43,7 @@ extension Seeded {
         edit.level = change { InterruptionLevel.allCases.randomElement(using: &$0)! }
         edit.expiresAt = change { $0.time() }
         edit.data = change { $0.text() }
+        edit.remindAt = change { $0.time() }
         return edit
     }
 
@@ -53,7 +56,7 @@ extension Seeded {
     }
 
     mutating func scope() -> MuteScope {
-        Bool.random(using: &self) ? .thread(text()) : .category(text())
+        [.thread(text()), .category(text()), .all].randomElement(using: &self)!
     }
 
     mutating func filter() -> ItemFilter {
@@ -70,7 +73,7 @@ extension Seeded {
                 .allCases.randomElement(using: &self)!,
                 items: (0..<Int.random(in: 0..<40, using: &self)).map { _ in Seq(number()) })
         case .allMarked: .allMarked(.allCases.randomElement(using: &self)!, filter(), upTo: Seq(number()))
-        case .muted: .muted(scope())
+        case .muted: .muted(scope(), until: maybe { $0.time() })
         case .unmuted: .unmuted(scope())
         case .snoozed: .snoozed(item: Seq(number()), until: time())
         case .woken: .woken(item: Seq(number()))
@@ -81,6 +84,8 @@ extension Seeded {
         case .broadcast: .broadcast(topic: text(), content())
         case .undone: .undone(event: Seq(number()))
         case .expired: .expired(item: Seq(number()))
+        case .acted: .acted(item: Seq(number()), action: text(), note: maybe { $0.text() })
+        case .reminded: .reminded(item: Seq(number()))
         case .erased: .erased
         case .held: .held
         case .released: .released

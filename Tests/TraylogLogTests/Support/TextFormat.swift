@@ -30,12 +30,22 @@ struct TextFormat {
             add("up_to", upTo.rawValue)
             add("mark", word: "MARK", "\(mark)")
             if filter.thread == .unthreaded { lines.append("unthreaded: true") }
-        case .muted(.thread(let name)), .unmuted(.thread(let name)): add("thread", name)
-        case .muted(.category(let name)), .unmuted(.category(let name)): add("category", name)
+        case .muted(let scope, let until):
+            add(name: scope)
+            add("until", until?.milliseconds)
+            if scope == .all { lines.append("all: true") }
+        case .unmuted(let scope):
+            add(name: scope)
+            if scope == .all { lines.append("all: true") }
         case .snoozed(let item, let until):
             add("item", item.rawValue)
             add("until", until.milliseconds)
-        case .woken(let item), .retracted(let item), .expired(let item): add("item", item.rawValue)
+        case .woken(let item), .retracted(let item), .expired(let item), .reminded(let item):
+            add("item", item.rawValue)
+        case .acted(let item, let action, let note):
+            add("item", item.rawValue)
+            add("action", action)
+            add("note", note)
         case .edited(let item, let edit): add(edit, of: item)
         case .undone(let event): add("event", event.rawValue)
         case .compacted(let through, let dropped, let archive):
@@ -45,6 +55,14 @@ struct TextFormat {
         case .subscribed(_, let topicRevision), .unsubscribed(_, let topicRevision):
             if topicRevision != 0 { add("topic_revision", topicRevision) }
         case .erased, .held, .released, .redacted, .lost: break
+        }
+    }
+
+    private mutating func add(name scope: MuteScope) {
+        switch scope {
+        case .thread(let name): add("thread", name)
+        case .category(let name): add("category", name)
+        case .all: break
         }
     }
 
@@ -60,6 +78,12 @@ struct TextFormat {
         add("expires_at", content.expiresAt?.milliseconds)
         add("collapse_key", content.collapseKey)
         add("data", content.data)
+        add("remind_at", content.remindAt?.milliseconds)
+        for action in content.actions {
+            lines += [
+                "actions {", "  id: \"\(Self.escaped(action.id))\"", "  label: \"\(Self.escaped(action.label))\"", "}",
+            ]
+        }
     }
 
     private mutating func add(_ edit: ContentEdit, of item: Seq) {
@@ -78,6 +102,8 @@ struct TextFormat {
         if edit.level == .clear { add("cleared", 17) }
         if edit.expiresAt == .clear { add("cleared", 18) }
         if edit.data == .clear { add("cleared", 20) }
+        if edit.remindAt == .clear { add("cleared", 37) }
+        if case .set(let time) = edit.remindAt { add("remind_at", time.milliseconds) }
     }
 
     private mutating func add(_ name: String, _ text: String?) {

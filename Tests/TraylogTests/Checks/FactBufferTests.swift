@@ -12,15 +12,18 @@ import TraylogLog
     func everyFactComesOutAsItWentIn(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var buffer = FactBuffer(firstStream: 3)
-        var expected: [StreamID: [(fact: Fact, due: Timestamp?)]] = [:]
+        var expected: [StreamID: [(fact: Fact, times: FactTimes)]] = [:]
         for seq in 1...UInt64(random.between(1, 400)) {
             let stream = random.stream(3, 20)
             let fact = Self.fact(seq, &random)
-            let due = random.chance(20) ? Timestamp(milliseconds: Int64(random.between(-5, 5))) : nil
+            func time() -> Timestamp? {
+                random.chance(20) ? Timestamp(milliseconds: Int64(random.between(-5, 5))) : nil
+            }
+            let times = FactTimes(due: time(), remindAt: time())
             let isFirst = expected[stream] == nil
             #expect(buffer.has(stream) == !isFirst, "seed \(seed)")
-            buffer.add(fact, due: due, stream: stream, name: isFirst ? Self.name(stream) : nil)
-            expected[stream, default: []].append((fact, due))
+            buffer.add(fact, times: times, stream: stream, name: isFirst ? Self.name(stream) : nil)
+            expected[stream, default: []].append((fact, times))
         }
         buffer.sort()
         for stream in StreamID(rawValue: 3)...25 {
@@ -44,7 +47,7 @@ import TraylogLog
                 Identity(rawValue: seq), 2, 3, Identity(rawValue: .max)
             )
             buffer.add(
-                fact, due: nil, stream: StreamID(rawValue: UInt32(1 + seq % 100)),
+                fact, times: FactTimes(), stream: StreamID(rawValue: UInt32(1 + seq % 100)),
                 name: seq <= 100 ? .user("user\(seq)") : nil)
         }
         #expect(buffer.byteCount <= 10_000 * 61)
@@ -64,8 +67,9 @@ import TraylogLog
         func name() -> Identity { Identity(rawValue: number()) }
         fact.isSilent = random.chance(30)
         fact.isUnthreaded = random.chance(30)
-        fact.mark = UInt8(random.between(0, 255))
-        fact.edited = ContentFields(rawValue: UInt8(random.between(0, 255)))
+        fact.mark = UInt8(random.between(0, 31))
+        fact.edited = ContentFields(rawValue: UInt16(random.between(0, 511)))
+        (fact.isCritical, fact.hasActions, fact.reminds) = (random.chance(30), random.chance(30), random.chance(30))
         fact.summaryCount = random.chance(20) ? .max : 1
         fact.revision = random.chance(20) ? .max : UInt32(random.below(1_000))
         (fact.thread, fact.category, fact.argument) = (name(), name(), name())

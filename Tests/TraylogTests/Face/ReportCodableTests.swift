@@ -284,8 +284,7 @@ private struct RandomValues {
     mutating func snapshot() -> TraySnapshot {
         TraySnapshot(
             user: text(), asOf: seq(), history: history(), stream: 3, floor: seq(), tray: tray(),
-            mutedThreads: some { $0.text() },
-            mutedCategories: some { $0.text() },
+            mutes: some { Mute(scope: .thread($0.text()), since: $0.time(), until: $0.maybe { $0.time() }) },
             topics: some { TraySnapshot.TopicSpan(topic: $0.text(), from: $0.seq(), until: $0.maybe { $0.seq() }) },
             voided: some { $0.seq() }, items: some { TraySnapshot.Part(item: $0.item(), hasContent: $0.flag()) },
             next: maybe { SnapshotCursor(asOf: $0.seq(), stream: 3, after: 0, history: $0.generator.next()) })

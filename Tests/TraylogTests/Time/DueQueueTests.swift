@@ -8,7 +8,7 @@ import TraylogLog
 /// A queue gives out entries in the order that sorting all of them at once gives.
 @Suite struct DueQueueTests {
     @Test(arguments: UInt64(0)..<20)
-    func entriesComeByTimeItemKindAndUser(seed: UInt64) {
+    func entriesComeByTimeItemKindAndUserAndMutesAfterItems(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var queue = DueQueue()
         var expected: [DueQueue.Element] = []
@@ -32,7 +32,7 @@ import TraylogLog
         let number = random.below(500)
         let entry = DueEntry(
             due: Timestamp(milliseconds: Int64(random.below(3)) - 1), item: UInt64(random.below(4)),
-            kind: random.chance(50) ? .expiry : .wake, stream: StreamID(rawValue: UInt32(number)))
+            kind: random.pick([.expiry, .wake, .unmute]), stream: StreamID(rawValue: UInt32(number)))
         return DueQueue.Element(entry: entry, user: "\(number)")
     }
 

@@ -11,6 +11,7 @@ import tempfile
 import time
 import unittest
 
+from mailbox import Mailbox
 from served import PROGRAM, Server
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -61,6 +62,78 @@ class GuideTests(unittest.TestCase):
                 capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stdout[-2_000:] + done.stderr[-2_000:])
             self.assertEqual(server.get("/v1/users/cleo/tray").json["unread"], 1)
+
+    def start_program(self, page, server, directory, **more):
+        """Starts the page's Python in a directory."""
+        environment = {**os.environ, "URL": f"http://127.0.0.1:{server.port}", "KEY": server.key, **more}
+        return subprocess.Popen(
+            [sys.executable, "-c", blocks(page, "python")], env=environment, cwd=directory, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
+
+    def start_mails(self, server, mailbox, directory):
+        """Starts the program of the guide to reminders, and waits until it knows where the log stands."""
+        program = self.start_program("Docs/guides/reminders.md", server, directory, SMTP=mailbox.address)
+        position = pathlib.Path(directory, "mail.position")
+        while not position.exists():
+            self.assertIsNone(program.poll(), "the program ended")
+            time.sleep(0.05)
+        return program
+
+    def test_the_guide_to_reminders_mails_what_is_unread_at_least_once_and_nothing_else(self):
+        with Server() as server, Mailbox() as mailbox, tempfile.TemporaryDirectory(prefix="traylog-guide.") as directory:
+            program = self.start_mails(server, mailbox, directory)
+            try:
+                self.assertIn('"result":"appended"', self.run_page("Docs/guides/reminders.md", server))
+                self.assertEqual([mail["Subject"] for mail in mailbox.wait(1)], ["Your card expires on Friday"])
+                server.notify("bob", title="Muted", thread="t", remindAt="2026-01-01T09:00:00Z", silent=True)
+                server.perform(
+                    {"kind": "notify", "user": "bob", "key": "read", "title": "Read", "remindAt": "2100-01-01T00:00:00Z"},
+                    {"kind": "mark", "user": "bob", "as": "read", "items": ["read"]},
+                    {"kind": "edit", "user": "bob", "item": "read", "remindAt": "2026-01-01T09:00:00Z"},
+                    {"kind": "notify", "user": "bob", "title": "Unread", "remindAt": "2026-01-01T09:00:00Z"})
+                self.assertEqual([mail["Subject"] for mail in mailbox.wait(2)][1:], ["Unread"])
+                program.kill()
+                program.communicate()
+                server.notify("bob", title="While nobody listened", remindAt="2026-01-01T09:00:00Z")
+                program = self.start_mails(server, mailbox, directory)
+                mails = mailbox.wait(3)
+                while "While nobody listened" not in [mail["Subject"] for mail in mails]:
+                    self.assertIsNone(program.poll(), "the program ended")
+                    mails = mailbox.wait(len(mails) + 1)
+                # The one before may come again, as the same message; nothing else does.
+                messages = {mail["Message-ID"]: mail["Subject"] for mail in mails}
+                self.assertEqual(
+                    list(messages.values()), ["Your card expires on Friday", "Unread", "While nobody listened"])
+                self.assertEqual(mails[-1]["To"], "bob@example.org")
+            finally:
+                program.kill()
+                program.communicate()
+
+    def test_the_guide_to_approvals_gets_the_first_answer_and_no_other(self):
+        with Server() as server, tempfile.TemporaryDirectory(prefix="traylog-guide.") as directory:
+            programs = [self.start_program("Docs/guides/approvals.md", server, directory)]
+            while server.get("/v1/users/ann/items/key:deploy-17").status == 404:
+                self.assertIsNone(programs[0].poll(), "the program ended")
+                time.sleep(0.05)
+            # Started again, it waits for the same answer.
+            programs.append(self.start_program("Docs/guides/approvals.md", server, directory))
+            self.run_page("Docs/guides/approvals.md", server)
+            late = server.post("/v1/users/ann/items/key:deploy-17/action", {"action": "no"})
+            self.assertEqual((late.status, late.json["error"], late.json["action"]), (409, "alreadyActed", "yes"))
+            for program in programs:
+                printed, errors = program.communicate(timeout=60)
+                self.assertEqual((printed.strip(), program.returncode), ("yes after lunch", 0), errors)
+            self.assertEqual(len([event for event in server.get("/v1/users/ann/history").lines if event["kind"] == "acted"]), 1)
+
+    def test_the_guide_to_approvals_gives_up_when_the_question_expires(self):
+        with Server() as server, tempfile.TemporaryDirectory(prefix="traylog-guide.") as directory:
+            program = self.start_program("Docs/guides/approvals.md", server, directory)
+            while server.get("/v1/users/ann/items/key:deploy-17").status == 404:
+                self.assertIsNone(program.poll(), "the program ended")
+                time.sleep(0.05)
+            server.call("PATCH", "/v1/users/ann/items/key:deploy-17", {"expiresAt": "2026-01-01T00:00:00Z"})
+            printed, errors = program.communicate(timeout=60)
+            self.assertEqual((printed.strip(), program.returncode), ("no answer", 0), errors)
 
     def test_the_readme_works(self):
         with Server() as server:

@@ -55,6 +55,9 @@ struct InboxCommand: StoreCommand {
     @Flag(help: "Only unseen items, including muted ones.")
     var unseen = false
 
+    @Flag(help: "Only items with actions and without an answer, including muted ones.")
+    var awaiting = false
+
     @Flag(help: "Archived items instead.")
     var archived = false
 
@@ -93,7 +96,8 @@ struct InboxCommand: StoreCommand {
     private func query() throws -> InboxQuery {
         InboxQuery(
             ItemFilter(
-                includeSilent: includeSilent, onlyUnread: unread, onlyUnseen: unseen, thread: filter.selected,
+                includeSilent: includeSilent, onlyUnread: unread, onlyUnseen: unseen, onlyAwaiting: awaiting,
+                thread: filter.selected,
                 categories: category, actor: actor, level: level?.value, since: try time(since, "--since"),
                 until: try time(until, "--until"), text: text),
             view: archived ? .archived : snoozed ? .snoozed : .inbox, limit: page.limit,

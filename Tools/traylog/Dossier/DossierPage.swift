@@ -148,6 +148,8 @@ struct DossierPage {
             ("level", content.level == .active ? "" : content.level.rawValue),
             ("silent", content.isSilent ? "yes" : ""),
             ("expires", content.expiresAt.map { HTMLText.time($0, isMarked: false) } ?? ""),
+            ("remind", content.remindAt.map { HTMLText.time($0, isMarked: false) } ?? ""),
+            ("actions", content.actions.map { "\($0.id): \($0.label)" }.joined(separator: ", ")),
             ("collapse key", content.collapseKey ?? ""), ("summary argument", content.summaryArgument ?? ""),
             ("summary count", content.summaryCount == 1 ? "" : "\(content.summaryCount)"),
         ]
@@ -165,6 +167,7 @@ extension Item {
         var words = [isRead ? "read" : isSeen ? "seen, unread" : "unseen, unread"]
         if isArchived { words.append("archived") }
         if isMuted { words.append("muted") }
+        if let outcome { words.append("answered \(HTMLText.isolated(outcome.action))") }
         if let snoozedUntil { words.append("snoozed until \(HTMLText.time(snoozedUntil, isMarked: false))") }
         return words.joined(separator: ", ")
     }

@@ -30,6 +30,16 @@ struct ContentFields: ParsableArguments {
     @Option(help: ArgumentHelp("When the item may expire (RFC 3339, or local: 2026-03-01 14:05).", valueName: "time"))
     var expiresAt: Timestamp?
 
+    @Option(
+        help: ArgumentHelp(
+            "When a tick says 'reminded' if the item counts and is unread (RFC 3339, or local).", valueName: "time"))
+    var remindAt: Timestamp?
+
+    @Option(
+        name: .customLong("action"),
+        help: ArgumentHelp("An answer that the item offers; may be repeated, up to 8 times.", valueName: "id=label"))
+    var actions: [OfferedAction] = []
+
     @Option(help: ArgumentHelp("Any JSON, kept as given; at most 64 KiB.", valueName: "json"))
     var data: String?
 
@@ -37,6 +47,16 @@ struct ContentFields: ParsableArguments {
         Content(
             thread: thread, category: category, title: title, body: body, summaryArgument: summaryArgument,
             summaryCount: summaryCount, isSilent: silent, level: level.value, expiresAt: expiresAt,
-            collapseKey: collapseKey, data: data)
+            remindAt: remindAt, collapseKey: collapseKey, actions: actions.map(\.action), data: data)
+    }
+}
+
+/// `approve=Approve it`: an action's id and label.
+struct OfferedAction: ExpressibleByArgument {
+    let action: ItemAction
+
+    init?(argument: String) {
+        guard let sign = argument.firstIndex(of: "=") else { return nil }
+        action = ItemAction(id: String(argument[..<sign]), label: String(argument[argument.index(after: sign)...]))
     }
 }

@@ -11,6 +11,7 @@ struct EditFields: ParsableArguments {
         case summaryCount
         case level
         case expiresAt
+        case remindAt
         case data
     }
 
@@ -32,6 +33,9 @@ struct EditFields: ParsableArguments {
     @Option(help: ArgumentHelp("When the item may expire (RFC 3339, or local: 2026-03-01 14:05).", valueName: "time"))
     var expiresAt: Timestamp?
 
+    @Option(help: ArgumentHelp("When to remind, anew if it is another time (RFC 3339, or local).", valueName: "time"))
+    var remindAt: Timestamp?
+
     @Option(help: ArgumentHelp("Any JSON, kept as given; at most 64 KiB.", valueName: "json"))
     var data: String?
 
@@ -52,6 +56,7 @@ struct EditFields: ParsableArguments {
         edit.summaryCount = change(.summaryCount, summaryCount)
         edit.level = change(.level, level?.value)
         edit.expiresAt = change(.expiresAt, expiresAt)
+        edit.remindAt = change(.remindAt, remindAt)
         edit.data = change(.data, data)
         return edit
     }
@@ -69,6 +74,7 @@ struct EditFields: ParsableArguments {
         case .summaryCount: summaryCount != nil
         case .level: level != nil
         case .expiresAt: expiresAt != nil
+        case .remindAt: remindAt != nil
         case .data: data != nil
         }
     }

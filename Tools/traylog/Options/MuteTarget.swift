@@ -1,7 +1,7 @@
 import ArgumentParser
 import Traylog
 
-/// The target of a mute: a thread or a category.
+/// The target of a mute: a thread, a category, or all.
 struct MuteTarget: ParsableArguments {
     @Option(help: "The thread.")
     var thread: String?
@@ -9,11 +9,14 @@ struct MuteTarget: ParsableArguments {
     @Option(help: "The category; instead of a thread.")
     var category: String?
 
+    @Flag(help: "Everything but what arrives with the level critical; instead of a thread.")
+    var all = false
+
     func validate() throws {
-        if (thread == nil) == (category == nil) {
-            throw ValidationError("Give either '--thread' or '--category'.")
+        guard [thread != nil, category != nil, all].count(where: { $0 }) == 1 else {
+            throw ValidationError("Give one of '--thread', '--category' and '--all'.")
         }
     }
 
-    var scope: MuteScope { thread.map(MuteScope.thread) ?? .category(category ?? "") }
+    var scope: MuteScope { all ? .all : thread.map(MuteScope.thread) ?? .category(category ?? "") }
 }

@@ -45,13 +45,15 @@ extension Event {
 }
 
 extension Tray {
-    static let csvNames = ["user", "asOf", "isSeen", "unseen", "unread", "total", "seenUpTo", "seenAt", "newest"]
+    static let csvNames = [
+        "user", "asOf", "isSeen", "unseen", "unread", "total", "seenUpTo", "seenAt", "newest", "awaiting",
+    ]
 
     /// In the order of ``csvNames``.
     var csvFields: [String?] {
         [
             user, "\(asOf)", "\(isSeen)", "\(unseen)", "\(unread)", "\(total)", "\(seenUpTo)", seenAt?.rfc3339,
-            newest?.description,
+            newest?.description, "\(awaiting)",
         ]
     }
 }
@@ -60,7 +62,7 @@ extension Item {
     static let csvNames = [
         "seq", "position", "key", "topic", "thread", "category", "title", "body", "level", "silent", "muted", "seen",
         "read",
-        "archived", "snoozedUntil", "expiresAt", "actor", "occurredAt", "recordedAt",
+        "archived", "snoozedUntil", "expiresAt", "actor", "occurredAt", "recordedAt", "remindAt", "outcome",
     ]
 
     /// In the order of ``csvNames``.
@@ -69,6 +71,7 @@ extension Item {
             "\(seq)", "\(position)", key, topic, content.thread, content.category, content.title, content.body,
             "\(content.level)", "\(content.isSilent)", "\(isMuted)", "\(isSeen)", "\(isRead)", "\(isArchived)",
             snoozedUntil?.rfc3339, content.expiresAt?.rfc3339, actor, occurredAt?.rfc3339, recordedAt.rfc3339,
+            content.remindAt?.rfc3339, outcome?.action,
         ]
     }
 }

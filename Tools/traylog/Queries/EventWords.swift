@@ -9,10 +9,12 @@ extension Event {
         case .traySeen(let upTo): "up to \(upTo)"
         case .marked(let mark, let items): "\(mark): \(items.map(\.description).joined(separator: ", "))"
         case .allMarked(let mark, let filter, let upTo): "\(mark): \(filter.words)up to \(upTo)"
-        case .muted(let scope), .unmuted(let scope): scope.words
+        case .muted(let scope, let until): scope.words + (until.map { " until \($0.localText)" } ?? "")
+        case .unmuted(let scope): scope.words
         case .snoozed(let item, let until): "item \(item) until \(until.localText)"
         case .edited(let item, let edit): "item \(item): \(edit.words)"
-        case .woken(let item), .retracted(let item), .expired(let item): "item \(item)"
+        case .woken(let item), .retracted(let item), .expired(let item), .reminded(let item): "item \(item)"
+        case .acted(let item, let action, let note): "item \(item): \(action)" + (note.map { ", \($0)" } ?? "")
         case .subscribed(let topic, _), .unsubscribed(let topic, _): topic
         case .undone(let event): "event \(event)"
         case .erased, .held, .released: ""
@@ -39,10 +41,11 @@ extension ItemFilter {
 }
 
 extension MuteScope {
-    fileprivate var words: String {
+    var words: String {
         switch self {
         case .thread(let name): "thread \(name)"
         case .category(let name): "category \(name)"
+        case .all: "all"
         }
     }
 }
@@ -53,6 +56,7 @@ extension ContentEdit {
             Self.word("title", title), Self.word("body", body), Self.word("summaryArgument", summaryArgument),
             Self.word("summaryCount", summaryCount), Self.word("level", level),
             Self.word("expiresAt", expiresAt, \.localText), Self.word("data", data),
+            Self.word("remindAt", remindAt, \.localText),
         ].compactMap(\.self).joined(separator: ", ")
     }
 

@@ -45,6 +45,11 @@ extension Item {
         if isDeleted { words.append("deleted") }
         if isGone { words.append("gone") }
         if let snoozedUntil { words.append("until \(snoozedUntil.localText)") }
+        if let outcome {
+            words.append("answered \(outcome.action)")
+        } else if !content.actions.isEmpty {
+            words.append("asks")
+        }
         if content.level != .active { words.append("\(content.level)") }
         return words.joined(separator: " ")
     }

@@ -14,6 +14,7 @@ struct ItemText {
         ]
         facts += [("key", item.key), ("topic", item.topic)].compactMap { name, text in text.map { (name, Cell($0)) } }
         facts += item.content.facts
+        if let outcome = item.outcome { facts.append(("answer", Cell(outcome.words))) }
         facts += [("recorded", Cell(zoned: item.recordedAt)), ("as of", Cell(life.asOf))]
         var table = Table(
             [
@@ -55,6 +56,12 @@ struct EventText {
     }
 }
 
+extension Outcome {
+    fileprivate var words: String {
+        "\(action), by \(actor) on \(at.localText) (event \(seq))" + (note.map { ": \($0)" } ?? "")
+    }
+}
+
 extension Content {
     /// Each field that is there, and those that always are.
     fileprivate var facts: [(String, Cell)] {
@@ -66,6 +73,8 @@ extension Content {
         facts += [("summary count", Cell("\(summaryCount)")), ("level", Cell(level.rawValue))]
         if isSilent { facts.append(("silent", Cell("yes"))) }
         if let expiresAt { facts.append(("expires", Cell(zoned: expiresAt))) }
+        if let remindAt { facts.append(("remind", Cell(zoned: remindAt))) }
+        for action in actions { facts.append(("action", Cell("\(action.id): \(action.label)"))) }
         facts += [("collapse key", collapseKey), ("data", data)].compactMap { name, text in
             text.map { (name, Cell($0)) }
         }

@@ -10,7 +10,8 @@ struct TrayText {
         let state = tray.isSeen ? Cell("everything seen") : Cell("● \(tray.unseen) unseen", .bold)
         let facts: [(String, Cell)] = [
             ("user", Cell(tray.user, .bold)), ("state", state), ("unseen", Cell(tray.unseen)),
-            ("unread", Cell(tray.unread)), ("total", Cell(tray.total)), ("seen up to", Cell(tray.seenUpTo)),
+            ("unread", Cell(tray.unread)), ("awaiting", Cell(tray.awaiting)), ("total", Cell(tray.total)),
+            ("seen up to", Cell(tray.seenUpTo)),
             ("seen at", tray.seenAt.map { Cell(zoned: $0) } ?? Cell("never")),
             ("newest", Cell(tray.newest.map(\.description) ?? "none")), ("as of", Cell(tray.asOf)),
         ]

@@ -162,7 +162,7 @@ private final class LocalServer: ServiceTransport, TokenSource {
         """
         {"store":"\(try await store.storeIdentity())","stream":\(page.stream),"asOf":\(page.asOf),\
         "offset":"\(try await offset(page.stream, page.asOf))","floor":\(page.floor),"tray":\(page.tray.json),\
-        "mutedThreads":[],"mutedCategories":[],"topics":[],"voided":[]}
+        "mutedThreads":[],"mutedCategories":[],"mutes":[],"topics":[],"voided":[]}
 
         """
     }

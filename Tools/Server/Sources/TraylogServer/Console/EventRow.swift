@@ -55,6 +55,8 @@ struct EventRow {
         case .snoozed, .woken: "clock"
         case .edited: "pen"
         case .undone: "undo"
+        case .acted: "check"
+        case .reminded: "bell"
         case .subscribed, .unsubscribed: "topic"
         case .compacted: "compact"
         case .held, .released: "shield"

@@ -9,14 +9,15 @@ extension Call {
     /// - Parameter needsBody: whether a request without a body is refused; otherwise it is one without members.
     nonisolated(nonsending) func command(
         _ kind: String, user: String?, item: ItemReference? = nil, topic: String? = nil, thread: String? = nil,
-        category: String? = nil, needsBody: Bool = false
+        category: String? = nil, all: Bool = false, needsBody: Bool = false
     ) async throws -> Command {
         let body = try await body()
         if needsBody, body.allSatisfy(JSONParser.isSpace) {
             throw Problem.invalid("body", "must be one JSON object")
         }
         let command = try Command(
-            body: body.span, kind: kind, user: user, item: item, topic: topic, thread: thread, category: category)
+            body: body.span, kind: kind, user: user, item: item, topic: topic, thread: thread, category: category,
+            all: all)
         // Without a user in the path, one in the body would make it another command.
         guard (command.user == nil) == (user == nil) else { throw Problem.invalid("user", "goes into the path") }
         let whole = attributed(try with(headersOf: command))

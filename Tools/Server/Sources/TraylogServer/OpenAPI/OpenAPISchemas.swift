@@ -94,6 +94,15 @@ package enum OpenAPISchemas {
                 "type": "string", "minLength": 1, "maxLength": .int(Device.longestToken),
                 "pattern": "^[^\\u0000-\\u0020\\u007f]+$",
             ],
+            "action": [
+                "type": "string", "minLength": 1, "maxLength": .int(Limits.actionIDBytes),
+                "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]+$",
+            ],
+            "note": ["type": "string", "maxLength": .int(Limits.noteBytes)],
+            "actions": [
+                "type": "array", "minItems": 1, "maxItems": .int(Limits.actions),
+                "items": ["$ref": "#/components/schemas/ItemAction"],
+            ],
             "prefix": ["type": "string", "maxLength": .int(Limits.identifierBytes)],
             "kind": [
                 "type": "string", "maxLength": 512, "pattern": "^[a-zA-Z]+(,[a-zA-Z]+)*$",
@@ -110,9 +119,10 @@ package enum OpenAPISchemas {
         ] {
             fields[name] = identifier
         }
-        for name in ["occurredAt", "expiresAt", "since", "until", "now"] { fields[name] = time }
+        for name in ["occurredAt", "expiresAt", "remindAt", "since", "until", "now"] { fields[name] = time }
         for name in [
-            "silent", "atomic", "unread", "unseen", "unthreaded", "includeSilent", "archived", "snoozed", "dryRun",
+            "silent", "atomic", "unread", "unseen", "awaiting", "unthreaded", "includeSilent", "archived", "snoozed",
+            "dryRun",
             "rebuild",
         ] {
             fields[name] = flag

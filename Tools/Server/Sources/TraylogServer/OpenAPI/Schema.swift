@@ -23,6 +23,7 @@ extension Schema {
     package static let problem = Schema("Problem")
     static let categoryCounts = Schema("CategoryCounts")
     static let tray = Schema("Tray")
+    static let mutes = Schema("Mutes")
     package static let item = Schema("Item")
     static let threadGroup = Schema("ThreadGroup")
     static let threadsPage = Schema("ThreadsPage")

@@ -4,7 +4,7 @@ import Hummingbird
 
 /// The routes that show a user's tray.
 enum ReadingRoutes {
-    static var all: [Route] { [tray, inbox, threads, item, users, snapshot] }
+    static var all: [Route] { [tray, mutes, inbox, threads, item, users, snapshot] }
 
     private static var tray: Route {
         Route(
@@ -18,11 +18,23 @@ enum ReadingRoutes {
         }
     }
 
+    private static var mutes: Route {
+        Route(
+            .get, "/v1/users/{u}/mutes", as: "getMutes", "What a user has muted, and until when", .reading,
+            origins: .allowed, query: ["asOf"], manner: .conditional, answers: .json(.mutes)
+        ) { call in
+            let moment = try call.asOf()
+            return try await call.answer(call.etag(asOf: moment)) {
+                try await call.store.mutes(of: call.user, asOf: moment).jsonBytes
+            }
+        }
+    }
+
     private static var inbox: Route {
         Route(
             .get, "/v1/users/{u}/inbox", as: "getInbox", "A page of a user's inbox", .reading, origins: .allowed,
             query: [
-                "asOf", "limit", "cursor", "unread", "unseen", "thread", "unthreaded", "category", "view",
+                "asOf", "limit", "cursor", "unread", "unseen", "awaiting", "thread", "unthreaded", "category", "view",
                 "archived", "snoozed", "includeSilent", "actor", "level", "since", "until", "text", "with",
             ], manner: .conditional, answers: .json(.inboxPage)
         ) { call in
@@ -136,6 +148,7 @@ extension Call {
         query.filter.includeSilent = try flag("includeSilent")
         query.filter.onlyUnread = try flag("unread")
         query.filter.onlyUnseen = try flag("unseen")
+        query.filter.onlyAwaiting = try flag("awaiting")
         query.filter.categories = try names("category")
         query.filter.actor = try name("actor")
         query.filter.level = try level()
@@ -205,7 +218,8 @@ extension TraySnapshot {
             "history": .array(history.forks.map { ["mark": .string($0.mark), "after": .int($0.after.rawValue)] }),
             "floor": .int(floor.rawValue), "tray": .raw(tray.jsonBytes),
             "seenUpTo": .int(tray.seenUpTo.rawValue), "mutedThreads": .array(mutedThreads.map { .string($0) }),
-            "mutedCategories": .array(mutedCategories.map { .string($0) }), "topics": .array(topics),
+            "mutedCategories": .array(mutedCategories.map { .string($0) }),
+            "mutes": .array(mutes.map { .raw($0.jsonBytes) }), "topics": .array(topics),
             "voided": .array(voided.map { .int($0.rawValue) }),
         ]
         var bytes = head.bytes + [UInt8(ascii: "\n")]

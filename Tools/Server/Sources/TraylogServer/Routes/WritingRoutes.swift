@@ -7,9 +7,11 @@ enum WritingRoutes {
     private static let common = ["key", "occurredAt", "actor", "device", "expectedRevision"]
     private static let content = [
         "thread", "category", "title", "body", "summaryArgument", "summaryCount", "silent", "level", "expiresAt",
-        "collapseKey", "data",
+        "remindAt", "collapseKey", "actions", "data",
     ]
-    private static let editable = ["title", "body", "summaryArgument", "summaryCount", "level", "expiresAt", "data"]
+    private static let editable = [
+        "title", "body", "summaryArgument", "summaryCount", "level", "expiresAt", "remindAt", "data",
+    ]
 
     static var publishing: [Route] {
         [
@@ -116,27 +118,35 @@ enum WritingRoutes {
                 return try await call.perform(command, withTray: true)
             },
             Route(
+                .post, "/v1/users/{u}/items/{item}/action", as: "act", "Decide on one of an item's actions", .writing,
+                origins: .allowed,
+                body: .object(common + ["action", "note"]), required: ["action"], answers: .json(.trayReceipt)
+            ) { call in
+                let command = try await call.command("act", user: call.user, item: call.item())
+                return try await call.perform(command, withTray: true)
+            },
+            Route(
                 .post, "/v1/users/{u}/undo", as: "undo", "Undo a mark", .writing, origins: .allowed,
                 body: .object(common + ["event"]),
                 required: ["event"], answers: .json(.trayReceipt)
             ) { call in
                 try await call.perform(call.command("undo", user: call.user), withTray: true)
             },
-        ] + mutes("threads", "thread") + mutes("categories", "category")
+        ] + mutes("threads/{name}", "thread") + mutes("categories/{name}", "category") + mutes("all", "all")
     }
 
     private static func mutes(_ path: String, _ member: String) -> [Route] {
         [(HTTPRequest.Method.put, "mute", "Mute"), (.delete, "unmute", "Unmute")].map { method, kind, title in
             Route(
-                method, "/v1/users/{u}/mutes/\(path)/{name}",
-                as: "\(kind)\(member.prefix(1).uppercased())\(member.dropFirst())", "\(title) a \(member)", .writing,
+                method, "/v1/users/{u}/mutes/\(path)",
+                as: "\(kind)\(member.prefix(1).uppercased())\(member.dropFirst())",
+                member == "all" ? "\(title) everything but critical items" : "\(title) a \(member)", .writing,
                 origins: .allowed,
-                body: .fields(common), answers: .json(.trayReceipt)
+                body: .fields(kind == "mute" ? common + ["until"] : common), answers: .json(.trayReceipt)
             ) { call in
-                let name = call.segment("name")
                 let command = try await call.command(
-                    kind, user: call.user, thread: member == "thread" ? name : nil,
-                    category: member == "category" ? name : nil)
+                    kind, user: call.user, thread: member == "thread" ? call.segment("name") : nil,
+                    category: member == "category" ? call.segment("name") : nil, all: member == "all")
                 return try await call.perform(command, withTray: true)
             }
         }

@@ -9,7 +9,8 @@ const marks = ["", "seen", "read", "unread", "archived", "unarchived", "deleted"
 
 /** Kinds of event by their number in the leaf. */
 export const kinds = ["", "notified", "traySeen", "marked", "allMarked", "muted", "unmuted", "snoozed", "woken", "edited",
-  "retracted", "subscribed", "unsubscribed", "broadcast", "undone", "expired", "erased", "compacted"];
+  "retracted", "subscribed", "unsubscribed", "broadcast", "undone", "expired", "erased", "compacted", "held", "released", "lost", "acted",
+  "reminded"];
 
 /** Names and values that a reader sees, by the number of the field. */
 const fields = {
@@ -19,6 +20,8 @@ const fields = {
   18: ["expiresAt", time], 19: ["collapseKey", text], 20: ["data", text], 24: ["upTo", String],
   25: ["as", (value) => marks[Number(value)]], 27: ["item", String], 28: ["until", time], 30: ["event", String],
   32: ["dropped", String], 33: ["archive", text], 34: ["through", String], 35: ["topicRevision", String],
+  36: ["all", (value) => String(value !== 0n)],
+  37: ["remindAt", time], 40: ["action", text], 41: ["note", text],
 };
 
 export function readPayload(bytes) {
