@@ -97,6 +97,31 @@ extension JSONWritable {
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
+@_spi(JSON) extension Audience: JSONWritable {
+    /// Writes its JSON form.
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+@_spi(JSON) extension Recipient: JSONWritable {
+    /// Writes its JSON form.
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+@_spi(JSON) extension Recipient.Occasion: JSONWritable {
+    /// Writes its JSON form.
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+@_spi(JSON) extension SubscriptionSpan: JSONWritable {
+    /// Writes its JSON form.
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+@_spi(JSON) extension RecipientPage: JSONWritable {
+    /// Writes its JSON form.
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
 @_spi(JSON) extension Event: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }

@@ -58,7 +58,10 @@ import TraylogDomain
             member("topic", topic)
             member("topicRevision", topicRevision)
         case .undone(let event): member("event", event)
-        case .erased, .held, .released, .lost: break
+        case .erased(let spans):
+            guard !spans.isEmpty else { break }
+            member("spans", each: spans) { $0.write($1) }
+        case .held, .released, .lost: break
         case .redacted: member("erased", true)
         case .compacted(let through, let dropped, let archive):
             member("through", through)

@@ -145,6 +145,57 @@ import TraylogDomain
         endObject()
     }
 
+    /// Writes the audience of a broadcast.
+    public mutating func write(_ audience: Audience) {
+        beginObject()
+        member("item", audience.item)
+        member("asOf", audience.asOf)
+        member("recipients", audience.recipients)
+        member("seen", audience.seen)
+        member("read", audience.read)
+        member("archived", audience.archived)
+        member("deleted", audience.deleted)
+        member("erased", audience.erased)
+        endObject()
+    }
+
+    /// Writes one recipient of a broadcast.
+    public mutating func write(_ recipient: Recipient) {
+        beginObject()
+        member("user", recipient.user)
+        for (name, occasion) in [("seen", recipient.seen), ("read", recipient.read)] {
+            guard let occasion else { continue }
+            self.name(name)
+            write(occasion)
+        }
+        endObject()
+    }
+
+    /// Writes an event that changed an item, with its time.
+    public mutating func write(_ occasion: Recipient.Occasion) {
+        beginObject()
+        member("seq", occasion.seq)
+        member("at", occasion.at)
+        endObject()
+    }
+
+    /// Writes the span of a subscription.
+    public mutating func write(_ span: SubscriptionSpan) {
+        beginObject()
+        member("topic", span.topic)
+        member("from", span.from)
+        member("to", span.to)
+        endObject()
+    }
+
+    /// Writes some recipients of a broadcast.
+    public mutating func write(_ page: RecipientPage) {
+        beginObject()
+        member("recipients", each: page.recipients) { $0.write($1) }
+        member("next", orNull: page.next)
+        endObject()
+    }
+
     /// Writes the outcome of a command: `{"result","seq"}`.
     public mutating func write(_ receipt: Receipt) {
         beginObject()

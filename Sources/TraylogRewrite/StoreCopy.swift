@@ -141,7 +141,7 @@ struct StoreCopy {
             try states.renew(changes.streams, in: &transaction)
             try put(changes, in: &transaction)
             record = finalRecord(late.record, archive: archive, dropped: log.droppedCount)
-            if let event = try told?.batch(after: head) ?? event(after: head, archive),
+            if let event = try told?.batch(after: head) ?? self.event(after: head, archive),
                 let header = try event.header(head.seq + 1)
             {
                 try check(header, head.seq + 1)
@@ -191,10 +191,11 @@ struct StoreCopy {
     }
 
     /// The event that reports the rewrite; nil for a rewrite that removes nothing.
-    private func event(after head: EventLog.Head, _ archive: String?) -> RecordBatch? {
+    private func event(after head: EventLog.Head, _ archive: String?) throws -> RecordBatch? {
         if let erasure {
+            let spans = try spans(of: erasure, endedBy: head.seq + 1)
             return RecordBatch(
-                .erased, of: Pseudonym.name(ofStream: erasure.stream), stream: erasure.stream,
+                .erased(spans: spans), of: Pseudonym.name(ofStream: erasure.stream), stream: erasure.stream,
                 revision: UInt32(clamping: lastRevision(of: erasure)), actor: erasure.actor,
                 device: erasure.device, after: head)
         }
@@ -202,6 +203,15 @@ struct StoreCopy {
         return RecordBatch(
             .compacted(through: Seq(floor - 1), dropped: log.droppedCount, archive: archive), actor: goal.actor,
             device: goal.device, after: head)
+    }
+
+    /// The subscriptions of the user who is erased, with what changed since the erasure began.
+    private func spans(of erasure: Erasure, endedBy end: UInt64) throws -> [SubscriptionSpan] {
+        guard var spans = erasure.spans else { return [] }
+        for seq in log.erasedSeqs where seq > spans.through {
+            if let event = try environment.read({ try tables.log.event(seq, in: $0) }) { spans.note(event) }
+        }
+        return spans.all(endedBy: Seq(end))
     }
 
     /// Puts back the events that a restored item needs and that were left out.

@@ -16,6 +16,7 @@ extension StoreRewriter {
             guard now.stream != .absent, Pseudonym.stream(of: user) != now.stream else { return nil }
             var erasure = Erasure(user: user, stream: now.stream, actor: actor, device: device)
             erasure.revision = now.state.events.count
+            erasure.spans = try ErasedSpans(of: now)
             for entry in try now.state.keys.entries(load: now.pages.load(.keys)) {
                 erasure.keyedEvents.insert(entry.value)
             }

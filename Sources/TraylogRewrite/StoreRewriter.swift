@@ -144,6 +144,8 @@ package struct Erasure {
     package var device: String?
     /// Events that left the log and whose fingerprints are known.
     package var keyedEvents: Set<UInt64> = []
+    /// What its event says of the user's subscriptions; nil where the event is told.
+    var spans: ErasedSpans?
 
     package init(user: String, stream: StreamID, actor: String? = nil, device: String? = nil) {
         self.user = user

@@ -35,7 +35,7 @@ struct TraylogCommand: ParsableCommand {
                 name: "Queries",
                 subcommands: [
                     TrayCommand.self, InboxCommand.self, ThreadsCommand.self, HistoryCommand.self, LogCommand.self,
-                    WatchCommand.self, UsersCommand.self, ShowCommand.self,
+                    WatchCommand.self, UsersCommand.self, ShowCommand.self, AudienceCommand.self,
                 ]),
             CommandGroup(
                 name: "Proofs",

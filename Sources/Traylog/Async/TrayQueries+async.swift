@@ -159,6 +159,48 @@ extension TrayQueries {
         }
     }
 
+    /// How many recipients of a broadcast have seen, read, archived and deleted it.
+    ///
+    /// An item that is gone keeps the states that it had when it went.
+    ///
+    /// ```swift
+    /// let audience = try await store.audience(of: notice)
+    /// print("\(audience.read) of \(audience.recipients) have read it")
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - item: the seq of the `broadcast` event.
+    ///   - asOf: a moment of the past; without it, now.
+    ///   - progress: told on a thread of the store how many users were looked at, of about how many.
+    /// - Throws: ``TraylogError``: refused `invalid` for what is no broadcast, `unknownEvent`, `upToBeyondHead`, `compacted`; failed.
+    /// - Complexity: reads the state of every user of the store.
+    public func audience(
+        of item: Seq, asOf: Moment? = nil,
+        progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
+    ) async throws(TraylogError) -> Audience {
+        try await asking(atLength: true) { store throws(TraylogError) in
+            try store.audience(of: item, asOf: asOf, progress: progress)
+        }
+    }
+
+    /// Recipients of a broadcast in the byte order of their names, some at a time.
+    ///
+    /// ```swift
+    /// var page = try await store.recipients(of: notice, .unread)
+    /// while let next = page.next { page = try await store.recipients(of: notice, .unread, after: next) }
+    /// ```
+    ///
+    /// - Throws: as ``audience(of:asOf:progress:)``, and refused `invalid` for a limit below 1.
+    /// - Complexity: reads the state of every user after `name` until the page is full.
+    public func recipients(
+        of item: Seq, _ part: Audience.Part, after name: String? = nil, limit: Int = RecipientPage.defaultLimit,
+        asOf: Moment? = nil
+    ) async throws(TraylogError) -> RecipientPage {
+        try await asking(atLength: true) { store throws(TraylogError) in
+            try store.recipients(of: item, part, after: name, limit: limit, asOf: asOf)
+        }
+    }
+
     /// One event of the log.
     public func event(_ seq: Seq) async throws(TraylogError) -> Event {
         try await asking { store throws(TraylogError) in try store.event(seq) }

@@ -52,7 +52,7 @@ extension Event.Body {
                 item: try fields.seq("item"), action: try fields.string("action"),
                 note: try fields.string(maybe: "note"))
         case .reminded: self = .reminded(item: try fields.seq("item"))
-        case .erased: self = .erased
+        case .erased: self = .erased(spans: try fields.elements("spans").map { try SubscriptionSpan(wire: $0) })
         case .held: self = .held
         case .released: self = .released
         case .lost: self = .lost
@@ -69,6 +69,13 @@ extension Mark {
         let name = try fields.string("as")
         guard let mark = Mark(rawValue: name) else { throw WireFault("as: unknown mark \(Refusal.excerpt(name))") }
         self = mark
+    }
+}
+
+extension SubscriptionSpan {
+    fileprivate init(wire text: [UInt8]) throws {
+        let fields = try WireObject(text)
+        self.init(topic: try fields.string("topic"), from: try fields.seq("from"), to: try fields.seq("to"))
     }
 }
 

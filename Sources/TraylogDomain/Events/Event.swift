@@ -117,8 +117,8 @@ extension Event {
         case undone(event: Seq)
         /// An item's time was over.
         case expired(item: Seq)
-        /// The user was erased.
-        case erased
+        /// The user was erased, who received broadcasts to these topics.
+        case erased(spans: [SubscriptionSpan])
         /// From here on nothing of the user leaves the log, and nobody can erase the user.
         case held
         /// The end of that.

@@ -110,6 +110,41 @@ private enum PageKey: String, CodingKey { case elements, next, asOf }
     }
 }
 
+@_spi(JSON) extension Audience: Decodable {
+    /// Reads the JSON form.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(
+            item: try fields["item"], asOf: try fields["asOf"], recipients: try fields["recipients"],
+            seen: try fields["seen"], read: try fields["read"], archived: try fields["archived"],
+            deleted: try fields["deleted"], erased: try fields["erased"])
+    }
+}
+
+@_spi(JSON) extension Recipient: Decodable {
+    /// Reads the JSON form.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(user: try fields["user"], seen: try fields[maybe: "seen"], read: try fields[maybe: "read"])
+    }
+}
+
+@_spi(JSON) extension Recipient.Occasion: Decodable {
+    /// Reads the JSON form.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(seq: try fields["seq"], at: try fields["at"])
+    }
+}
+
+@_spi(JSON) extension RecipientPage: Decodable {
+    /// Reads the JSON form.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(recipients: try fields["recipients"], next: try fields[maybe: "next"])
+    }
+}
+
 @_spi(JSON) extension Receipt: Decodable {
     /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {

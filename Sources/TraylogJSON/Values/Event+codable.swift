@@ -43,7 +43,7 @@ extension Event.Body {
         case .acted:
             self = .acted(item: try fields["item"], action: try fields["action"], note: try fields[maybe: "note"])
         case .reminded: self = .reminded(item: try fields["item"])
-        case .erased: self = .erased
+        case .erased: self = .erased(spans: try fields[maybe: "spans"] ?? [])
         case .held: self = .held
         case .released: self = .released
         case .lost: self = .lost
@@ -94,5 +94,13 @@ extension Event.Body {
         expiresAt = try change("expiresAt")
         remindAt = try change("remindAt")
         data = try fields.isNull("data") ? .clear : fields.data().map { .set($0) } ?? .keep
+    }
+}
+
+@_spi(JSON) extension SubscriptionSpan: Decodable {
+    /// Reads the JSON form.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(topic: try fields["topic"], from: try fields["from"], to: try fields["to"])
     }
 }

@@ -101,7 +101,7 @@ extension EventDecoder {
                 item: try fields.requiredSeq(.item), action: try fields.required(.action, payload),
                 note: try fields.optional(.note, payload))
         case .reminded: return .reminded(item: try fields.requiredSeq(.item))
-        case .erased: return .erased
+        case .erased: return .erased(spans: try fields.spans(payload))
         case .held: return .held
         case .released: return .released
         case .lost: return .lost

@@ -35,6 +35,34 @@ extension PayloadFields {
         return text
     }
 
+    /// The subscriptions in `spans`, in their order.
+    func spans(_ payload: RawSpan) throws(PayloadFault) -> [SubscriptionSpan] {
+        guard has(.spans) else { return [] }
+        var spans: [SubscriptionSpan] = []
+        var reader = PayloadReader()
+        while let field = try reader.next(payload) {
+            guard field.number == FieldNumber.spans.rawValue else { continue }
+            spans.append(try span(payload.extracting(field.valueRange)))
+        }
+        return spans
+    }
+
+    private func span(_ message: RawSpan) throws(PayloadFault) -> SubscriptionSpan {
+        var (topic, from, to): (String?, Seq?, Seq?)
+        var reader = PayloadReader()
+        while let field = try reader.next(message) {
+            switch (field.number, field.wireType) {
+            case (1, .bytes): topic = try text(.spans, message, field.valueRange)
+            case (2, .varint): from = Seq(field.value)
+            case (3, .varint): to = Seq(field.value)
+            case (1...3, _): throw .badValue(.spans)
+            default: continue
+            }
+        }
+        guard let topic, let from, let to else { throw .badValue(.spans) }
+        return SubscriptionSpan(topic: topic, from: from, to: to)
+    }
+
     func content(_ payload: RawSpan) throws(PayloadFault) -> Content {
         var content = Content()
         try fill(&content, payload)

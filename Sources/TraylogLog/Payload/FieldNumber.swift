@@ -36,6 +36,7 @@ package enum FieldNumber: UInt32, Hashable, Sendable, CaseIterable {
     case all = 36
     case remindAt = 37
     case actions = 38
+    case spans = 39
     case action = 40
     case note = 41
 
@@ -44,7 +45,7 @@ package enum FieldNumber: UInt32, Hashable, Sendable, CaseIterable {
     package var wireType: WireType {
         switch self {
         case .user, .topic, .key, .actor, .device, .thread, .category, .title, .body, .summaryArgument,
-            .collapseKey, .data, .items, .cleared, .archive, .actions, .action, .note:
+            .collapseKey, .data, .items, .cleared, .archive, .actions, .spans, .action, .note:
             .bytes
         case .commandFingerprint: .fixed64
         case .summaryCount, .silent, .level, .expiresAt, .upTo, .mark, .item, .until, .unthreaded, .event,
@@ -81,7 +82,7 @@ struct FieldSet: OptionSet, Hashable, Sendable {
     ///
     /// They are constants, because the reader tests every field against one of them. A test compares them with
     /// ``FieldNumber/wireType``.
-    static let texts = FieldSet(rawValue: 0x342_8418_7C3E)
+    static let texts = FieldSet(rawValue: 0x3C2_8418_7C3E)
     static let varints = FieldSet(rawValue: 0x3D_7B07_8000)
     static let fixed64s = FieldSet(rawValue: 0x40)
     /// Repeated numbers are packed, but may also come one by one.
@@ -110,7 +111,8 @@ struct FieldSet: OptionSet, Hashable, Sendable {
         case .subscribed, .unsubscribed: subscribed
         case .broadcast: broadcast
         case .undone: undone
-        case .erased, .held, .released, .lost: common
+        case .erased: erased
+        case .held, .released, .lost: common
         case .compacted: compacted
         }
     }
@@ -129,6 +131,7 @@ struct FieldSet: OptionSet, Hashable, Sendable {
             .item, .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data, .cleared, .remindAt))
     private static let subscribed = common.union(FieldSet(.topic, .topicRevision))
     private static let broadcast = common.union(content).union(FieldSet(.topic))
+    private static let erased = common.union(FieldSet(.spans))
     private static let undone = common.union(FieldSet(.event))
     private static let compacted = common.union(FieldSet(.through, .dropped, .archive))
 }

@@ -89,7 +89,9 @@ extension Event.Body {
         case .redacted: 0
         case .compacted(_, _, let archive): PayloadEncoder.byteCount(archive)
         case .acted(_, let action, let note): action.utf8.count + PayloadEncoder.byteCount(note)
-        case .traySeen, .snoozed, .woken, .retracted, .undone, .expired, .erased, .held, .released, .lost, .reminded: 0
+        case .erased(let spans):
+            spans.reduce(0) { $0 + $1.topic.utf8.count + 5 * PayloadEncoder.varintBytes }
+        case .traySeen, .snoozed, .woken, .retracted, .undone, .expired, .held, .released, .lost, .reminded: 0
         }
     }
 }

@@ -157,9 +157,26 @@ extension PayloadWriter {
             put(.through, through, &bytes)
         case .subscribed(_, let topicRevision), .unsubscribed(_, let topicRevision):
             if topicRevision != 0 { put(.topicRevision, topicRevision, &bytes) }
-        case .erased, .held, .released, .lost:
+        case .erased(let spans):
+            for span in spans { put(span, &bytes) }
+        case .held, .released, .lost:
             break
         }
+    }
+
+    /// Writes one message of `spans`.
+    private mutating func put(_ span: SubscriptionSpan, _ bytes: inout MutableSpan<UInt8>) {
+        let textBytes = UInt64(span.topic.utf8.count)
+        put(tag: .spans, &bytes)
+        put(
+            varint: 3 + varintBytes(textBytes) + textBytes + varintBytes(span.from.rawValue)
+                + varintBytes(span.to.rawValue), &bytes)
+        put(byte: 1 << 3 | WireType.bytes.rawValue, &bytes)
+        put(span.topic, &bytes)
+        put(byte: 2 << 3 | WireType.varint.rawValue, &bytes)
+        put(varint: span.from.rawValue, &bytes)
+        put(byte: 3 << 3 | WireType.varint.rawValue, &bytes)
+        put(varint: span.to.rawValue, &bytes)
     }
 
     mutating func put(_ content: borrowing Content, _ bytes: inout MutableSpan<UInt8>) {

@@ -7,7 +7,7 @@ struct EventChunksTests {
     private func seqs(_ available: [UInt64], from first: Seq, through last: Seq) throws -> [UInt64] {
         var chunks = EventChunks(from: first, through: last) { (from, limit) in
             available.lazy.filter { $0 >= from.rawValue }.prefix(limit).map {
-                Event(seq: Seq($0), recordedAt: Timestamp(milliseconds: 0), user: "ada", body: .erased)
+                Event(seq: Seq($0), recordedAt: Timestamp(milliseconds: 0), user: "ada", body: .erased(spans: []))
             }
         }
         var result: [UInt64] = []

@@ -22,7 +22,8 @@ import TraylogDomain
 
     @Test(arguments: Lie.allCases)
     func theComparisonFindsEveryLie(lie: Lie) throws {
-        var run = try ModelRun(seed: 2, mix: .typical) { NaiveBackedStore(twist: lie.twist) }
+        let mix = lie.isOfTopics ? HistoryMix.typical.with(.all) : .typical
+        var run = try ModelRun(seed: 2, mix: mix) { NaiveBackedStore(twist: lie.twist) }
         let error = #expect(throws: Difference.self) {
             try run.play(steps: 200, checkEvery: 20)
             try run.finish(users: 3)
@@ -40,8 +41,12 @@ enum Lie: String, CaseIterable, CustomTestStringConvertible {
     case itemTwice, pageNotFilled, itemForgotten, endNotSaid, otherNormalForm
     case summaryOfAll, groupForgotten
     case eventBodyChanged, clockStepsBack, userForgotten, receiptOffByOne, itemMuted
+    case recipientForgotten, readTooLate
 
     var testDescription: String { rawValue }
+
+    /// Only a history with broadcasts shows it.
+    var isOfTopics: Bool { self == .recipientForgotten || self == .readTooLate }
 
     var trace: String {
         switch self {
@@ -55,6 +60,8 @@ enum Lie: String, CaseIterable, CustomTestStringConvertible {
         case .userForgotten: "users"
         case .receiptOffByOne: "result"
         case .itemMuted: "item"
+        case .recipientForgotten: "audience"
+        case .readTooLate: "recipients"
         }
     }
 
@@ -77,10 +84,12 @@ enum Lie: String, CaseIterable, CustomTestStringConvertible {
             }
         case .summaryOfAll: twist.threads = changed { if !$0.elements.isEmpty { $0.elements[0].more += 1 } }
         case .groupForgotten: twist.threads = changed { $0.elements = $0.elements.filter { $0.thread != nil } }
-        case .eventBodyChanged: twist.events = changed { if $0.count > 40 { $0[40].body = .erased } }
+        case .eventBodyChanged: twist.events = changed { if $0.count > 40 { $0[40].body = .erased(spans: []) } }
         case .clockStepsBack: twist.events = changed { if $0.count > 40 { $0[40].recordedAt = at(0) } }
         case .itemMuted: twist.item = changed { $0.isMuted.toggle() }
         case .userForgotten: twist.users = changed { if $0.count > 3 { $0.remove(at: 2) } }
+        case .recipientForgotten: twist.audience = changed { $0.recipients -= $0.recipients > 0 ? 1 : 0 }
+        case .readTooLate: twist.recipients = changed { if !$0.isEmpty { $0[0].read = .init(seq: 1, at: at(0)) } }
         case .receiptOffByOne:
             twist.receipt = { receipt in
                 if case .duplicate(let seq) = receipt { .duplicate(Seq(seq.rawValue + 1)) } else { receipt }

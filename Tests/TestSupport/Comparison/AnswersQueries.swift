@@ -17,6 +17,10 @@ package protocol AnswersQueries: Sendable {
     >
     func item(_ item: ItemReference, of user: String, asOf: Moment?) throws(TraylogError) -> Item
     func statistics() throws(TraylogError) -> StoreStatistics
+    func audience(of item: Seq, asOf: Moment?) throws(TraylogError) -> Audience
+    func recipients(
+        of item: Seq, _ part: Audience.Part, after name: String?, limit: Int, asOf: Moment?
+    ) throws(TraylogError) -> RecipientPage
 }
 
 extension AnswersQueries {
@@ -41,6 +45,16 @@ extension AnswersQueries where Self: BlockingQueries {
 
     package func events(from: Seq, limit: Int, asOf: Moment?) throws(TraylogError) -> Page<Event, Seq> {
         try events(newestFirst: false, from: from, limit: limit, asOf: asOf)
+    }
+
+    package func audience(of item: Seq, asOf: Moment?) throws(TraylogError) -> Audience {
+        try audience(of: item, asOf: asOf, progress: { _, _ in })
+    }
+
+    package func recipients(
+        of item: Seq, _ part: Audience.Part, after name: String?, limit: Int, asOf: Moment?
+    ) throws(TraylogError) -> RecipientPage {
+        try recipients(of: item, part, after: name, limit: limit, asOf: asOf, progress: { _, _ in })
     }
 }
 

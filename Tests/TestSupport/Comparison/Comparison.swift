@@ -70,6 +70,7 @@ package struct Comparison {
     private mutating func checkNow(_ users: [String], depth: Depth) throws {
         try checkLog()
         try checkUsers()
+        try checkAudience()
         for user in users {
             try within("user \(String(reflecting: user))") { () throws -> Void in
                 try checkTray(of: user)
@@ -191,6 +192,46 @@ extension Comparison {
             model.history(of: user, from: from, limit: limit).map(\.comparable),
             try store.history(of: user, from: from, limit: limit, asOf: moment).elements.map(\.comparable),
             "history from \(from) limit \(limit)")
+    }
+}
+
+// MARK: - Audiences
+
+extension Comparison {
+    /// Events times users that one look at an audience of the past may fold.
+    private static let mostFolded = 200_000
+
+    /// The audience of a broadcast is what a count over all trays gives.
+    private mutating func checkAudience() throws {
+        let broadcasts = model.events.filter { $0.kind == .broadcast && !naive.dropped.contains($0.seq) }
+        guard !broadcasts.isEmpty, naive.users().count * model.events.count < Self.mostFolded else { return }
+        let item = random.pick(broadcasts).seq
+        let end = moment.map { _ in model.head }
+        try expectSame(
+            naive.audience(of: item, asOf: end), try store.audience(of: item, asOf: moment), "audience of \(item)")
+        let part = random.pick(Audience.Part.allCases)
+        let limit = random.pick([1, 2, 1_000])
+        var found: [Recipient] = []
+        var last: String?
+        repeat {
+            let page = try store.recipients(of: item, part, after: last, limit: limit, asOf: moment)
+            found += page.recipients
+            last = page.next
+        } while last != nil
+        let expected = naive.recipients(of: item, part, asOf: end).map(withStoredTimes)
+        // Below the floor nobody knows what made it so.
+        if naive.floor == .zero {
+            try expectSame(expected, found, "\(part) recipients of \(item)")
+        } else {
+            try expectSame(expected.map(\.user), found.map(\.user), "\(part) recipients of \(item)")
+        }
+    }
+
+    private func withStoredTimes(_ recipient: Recipient) -> Recipient {
+        func stored(_ occasion: Recipient.Occasion) -> Recipient.Occasion {
+            Recipient.Occasion(seq: occasion.seq, at: recordedAt[Int(occasion.seq.rawValue) - 1])
+        }
+        return Recipient(user: recipient.user, seen: recipient.seen.map(stored), read: recipient.read.map(stored))
     }
 }
 

@@ -13,6 +13,8 @@ package final class NaiveBackedStore: StoreUnderTest {
         package var events: @Sendable ([Event]) -> [Event] = { $0 }
         package var item: @Sendable (Item) -> Item = { $0 }
         package var users: @Sendable ([String]) -> [String] = { $0 }
+        package var audience: @Sendable (Audience) -> Audience = { $0 }
+        package var recipients: @Sendable ([Recipient]) -> [Recipient] = { $0 }
         package var receipt: @Sendable (Receipt) -> Receipt = { $0 }
 
         package init() {}
@@ -118,6 +120,19 @@ extension NaiveBackedStore {
         do throws(Refusal) { return twist.item(try naive.item(item, of: user, asOf: seq)) } catch {
             throw .refused(error)
         }
+    }
+
+    package func audience(of item: Seq, asOf: Moment?) throws(TraylogError) -> Audience {
+        twist.audience(naive.audience(of: item, asOf: try seq(asOf)))
+    }
+
+    package func recipients(
+        of item: Seq, _ part: Audience.Part, after name: String?, limit: Int, asOf: Moment?
+    ) throws(TraylogError) -> RecipientPage {
+        let all = twist.recipients(naive.recipients(of: item, part, asOf: try seq(asOf)))
+        let rest = all.filter { recipient in Name(name).map { $0 < Name(recipient.user) } ?? true }
+        let page = Array(rest.prefix(limit))
+        return RecipientPage(recipients: page, next: rest.count > limit ? page.last?.user : nil)
     }
 
     private func seq(_ moment: Moment?) throws(TraylogError) -> Seq? {

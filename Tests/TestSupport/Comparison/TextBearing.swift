@@ -28,6 +28,10 @@ extension Item: TextBearing {
     }
 }
 
+extension Recipient: TextBearing {
+    package var texts: [String?] { [user] }
+}
+
 extension ThreadGroup: TextBearing {
     package var texts: [String?] { [thread] + names + newest.texts }
 }
@@ -61,8 +65,9 @@ extension Event.Body: TextBearing {
             return [filter.category]
         case .compacted(_, _, let archive): return [archive]
         case .acted(_, let action, let note): return [action, note]
-        case .traySeen, .marked, .snoozed, .woken, .retracted, .undone, .expired, .erased, .held, .released, .redacted,
-            .lost, .reminded:
+        case .erased(let spans): return spans.map(\.topic)
+        case .traySeen, .marked, .snoozed, .woken, .retracted, .undone, .expired, .held, .released, .redacted, .lost,
+            .reminded:
             return []
         }
     }

@@ -159,7 +159,7 @@ extension NaiveStore {
         return seq
     }
 
-    private func snapshot(of user: String, _ asOf: Seq?) -> NaiveUser {
+    func snapshot(of user: String, _ asOf: Seq?) -> NaiveUser {
         asOf.map { state(of: user, asOf: $0) } ?? state(of: user)
     }
 

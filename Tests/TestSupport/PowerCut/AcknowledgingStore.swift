@@ -92,4 +92,14 @@ extension AcknowledgingStore {
     }
 
     func statistics() throws(TraylogError) -> StoreStatistics { try store.statistics() }
+
+    func audience(of item: Seq, asOf: Moment?) throws(TraylogError) -> Audience {
+        try store.audience(of: item, asOf: asOf)
+    }
+
+    func recipients(
+        of item: Seq, _ part: Audience.Part, after name: String?, limit: Int, asOf: Moment?
+    ) throws(TraylogError) -> RecipientPage {
+        try store.recipients(of: item, part, after: name, limit: limit, asOf: asOf)
+    }
 }

@@ -36,6 +36,10 @@ import Testing
             try expectForm(random.next().action, seed)
             try expectForm(random.event().body, seed)
             try expectForm(random.scope(), seed)
+            try expectForm(random.audience(), seed)
+            try expectForm(random.recipient(), seed)
+            try expectForm(
+                RecipientPage(recipients: [random.recipient()], next: random.maybe { $0.identifier() }), seed)
             try expectForm(random.query(), seed)
             try expectForm(random.content(collapsing: true), seed)
             try expectForm(random.edit(), seed)
@@ -218,6 +222,17 @@ extension RandomCommands {
         [.any, .unthreaded, .named(identifier())].randomElement(using: &generator)!
     }
 
+    fileprivate mutating func audience() -> Audience {
+        Audience(
+            item: number(), asOf: number(), recipients: count(), seen: count(), read: count(), archived: count(),
+            deleted: count(), erased: count())
+    }
+
+    fileprivate mutating func recipient() -> Recipient {
+        func occasion() -> Recipient.Occasion? { maybe { .init(seq: $0.number(), at: $0.time()) } }
+        return Recipient(user: identifier(), seen: occasion(), read: occasion())
+    }
+
     fileprivate mutating func query() -> InboxQuery {
         InboxQuery(
             ItemFilter(
@@ -259,7 +274,9 @@ extension RandomCommands {
     private mutating func body(of action: Command.Action) -> Event.Body {
         if Int.random(in: 0..<8, using: &generator) == 0 {
             return [
-                .expired(item: number()), .reminded(item: number()), .erased, .redacted(.marked),
+                .expired(item: number()), .reminded(item: number()), .erased(spans: []),
+                .erased(spans: [SubscriptionSpan(topic: identifier(), from: number(), to: number())]),
+                .redacted(.marked),
                 .compacted(through: number(), dropped: 3, archive: maybe { $0.identifier() }),
             ].randomElement(using: &generator)!
         }

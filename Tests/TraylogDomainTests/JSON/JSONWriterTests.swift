@@ -76,7 +76,11 @@ import Testing
             (.undone(event: 4), #"undone,"event":4}"#),
             (.acted(item: 3, action: "yes", note: "n"), #"acted,"item":3,"action":"yes","note":"n"}"#),
             (.reminded(item: 3), #"reminded,"item":3}"#),
-            (.expired(item: 3), #"expired,"item":3}"#), (.erased, "erased}"),
+            (.expired(item: 3), #"expired,"item":3}"#), (.erased(spans: []), "erased}"),
+            (
+                .erased(spans: [SubscriptionSpan(topic: "n", from: 2, to: 5)]),
+                #"erased,"spans":[{"topic":"n","from":2,"to":5}]}"#
+            ),
             (.compacted(through: 9, dropped: 4, archive: nil), #"compacted,"through":9,"dropped":4}"#),
             (
                 .compacted(through: 9, dropped: 4, archive: "a"),

@@ -31,7 +31,7 @@ enum GoldenEvents {
         ("broadcast", event(16, .broadcast(topic: "news", content), user: nil)),
         ("undone", event(17, .undone(event: 5))),
         ("expired", event(18, .expired(item: 16), user: nil)),
-        ("erased", event(19, .erased)),
+        ("erased", event(19, .erased(spans: [SubscriptionSpan(topic: "news", from: 4, to: 15)]))),
         ("held", event(21, .held)),
         ("released", event(22, .released)),
         ("lost", event(23, .lost, user: nil, revision: 0)),

@@ -55,6 +55,12 @@ extension Seeded {
         }
     }
 
+    mutating func spans() -> [SubscriptionSpan] {
+        (0..<Int.random(in: 0...3, using: &self)).map { _ in
+            SubscriptionSpan(topic: text(), from: Seq(number()), to: Seq(number()))
+        }
+    }
+
     mutating func scope() -> MuteScope {
         [.thread(text()), .category(text()), .all].randomElement(using: &self)!
     }
@@ -86,7 +92,7 @@ extension Seeded {
         case .expired: .expired(item: Seq(number()))
         case .acted: .acted(item: Seq(number()), action: text(), note: maybe { $0.text() })
         case .reminded: .reminded(item: Seq(number()))
-        case .erased: .erased
+        case .erased: .erased(spans: spans())
         case .held: .held
         case .released: .released
         case .lost: .lost

@@ -54,7 +54,15 @@ struct TextFormat {
             add("through", through.rawValue)
         case .subscribed(_, let topicRevision), .unsubscribed(_, let topicRevision):
             if topicRevision != 0 { add("topic_revision", topicRevision) }
-        case .erased, .held, .released, .redacted, .lost: break
+        case .erased(let spans):
+            for span in spans {
+                lines.append("spans {")
+                lines.append("  topic: \"\(Self.escaped(span.topic))\"")
+                lines.append("  from: \(span.from)")
+                lines.append("  to: \(span.to)")
+                lines.append("}")
+            }
+        case .held, .released, .redacted, .lost: break
         }
     }
 

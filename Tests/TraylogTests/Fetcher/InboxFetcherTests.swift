@@ -36,6 +36,31 @@ import TraylogLMDB
         }
     }
 
+    @Test func aSearchIsPagedAndRefreshedButNotMarkedAsAWhole() async throws {
+        try await withStore(items: 3) { store in
+            for title in ["Hit", "n", "HIT", "n", "hit", "n"] {
+                _ = try await store.perform([Command(user: "ann", .notify(Content(title: title)))])
+            }
+            let query = InboxQuery(ItemFilter(text: "hit"))
+            let fetcher = try InboxFetcher(store, of: "ann", pageSize: 2, query: query)
+            try await fetcher.fetchNew()
+            #expect(fetcher.items.map(\.seq) == [8, 6])
+            let last = try await fetcher.fetchNextPage()
+            #expect(last.new.map(\.seq) == [4] && last.endReached)
+            try await add(5, store)
+            _ = try await store.perform([Command(user: "ann", .notify(Content(title: "hit")))])
+            let refreshed = try await fetcher.fetchNew()
+            #expect(refreshed.new.map(\.seq) == [15] && !refreshed.hasGap)
+            #expect(fetcher.items.map(\.seq) == [15, 8, 6, 4])
+            let error = await #expect(throws: TraylogError.self) { try await fetcher.markAllAsRead() }
+            guard case .refused(.invalid("text", _))? = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(try await store.tray(of: "ann").unread == 15)
+        }
+    }
+
     @Test func aFetcherStopsAtItsLimit() async throws {
         try await withStore(items: 45) { store in
             let fetcher = try InboxFetcher(store, of: "ann", limit: 30)

@@ -8,6 +8,7 @@ import socket
 import tempfile
 import time
 import unittest
+from urllib.parse import quote
 
 from served import Server, Stream, base64url
 from trays import Tray
@@ -295,6 +296,49 @@ class ReadingTests(ServiceCase):
                       "thread=a&unthreaded=true", "asOf=x", "category=%ff", "category=%4"):
             self.is_problem(server.get(f"{path}/inbox?{query}"), 400)
         self.is_problem(server.get(f"{path}/tray?asOf=999999999"), 422, "upToBeyondHead")
+
+    def test_a_search_finds_words_levels_actors_and_times(self):
+        server, path = self.server, self.path
+        first = server.notify(self.user, title="Rechnung M\u00e4rz", actor="shop").json["seq"]
+        second = server.notify(self.user, title="Stra\u00dfe", body="gesperrt", level="critical", category="c").json["seq"]
+
+        def found(query):
+            return [item["seq"] for item in server.get(f"{path}/inbox?{query}").json["items"]]
+
+        for query, seqs in [
+                ("text=MARZ%20rech", [first]), ("text=strasse", [second]), ("text=sperr", [second]), ("text=x", []),
+                ("actor=shop", [first]), (f"actor={quote(self.user)}", [second]), ("level=timeSensitive", [second]),
+                ("level=active", [second, first]), ("since=2020-01-01T00:00:00Z", [second, first]),
+                ("until=2020-01-01T00:00:00Z", []), ("text=r&level=active&category=c&unread=true", [second])]:
+            self.assertEqual(found(query), seqs, query)
+        for query, field in [("level=loud", "level"), ("since=5", "since"), ("until=x", "until"), ("actor=", "actor"),
+                             ("text=" + "x" * 1_025, "text")]:
+            answer = server.get(f"{path}/inbox?{query}")
+            self.is_problem(answer, 400, "invalid")
+            self.assertEqual(answer.json["field"], field)
+        self.assertIn("until", server.get(f"{path}/inbox?untill=x").json["detail"])
+
+    def test_the_audience_of_a_broadcast_is_counted_and_listed(self):
+        server = self.server
+        users = [f"{self.user} {name}" for name in "abc"]
+        for user in users:
+            server.call("PUT", f"/v1/users/{quote(user)}/subscriptions/{quote(self.user)}")
+        notice = server.call("POST", f"/v1/topics/{quote(self.user)}/broadcasts", {"title": "Notice"}).json["seq"]
+        mark = server.call("POST", f"/v1/users/{quote(users[1])}/marks", {"as": "read", "items": [notice]}).json["seq"]
+        path = f"/v1/items/{notice}/audience"
+        audience = server.get(path).json
+        self.assertEqual(
+            [audience[name] for name in ("item", "recipients", "seen", "read", "archived", "deleted")], [notice, 3, 1, 1, 0, 0])
+        self.assertEqual(server.get(f"{path}?asOf={notice}").json["read"], 0)
+        (read,) = server.get(f"{path}?list=read").lines
+        self.assertEqual((read["user"], read["read"]["seq"], read["seen"]["seq"]), (users[1], mark, mark))
+        lines = server.get(f"{path}?list=unread&limit=1").lines
+        self.assertEqual(lines[0], {"user": users[0]})
+        self.assertEqual(server.get(f"{path}?list=unread&limit=1&cursor={lines[1]['next']}").lines, [{"user": users[2]}])
+        for query in ("list=x", "limit=5", "cursor=x", "list=read&limit=0", "list=read&cursor=*", "part=read"):
+            self.is_problem(server.get(f"{path}?{query}"), 400)
+        self.is_problem(server.get(f"/v1/items/{mark}/audience"), 400, "invalid")
+        self.is_problem(server.get(path, who=self.token), 403)
 
     def test_a_tag_changes_with_the_user_s_events_and_no_others(self):
         server, path = self.server, self.path

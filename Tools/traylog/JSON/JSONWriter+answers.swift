@@ -16,6 +16,13 @@ extension JSONWriter {
         endObject()
     }
 
+    /// Writes the last line of a list that goes on: `{"next"}`.
+    mutating func write(next: String) {
+        beginObject()
+        member("next", next)
+        endObject()
+    }
+
     mutating func write(_ summary: AppendSummary, head: Seq) {
         beginObject()
         member("read", summary.read)

@@ -81,6 +81,8 @@ package final class Route: Sendable {
         case array(Schema)
         /// A JSON object a line.
         case lines(Schema)
+        /// A JSON object or, where the query asks for a list, a JSON object a line.
+        case jsonOrLines(Schema, Schema)
         /// Server-sent events.
         case events
         /// Anything else, of a media type.
@@ -90,7 +92,7 @@ package final class Route: Sendable {
         var mediaType: String? {
             switch self {
             case .none: nil
-            case .json, .array: "application/json"
+            case .json, .array, .jsonOrLines: "application/json"
             case .lines: CommandRoutes.lines
             case .events: "text/event-stream"
             case .text(let type): type

@@ -151,6 +151,9 @@ enum OpenAPI {
             if route.manner == .feed {
                 content.append(("text/event-stream", ["schema": OpenAPISchemas.serverSentEvent(ofFeed: true)]))
             }
+            if case .jsonOrLines(_, let line) = route.answers {
+                content.append((CommandRoutes.lines, ["schema": OpenAPISchemas.lines(of: line)]))
+            }
             if route.body.isOfCommands {
                 content.append((CommandRoutes.lines, ["schema": OpenAPISchemas.lines(of: .commandLineResult)]))
             }

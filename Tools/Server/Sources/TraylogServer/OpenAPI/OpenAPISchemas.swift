@@ -16,7 +16,7 @@ package enum OpenAPISchemas {
     static func schema(of answer: Route.Answer) -> JSONValue {
         switch answer {
         case .none: .object([])
-        case .json(let schema): schema.reference
+        case .json(let schema), .jsonOrLines(let schema, _): schema.reference
         case .array(let schema): ["type": "array", "items": schema.reference]
         case .lines(let schema): lines(of: schema)
         case .events: serverSentEvent(ofFeed: false)
@@ -75,7 +75,8 @@ package enum OpenAPISchemas {
             "items": ["type": "array", "minItems": 1, "maxItems": .int(Limits.markedItems), "items": itemReference],
             "as": choice(["seen", "read", "unread", "archived", "unarchived", "deleted", "restored"]),
             "level": choice(["passive", "active", "timeSensitive", "critical"]),
-            "view": choice(["inbox", "archived", "snoozed"]), "live": choice(["long-poll", "sse"]),
+            "view": choice(["inbox", "archived", "snoozed"]), "list": choice(Audience.Part.allCases.map(\.rawValue)),
+            "live": choice(["long-poll", "sse"]),
             "limit": ["type": "integer", "minimum": 1, "maximum": .int(Limits.pageItems)],
             "ttl": ["type": "integer", "minimum": 1, "maximum": .int(UserTokens.longestLife)],
             "keepDays": ["type": "integer", "minimum": 0, "maximum": 36_500],

@@ -4,7 +4,7 @@ import Hummingbird
 
 /// The routes that show a user's tray.
 enum ReadingRoutes {
-    static var all: [Route] { [tray, mutes, inbox, threads, item, users, snapshot] }
+    static var all: [Route] { [tray, mutes, inbox, threads, item, users, audience, snapshot] }
 
     private static var tray: Route {
         Route(
@@ -95,11 +95,7 @@ enum ReadingRoutes {
             answers: .json(.usersPage)
         ) { call in
             let limit = try call.limit()
-            var after: String?
-            if let cursor = call.query["cursor"] {
-                after = [UInt8](base64URL: cursor).flatMap { String(validating: $0, as: UTF8.self) }
-                guard after != nil else { throw Problem.invalid("cursor", "was not given out by a page") }
-            }
+            let after = try call.nameCursor()
             let names = try await call.names(after: after, limit: limit + 1)
             var trays: [JSONValue] = []
             for name in names.prefix(limit) { trays.append(.raw(try await call.store.tray(of: name).jsonBytes)) }
@@ -107,6 +103,35 @@ enum ReadingRoutes {
             return .json([
                 "users": .array(trays), "next": next.map { .string(Array($0.utf8).base64URL) } ?? .null,
             ])
+        }
+    }
+
+    private static var audience: Route {
+        Route(
+            .get, "/v1/items/{seq}/audience", as: "getAudience", "How a broadcast's recipients have it", .key(.users),
+            origins: .allowed, query: ["asOf", "list", "cursor", "limit"], partition: .named,
+            answers: .jsonOrLines(.audience, .recipientLine)
+        ) { call in
+            let (item, moment) = (Seq(try call.seq()), try call.asOf())
+            guard let name = call.query["list"] else {
+                for field in ["cursor", "limit"] where call.query[field] != nil {
+                    throw Problem.invalid(field, "goes with list")
+                }
+                return .json(try await call.store.audience(of: item, asOf: moment).jsonBytes)
+            }
+            guard let part = Audience.Part(rawValue: name) else {
+                throw Problem.invalid(
+                    "list", "must be one of " + Audience.Part.allCases.map(\.rawValue).joined(separator: ", "))
+            }
+            let page = try await call.store.recipients(
+                of: item, part, after: call.nameCursor(), limit: call.limit(), asOf: moment)
+            var bytes: [UInt8] = []
+            for recipient in page.recipients { bytes += recipient.jsonBytes + [UInt8(ascii: "\n")] }
+            if let next = page.next {
+                let last: JSONValue = ["next": .string(Array(next.utf8).base64URL)]
+                bytes += last.bytes + [UInt8(ascii: "\n")]
+            }
+            return .lines(bytes)
         }
     }
 
@@ -131,6 +156,15 @@ enum ReadingRoutes {
 }
 
 extension Call {
+    /// The name that a page of names ended with.
+    fileprivate func nameCursor() throws -> String? {
+        guard let cursor = query["cursor"] else { return nil }
+        guard let name = [UInt8](base64URL: cursor).flatMap({ String(validating: $0, as: UTF8.self) }) else {
+            throw Problem.invalid("cursor", "was not given out by a page")
+        }
+        return name
+    }
+
     /// The names of users that begin as the query says, and as the caller's key demands.
     fileprivate func names(after: String?, limit: Int) async throws -> [String] {
         var prefix = query["prefix"] ?? ""

@@ -1,0 +1,236 @@
+import TraylogDomain
+import TraylogLog
+import TraylogPlatform
+import TraylogQueries
+import TraylogStates
+
+extension BlockingQueries {
+    /// How many recipients of a broadcast have seen, read, archived and deleted it.
+    ///
+    /// ```swift
+    /// let audience = try store.blocking.audience(of: notice)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - item: the seq of the `broadcast` event.
+    ///   - asOf: a moment of the past; without it, now.
+    ///   - progress: told how many users were looked at, of about how many.
+    /// - Throws: ``TraylogError``: refused `invalid` for what is no broadcast, `unknownEvent`, `upToBeyondHead`, `compacted`; failed.
+    /// - Complexity: reads the state of every user of the store; of the past, and where a user had events since, a few thousand
+    ///   events are folded.
+    @available(*, noasync, message: "use `await store.audience`; this call blocks a thread that tasks share")
+    public func audience(
+        of item: Seq, asOf: Moment? = nil, progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
+    ) throws(TraylogError) -> Audience {
+        let look = try AudienceLook(queries, item, asOf)
+        let total = try userCount()
+        while true {
+            let erased = try erasedCount()
+            var audience = Audience(item: item, asOf: Seq(look.asOf))
+            var (done, last): (UInt64, String?) = (0, nil)
+            repeat {
+                let page = try users(after: last)
+                for user in page.users {
+                    guard let standing = try look.standing(of: user) else { continue }
+                    audience.recipients += 1
+                    if standing.isSeen { audience.seen += 1 }
+                    if standing.flags.contains(.read) { audience.read += 1 }
+                    if standing.flags.contains(.archived) { audience.archived += 1 }
+                    if standing.flags.contains(.deleted) { audience.deleted += 1 }
+                }
+                done += UInt64(page.users.count)
+                progress(done, max(done, total))
+                last = page.next
+            } while last != nil
+            audience.erased = try erasedRecipients(of: look)
+            // Nobody is counted twice who was erased meanwhile.
+            if try erasedCount() == erased { return audience }
+        }
+    }
+
+    /// Recipients of a broadcast, some at a time.
+    ///
+    /// ```swift
+    /// var page = try store.blocking.recipients(of: notice, .unread)
+    /// while let next = page.next { page = try store.blocking.recipients(of: notice, .unread, after: next) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - item: the seq of the `broadcast` event.
+    ///   - part: which of them.
+    ///   - name: goes on after this one, ``RecipientPage/next`` of the page before; nil for the first.
+    ///   - limit: at most so many; 1 or more.
+    ///   - asOf: a moment of the past; without it, now.
+    ///   - progress: told how many users were looked at, of about how many.
+    /// - Throws: as ``audience(of:asOf:progress:)``.
+    /// - Complexity: reads the state of every user after `name` until the page is full; of each on the page, it folds the events since
+    ///   the broadcast.
+    @available(*, noasync, message: "use `await store.recipients`; this call blocks a thread that tasks share")
+    public func recipients(
+        of item: Seq, _ part: Audience.Part, after name: String? = nil, limit: Int = RecipientPage.defaultLimit,
+        asOf: Moment? = nil, progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
+    ) throws(TraylogError) -> RecipientPage {
+        guard limit > 0 else { throw .refused(.invalid(field: "limit", reason: "must be 1 or more, not \(limit)")) }
+        let look = try AudienceLook(queries, item, asOf)
+        let total = try userCount()
+        var found: [Recipient] = []
+        var (done, last): (UInt64, String?) = (0, name)
+        repeat {
+            let page = try users(after: last)
+            for user in page.users {
+                guard let standing = try look.standing(of: user), standing.isIn(part) else { continue }
+                guard found.count < limit else { return RecipientPage(recipients: found, next: found.last?.user) }
+                if let recipient = try look.recipient(user) { found.append(recipient) }
+            }
+            done += UInt64(page.users.count)
+            progress(done, max(done, total))
+            last = page.next
+        } while last != nil
+        return RecipientPage(recipients: found, next: nil)
+    }
+
+    private func userCount() throws(TraylogError) -> UInt64 {
+        try queries.translatingErrors { source in
+            try source.readCounts { store, counts in counts.streams - counts.topics - UInt64(store.record.erased) }
+        }
+    }
+
+    private func erasedCount() throws(TraylogError) -> UInt64 {
+        try queries.answer { UInt64($0.record.erased) }
+    }
+}
+
+extension BlockingQueries {
+    /// Streams that one transaction looks at, so that none lives long.
+    private var streamsAtOnce: Int { 10_000 }
+
+    /// How many people got the broadcast of whom nothing else is left.
+    ///
+    /// - Complexity: O(streams), once anybody was erased.
+    private func erasedRecipients(of look: AudienceLook) throws(TraylogError) -> Int {
+        guard try erasedCount() > 0, look.item <= look.asOf else { return 0 }
+        var count = 0
+        var first: StreamID? = .first
+        while let start = first {
+            first = try queries.answer { store -> StreamID? in
+                try Cancellation.checkCurrent()
+                let end = min(start.advanced(by: streamsAtOnce), store.record.nextStream)
+                var stream = start
+                while stream < end {
+                    if let root = try store.root(stream), root.name == .erased(stream),
+                        try store.holds(root.state.events.last),
+                        case .erased(let spans) = try store.event(Seq(root.state.events.last)).body,
+                        spans.contains(where: { look.isMeant($0, store.record.hasher) })
+                    {
+                        count += 1
+                    }
+                    stream = stream.next
+                }
+                return end < store.record.nextStream ? end : nil
+            }
+        }
+        return count
+    }
+}
+
+/// A broadcast that is looked for in trays, at one moment.
+private struct AudienceLook {
+    /// How one recipient has the broadcast.
+    struct Standing {
+        var flags: ItemFlags
+        var isSeen: Bool
+
+        func isIn(_ part: Audience.Part) -> Bool {
+            switch part {
+            case .seen: isSeen
+            case .unseen: !isSeen
+            case .read: flags.contains(.read)
+            case .unread: !flags.contains(.read)
+            }
+        }
+    }
+
+    let queries: Queries
+    let item: UInt64
+    let topic: Identity
+    /// The newest event that counts.
+    let asOf: UInt64
+
+    init(_ queries: Queries, _ item: Seq, _ moment: Moment?) throws(TraylogError) {
+        self.queries = queries
+        self.item = item.rawValue
+        (topic, asOf) = try queries.answer { store -> (Identity, UInt64) in
+            let asOf = try store.seq(of: moment)
+            guard item > .zero, item.rawValue <= store.head else { throw Refusal.unknownEvent(item) }
+            let floor = store.record.floor
+            if floor.isAbove(item.rawValue), try !store.holds(item.rawValue) { throw floor.refusal }
+            let event = try store.event(item)
+            guard case .broadcast(let topic, _) = event.body else {
+                throw Refusal.invalid(
+                    field: "item",
+                    reason: "event \(item) is \(event.kind.rawValue); only a broadcast has an audience")
+            }
+            return (store.record.hasher.identity(of: topic, as: .topic), asOf)
+        }
+    }
+
+    /// How a user has the broadcast; nil for one who did not get it.
+    func standing(of user: String) throws(TraylogError) -> Standing? {
+        var isLater = false
+        let found = try queries.answer(.now, of: user) { now -> Standing? in
+            // Whoever got it still knows the topic.
+            guard now.state.subscription(to: topic) != nil, let found = try standing(now) else { return nil }
+            isLater = now.state.appliedSeq > asOf
+            return found
+        }
+        guard isLater else { return found }
+        return try queries.answer(.past, of: user) { try standing($0.at(.seq(Seq(asOf)))) }
+    }
+
+    /// Whether the broadcast came within a subscription.
+    func isMeant(_ span: SubscriptionSpan, _ hasher: IdentityHasher) -> Bool {
+        span.contains(Seq(item)) && hasher.identity(of: span.topic, as: .topic) == topic
+    }
+
+    private func standing(_ view: UserSnapshot) throws -> Standing? {
+        guard let entry = try view.state.entry(of: item, stored: view.pages) else { return nil }
+        return Standing(flags: entry.flags, isSeen: view.state.isSeen(entry))
+    }
+
+    /// A recipient with the events that made the broadcast seen and read last; nil for one who was erased meanwhile.
+    func recipient(_ user: String) throws(TraylogError) -> Recipient? {
+        try queries.answer(.past, of: user) { now -> Recipient? in
+            guard now.stream != .absent else { return nil }
+            let start = max(item - 1, now.store.record.floor.seq.rawValue)
+            let fold = try StepFold(now, after: start, through: asOf)
+            let pages = fold.base.pages
+            var (seen, read) = (Change(), Change())
+            if let standing = try standing(fold.base) {
+                seen.holds = standing.isSeen
+                read.holds = standing.flags.contains(.read)
+            }
+            _ = try fold.run { state, seq in
+                guard let entry = try state.entry(of: item, stored: pages) else { return }
+                seen.note(state.isSeen(entry), by: seq)
+                read.note(entry.flags.contains(.read), by: seq)
+            }
+            func occasion(_ change: Change) throws -> Recipient.Occasion? {
+                try change.event.map { .init(seq: Seq($0), at: try now.pages.event($0).recordedAt) }
+            }
+            return Recipient(user: user, seen: try occasion(seen), read: try occasion(read))
+        }
+    }
+
+    /// Whether something holds, and the event since which it does.
+    private struct Change {
+        var holds = false
+        /// Nil where it does not hold, or has since before the fold.
+        var event: UInt64?
+
+        mutating func note(_ holds: Bool, by seq: UInt64) {
+            guard holds != self.holds else { return }
+            self.holds = holds
+            event = holds ? seq : nil
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+struct AudienceCommandTests {
+    /// Event 4 is a broadcast to ada, bo and cyd; ada has read it, bo has seen it.
+    private func withNotice(_ body: (TestStore) throws -> Void) throws {
+        try withStore { store throws in
+            for line in [
+                #"{"kind":"subscribe","user":"ada","topic":"staff"}"#,
+                #"{"kind":"subscribe","user":"bo","topic":"staff"}"#,
+                #"{"kind":"subscribe","user":"cyd","topic":"staff"}"#,
+                #"{"kind":"broadcast","topic":"staff","title":"Fire drill"}"#,
+                #"{"kind":"mark","user":"ada","as":"read","items":[4]}"#, #"{"kind":"seeTray","user":"bo"}"#,
+                #"{"kind":"subscribe","user":"late","topic":"staff"}"#,
+            ] {
+                try store.append(line)
+            }
+            try body(store)
+        }
+    }
+
+    @Test func theCountsAreThoseOfEachMoment() throws {
+        try withNotice { store throws in
+            #expect(
+                try store.run("audience", "4", "--json").text
+                    == #"{"item":4,"asOf":7,"recipients":3,"seen":2,"read":1,"archived":0,"deleted":0,"erased":0}"#
+                    + "\n")
+            #expect(
+                try store.run("audience", "4", "--json", "--as-of", "5").text
+                    == #"{"item":4,"asOf":5,"recipients":3,"seen":1,"read":1,"archived":0,"deleted":0,"erased":0}"#
+                    + "\n")
+            #expect(
+                try store.run("audience", "4", "--json", "--as-of", "3").text
+                    == #"{"item":4,"asOf":3,"recipients":0,"seen":0,"read":0,"archived":0,"deleted":0,"erased":0}"#
+                    + "\n")
+            #expect(try store.run("audience", "4").text.contains("recipients  3\nseen        2 (66 %)\n"))
+        }
+    }
+
+    @Test func aListNamesRecipientsInOrderAndSaysWhereItGoesOn() throws {
+        try withNotice { store throws in
+            func users(_ arguments: String...) throws -> [JSONValue?] {
+                try TraylogRun.of(["--store", store.directory, "audience", "4", "--json", "--list"] + arguments)
+                    .outputs("user")
+            }
+            #expect(try users("unread") == ["bo", "cyd"])
+            #expect(try users("read") == ["ada"])
+            #expect(try users("seen") == ["ada", "bo"])
+            #expect(try users("unseen") == ["cyd"])
+            #expect(try users("unread", "--as-of", "4") == ["ada", "bo", "cyd"])
+            let page = try store.run("audience", "4", "--json", "--list", "unread", "--limit", "1")
+            #expect(try page.outputs("user") == ["bo", nil])
+            let next = try #require(try page.outputs("next").last??.text)
+            #expect(try users("unread", "--limit", "1", "--cursor", next) == ["cyd"])
+            let line = try JSONValue.object(page.lines[0])
+            guard case .object(let seen)? = line["seen"] else {
+                Issue.record("no event made it seen: \(page.text)")
+                return
+            }
+            #expect(seen["seq"] == 6 && line["read"] == nil)
+            #expect(try store.run("audience", "4", "--list", "unread").lines.count == 3)
+        }
+    }
+
+    @Test func erasedRecipientsAreCountedApart() throws {
+        try withNotice { store throws in
+            try store.append(#"{"kind":"unsubscribe","user":"bo","topic":"staff"}"#)
+            try store.append(#"{"kind":"broadcast","topic":"staff","title":"Second"}"#)
+            for user in ["ada", "bo", "late"] { #expect(try store.run("erase", user, "--yes").status == 0) }
+            #expect(
+                try store.run("audience", "4", "--json").text
+                    == #"{"item":4,"asOf":12,"recipients":1,"seen":0,"read":0,"archived":0,"deleted":0,"erased":2}"#
+                    + "\n")
+            #expect(
+                try store.run("audience", "9", "--json").text
+                    == #"{"item":9,"asOf":12,"recipients":1,"seen":0,"read":0,"archived":0,"deleted":0,"erased":2}"#
+                    + "\n")
+            let event = try JSONValue.object(store.run("show", "11", "--json").text)
+            #expect(
+                event["spans"] == .array([.object(["topic": "staff", "from": 2, "to": 8])]))
+        }
+    }
+
+    @Test func whatIsNoBroadcastIsRefused() throws {
+        try withNotice { store throws in
+            #expect(try store.run("audience", "5").status == 65)
+            #expect(try store.run("audience", "5").errorText.contains("event 5 is marked"))
+            #expect(try store.run("audience", "99").status == 65)
+            #expect(try store.run("audience", "4", "--as-of", "99").status == 65)
+            #expect(try store.run("audience", "x").status == 64)
+            #expect(try store.run("audience", "4", "--limit", "1").status == 64)
+            #expect(try store.run("audience", "4", "--list", "unread", "--limit", "0").status == 64)
+        }
+    }
+
+    @Test func whatIsGoneKeepsTheStatesThatItHadWhenItWent() throws {
+        try withNotice { store throws in
+            try store.append(#"{"kind":"retract","item":4}"#)
+            try store.append(#"{"kind":"seeTray","user":"cyd"}"#)
+            try store.append(#"{"kind":"markAll","user":"bo","as":"read"}"#)
+            let line = try store.run("audience", "4", "--json").text
+            #expect(
+                line == #"{"item":4,"asOf":10,"recipients":3,"seen":2,"read":1,"archived":0,"deleted":0,"erased":0}"#
+                    + "\n")
+        }
+    }
+}

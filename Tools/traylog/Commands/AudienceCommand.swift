@@ -1,0 +1,130 @@
+import ArgumentParser
+import TerminalText
+import Traylog
+
+struct AudienceCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audience",
+        abstract: "Show how many of a broadcast's recipients have seen and read it, or who.",
+        discussion: """
+            An item that is gone keeps the states that it had when it went. It reads the tray of every user.
+
+            With --list one recipient a line, in byte order of the users' names, with the event that made the item seen \
+            or read last; with --json the last line is {"next"} when --limit leaves some out.
+
+            EXAMPLES
+              traylog audience 17
+              traylog audience 17 --as-of yesterday --json
+              traylog audience 17 --list unread
+              traylog audience 17 --list unread --limit 1000 --json
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "The seq of the broadcast.")
+    var seq: Seq
+
+    @OptionGroup var moment: MomentOption
+
+    @Option(help: ArgumentHelp("List these recipients.", valueName: "which"))
+    var list: Word<Audience.Part>?
+
+    @Option(help: ArgumentHelp("The most recipients to list.", valueName: "n"))
+    var limit: Int?
+
+    @Option(help: "The cursor at the end of the list before.")
+    var cursor: String?
+
+    func validate() throws {
+        try requireStore()
+        guard list != nil || (limit == nil && cursor == nil) else {
+            throw ValidationError("'--limit' and '--cursor' go with '--list'.")
+        }
+        if let limit, limit < 1 { throw ValidationError("'--limit' takes 1 or more.") }
+    }
+
+    func run() throws {
+        try withReader { reader in
+            if let list { try show(list.value, reader) } else { try showCounts(reader) }
+        }
+    }
+
+    private func showCounts(_ reader: BlockingReader) throws {
+        let audience = try withProgress { progress throws(TraylogError) in
+            try reader.audience(of: seq, asOf: moment.asOf, progress: progress)
+        }
+        try printing { output in
+            if global.json {
+                try output.json { $0.write(audience) }
+            } else {
+                try output.lines(Self.facts(audience).lines(on: Terminal(.standardOutput)))
+            }
+        }
+    }
+
+    private static let chunk = 1_000
+
+    /// Lists recipients some at a time, as of one moment.
+    private func show(_ part: Audience.Part, _ reader: BlockingReader) throws {
+        let asOf = try moment.asOf ?? .seq(reader.head())
+        try printing { output in
+            var table = Table(Self.columns, on: Terminal(.standardOutput))
+            var (last, rest) = (cursor, limit ?? .max)
+            repeat {
+                let page = try withProgress { progress throws(TraylogError) in
+                    try reader.recipients(
+                        of: seq, part, after: last, limit: min(Self.chunk, rest), asOf: asOf, progress: progress)
+                }
+                (last, rest) = (page.next, rest - page.recipients.count)
+                if global.json {
+                    for recipient in page.recipients { try output.json { $0.write(recipient) } }
+                } else {
+                    try output.lines(table.lines(page.recipients.map(Self.row)))
+                }
+            } while last != nil && rest > 0
+            guard let last else { return }
+            if global.json {
+                try output.json { $0.write(next: last) }
+            } else {
+                try output.line("more: --cursor \(VisibleText(last).text)")
+            }
+        }
+    }
+
+    private func withProgress<Answer>(
+        _ body: (_ progress: (UInt64, UInt64) -> Void) throws(TraylogError) -> Answer
+    ) throws -> Answer {
+        var bar = ProgressBar("audience", unit: "users")
+        let result = Result { () throws(TraylogError) in
+            try body { done, total in
+                bar.update(count: done, fraction: total > 0 ? Double(done) / Double(total) : nil)
+            }
+        }
+        bar.clear()
+        return try result.get()
+    }
+
+    private static func facts(_ audience: Audience) -> FactsText {
+        func part(_ count: Int) -> Cell {
+            guard audience.recipients > 0 else { return Cell(count) }
+            return Cell("\(count.grouped) (\(count * 100 / audience.recipients) %)")
+        }
+        return FactsText([
+            ("item", Cell(audience.item, .bold)), ("recipients", Cell(audience.recipients, .bold)),
+            ("seen", part(audience.seen)), ("read", part(audience.read)), ("archived", part(audience.archived)),
+            ("deleted", part(audience.deleted)), ("erased", Cell(audience.erased)), ("as of", Cell(audience.asOf)),
+        ])
+    }
+
+    private static let columns: [Column] = [
+        .flexible("USER", minimum: 12), .whole("SEEN BY", .right), .time("SEEN AT"), .whole("READ BY", .right),
+        .time("READ AT"),
+    ]
+
+    private static func row(_ recipient: Recipient) -> [Cell] {
+        func cells(_ occasion: Recipient.Occasion?) -> [Cell] {
+            occasion.map { [Cell($0.seq), Cell($0.at)] } ?? [Cell("", .dim), Cell("", .dim)]
+        }
+        return [Cell(recipient.user)] + cells(recipient.seen) + cells(recipient.read)
+    }
+}
