@@ -3,9 +3,10 @@
 
 It makes the Merkle tree of an exported log (Docs/internals/format.md, "Export" and "Leaf") by the recursive definitions of RFC 9162,
 section 2.1, and holds tree heads, proofs, reports and signed checkpoints against it. With --check it holds proofs, reports
-and a person's file against tree heads alone, without a log. Python's standard library is all it needs, and the `openssl`
-program for signatures.
+and a person's file against tree heads alone, without a log; with --complete it also checks that a history is complete
+(complete_history.py). Python's standard library is all it needs, and the `openssl` program for signatures.
 
+    auditor.py --complete ann.jsonl --tree-head head.json
     auditor.py --check proof.json --check report.jsonl --checkpoint checkpoint --public-key audit.key.pub
     traylog export | auditor.py - --tree-head head.json --proof proof.json --consistency growth.json
     auditor.py log.jsonl --checkpoint checkpoint --public-key audit.key.pub --report report.jsonl
@@ -13,6 +14,7 @@ program for signatures.
 
 import argparse
 import base64
+import collections
 import datetime
 import hashlib
 import json
@@ -21,9 +23,11 @@ import subprocess
 import sys
 import tempfile
 
+from complete_history import CompleteCheck
+
 KINDS = (
     "notified traySeen marked allMarked muted unmuted snoozed woken edited retracted subscribed unsubscribed broadcast "
-    "undone expired erased compacted held released lost"
+    "undone expired erased compacted held released lost acted reminded audited"
 ).split()
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
@@ -84,6 +88,10 @@ def growth(first, leaves, whole=True):
     if first <= len(left):
         return growth(first, left, whole) + [root(right)]
     return growth(first - len(left), right, False) + [root(left)]
+
+
+# Docs/internals/format.md, "Leaf", without the digest.
+Leaf = collections.namedtuple("Leaf", "version kind stream revision seq recorded occurred")
 
 
 class Auditor:
@@ -196,14 +204,65 @@ class HandedOut:
                 self.check_entry(value, counts)
                 counts = value.get("after")
                 proved += 1
+            elif "proof" in value:
+                self.check_proof(value["proof"])
+                proved += 1
             elif not first.get("disclosed"):
                 raise ValueError(f"line {number + 1} is neither a proof nor an event")
             chain = sha256(chain, line)
         if first:
-            self.expect("the number of events", proved, first["events"])
+            if not first.get("complete"):
+                self.expect("the number of events", proved, first["events"])
             if first.get("disclosed") and b"chain" not in lines[-1]:
                 raise ValueError("the line that closes the file is missing")
         return proved
+
+    def check_complete(self, name):
+        """What a complete history proves, in words."""
+        check = CompleteCheck(self.prove)
+        try:
+            self.take_lines(name, check)
+            check.finish()
+        except ValueError as error:
+            check.gaps.append(str(error))
+        if check.gaps:
+            raise ValueError("\nauditor: ".join(check.gaps))
+        return check.conclusion
+
+    def take_lines(self, name, check):
+        chain, closed = bytes(32), False
+        with open(name, "rb") as file:
+            for number, line in enumerate(file, 1):
+                line = line.rstrip(b"\n")
+                value = json.loads(line)
+                if closed:
+                    raise ValueError(f"line {number} comes after the line that closes the file")
+                if number == 1:
+                    check.begin(value)
+                    self.check_head(value["treeHead"])
+                elif "chain" in value:
+                    self.expect("the chain", value, {"chain": chain.hex()})
+                    closed = True
+                else:
+                    check.take(value)
+                chain = sha256(chain, line)
+        if not closed:
+            raise ValueError("the line that closes the file is missing")
+
+    def check_head(self, head):
+        size, root = head["treeSize"], head["rootHash"]
+        if size not in self.heads:
+            sizes = ", ".join(str(size) for size in self.heads)
+            raise ValueError(f"the file is about the first {size} events, and the tree head is of {sizes}")
+        self.expect(f"the root of {size} events", root, self.heads[size])
+
+    def prove(self, line):
+        """The parts of the leaf of a line, and the payload where the line has it, both proved."""
+        proof = line["proof"]
+        text = {**proof, **line.get("disclosed", {})}
+        self.check_proof(text)
+        leaf = Leaf(*struct.unpack("<BBIIQqq", base64.b64decode(proof["leaf"])[:34]))
+        return leaf, base64.b64decode(text["payload"]) if "payload" in text else None
 
     def check_entry(self, entry, counts):
         if counts is not None and "before" in entry:
@@ -331,21 +390,25 @@ def check(options):
                 auditor.check_signature(text, key.read())
                 heads.append(signed_head(text))
         proved = sum(HandedOut(heads).check_file(name) for name in options.check)
+        complete = [HandedOut(heads).check_complete(name) for name in options.complete]
     except (KeyError, IndexError) as error:
         sys.exit(f"auditor: {type(error).__name__}: {error} is missing")
     except (ValueError, TypeError, AttributeError, struct.error, subprocess.CalledProcessError) as error:
         sys.exit(f"auditor: {error}")
-    print(f"{proved} events proved by {len(heads)} tree heads")
+    for words in complete:
+        print(f"complete: {words}")
+    if options.check:
+        print(f"{proved} events proved by {len(heads)} tree heads")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("log", nargs="?", help="an export; - for standard input; not needed for --check")
-    for option in ("check", "tree-head", "proof", "consistency", "report", "checkpoint"):
+    parser.add_argument("log", nargs="?", help="an export; - for standard input; not needed for --check and --complete")
+    for option in ("check", "complete", "tree-head", "proof", "consistency", "report", "checkpoint"):
         parser.add_argument(f"--{option}", action="append", default=[], metavar="FILE")
     parser.add_argument("--public-key", metavar="FILE")
     options = parser.parse_args()
-    if options.check:
+    if options.check or options.complete:
         return check(options)
     with sys.stdin if options.log == "-" else open(options.log, encoding="utf-8") as file:
         auditor = Auditor(json.loads(line) for line in file)

@@ -67,7 +67,18 @@ import TraylogDomain
             member("through", through)
             member("dropped", dropped)
             member("archive", archive)
+        case .audited(let purpose, let revisions):
+            member("purpose", purpose)
+            if !revisions.isEmpty { member("topicRevisions", each: revisions) { $0.write($1) } }
         }
+    }
+
+    /// Writes `{"topic","revision"}`.
+    mutating func write(_ revision: TopicRevision) {
+        beginObject()
+        member("topic", revision.topic)
+        member("revision", revision.revision)
+        endObject()
     }
 
     private mutating func members(_ mark: Mark, _ items: [Seq]) {

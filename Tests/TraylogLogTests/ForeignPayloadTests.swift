@@ -5,8 +5,8 @@ import TraylogDomain
 
 /// Payloads that this version would not write: of later versions, of other writers, of nobody.
 @Suite struct ForeignPayloadTests {
-    /// Fields 44 (varint), 45 (fixed64), 46 (bytes), 47 (fixed32), then one that means nothing for the kind.
-    let later = bytes(hex: "e00205 e9020102030405060708 f202026869 fd0204030201")
+    /// Fields 50 (varint), 51 (fixed64), 52 (bytes), 53 (fixed32), then one that means nothing for the kind.
+    let later = bytes(hex: "900305 99030102030405060708 a203026869 ad0304030201")
 
     @Test func unknownFieldsSurviveARoundTrip() throws {
         var random = Seeded(1)

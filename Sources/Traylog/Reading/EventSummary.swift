@@ -49,6 +49,7 @@ import TraylogDomain
         case .edited(let item, let edit): "item \(item): \(words(edit))"
         case .subscribed(let topic, _), .unsubscribed(let topic, _): "topic \(topic)"
         case .undone(let seq): "event \(seq) no longer counts"
+        case .audited(let purpose, _): purpose ?? ""
         case .held: "none of this person's data may be removed"
         case .compacted(let through, let dropped, let archive):
             "\(dropped) events up to \(through) removed" + (archive.map { ", kept in archive \($0)" } ?? "")
@@ -126,6 +127,7 @@ import TraylogDomain
         case .lost: "Lost event"
         case .acted: "Answered"
         case .reminded: "Reminded"
+        case .audited: "Read the history"
         }
     }
 }

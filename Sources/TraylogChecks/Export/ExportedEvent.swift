@@ -61,6 +61,7 @@ package struct ExportedEvent {
         "title", "body", "summaryArgument", "summaryCount", "silent", "level", "expiresAt", "collapseKey", "data",
         "remindAt", "actions", "action", "note", "all",
         "topic", "topicRevision", "upTo", "as", "items", "item", "until", "event", "through", "dropped", "archive",
+        "purpose", "topicRevisions",
     ]
 
     /// Reads a line that has an event.

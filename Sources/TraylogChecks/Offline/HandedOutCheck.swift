@@ -22,6 +22,13 @@ import TraylogLog
     public private(set) var growths = 0
     /// The tree heads that everything is compared with.
     public let heads: [TreeHead]
+    /// The tree head of the first line, where it has one.
+    package private(set) var statedHead: TreeHead?
+    /// The leaf and the event of the last line, where it has them; the event as its payload says it.
+    package private(set) var leaf: EventLeaf?
+    package private(set) var event: Event?
+    /// Whether the counts before an event must be those after the one before it.
+    package var comparesCounts = true
     private var lines = 0
     private var chain = LineChain()
     private var isChained = false
@@ -48,6 +55,7 @@ import TraylogLog
     /// Checks a line, without its newline.
     public mutating func add(_ line: [UInt8]) {
         lines += 1
+        (leaf, event) = (nil, nil)
         do throws(Refusal) {
             guard !isChained else { throw .invalid(field: "line", reason: "comes after the line that closes the file") }
             let span = line.span
@@ -86,7 +94,8 @@ import TraylogLog
         guard lines == 1 else { throw .invalid(field: "treeHead", reason: "belongs into the first line") }
         let range = try members.required("treeHead")
         try checkHead(MemberValues(line.extracting(range), "treeHead"), line.extracting(range))
-        promisedEvents = try members.integer("events", in: line)
+        // A complete history is written while it is read, and counts by revisions.
+        if !members.has("complete") { promisedEvents = try members.integer("events", in: line) }
         needsChain = members.has("disclosed")
         if let before = members.range("before") { lastCounts = Array(copying: line.extracting(before)) }
     }
@@ -134,6 +143,8 @@ import TraylogLog
     /// A line of a report: an event, its effect, and its proof.
     private mutating func checkEntry(_ members: MemberValues, _ line: [UInt8]) throws(Refusal) {
         guard let eventRange = members.range("event") else {
+            // An event of a complete history that did not reach the person.
+            if let range = members.range("proof") { return try checkLeaf(Array(copying: line.span.extracting(range))) }
             // What a person's file has beside events is covered by its last line.
             guard needsChain else {
                 throw .invalid(field: "line", reason: "is neither a proof nor an event of a report")
@@ -142,7 +153,7 @@ import TraylogLog
         }
         shownEvents += 1
         let span = line.span
-        if let before = members.range("before"), let lastCounts,
+        if comparesCounts, let before = members.range("before"), let lastCounts,
             !span.extracting(before).hasSameBytes(as: lastCounts.span)
         {
             throw .invalid(field: "before", reason: "is not what the event before it left")
@@ -155,6 +166,7 @@ import TraylogLog
         }
         let proofText = Array(copying: span.extracting(proofRange))
         let proof = try proof(try MemberValues(proofText.span, "proof", prefix: "proof."), proofText)
+        leaf = proof.leaf
         let event = span.extracting(eventRange)
         if let range = members.range("disclosed") {
             let text = span.extracting(range)
@@ -166,12 +178,19 @@ import TraylogLog
         provedEvents += 1
     }
 
+    private mutating func checkLeaf(_ text: [UInt8]) throws(Refusal) {
+        shownEvents += 1
+        leaf = try proof(try MemberValues(text.span, "proof", prefix: "proof."), text).leaf
+        provedEvents += 1
+    }
+
     // MARK: Parts
 
-    private func checkHead(_ members: MemberValues, _ text: Span<UInt8>) throws(Refusal) {
+    private mutating func checkHead(_ members: MemberValues, _ text: Span<UInt8>) throws(Refusal) {
         let head = TreeHead(
             size: try members.integer("treeSize", in: text), root: try members.hash("rootHash", in: text))
         try expect(head)
+        statedHead = head
     }
 
     private func expect(_ head: TreeHead) throws(Refusal) {
@@ -236,7 +255,7 @@ import TraylogLog
     }
 
     /// Checks that the leaf commits to a content, and that the event shown is that content.
-    private func checkContent(
+    private mutating func checkContent(
         of proof: EventProof, _ members: MemberValues, _ text: Span<UInt8>, event shown: Span<UInt8>?
     ) throws(Refusal) {
         guard let leaf = proof.leaf else { throw .invalid(field: "leaf", reason: "is missing") }
@@ -245,8 +264,10 @@ import TraylogLog
             throw .invalid(field: "payload", reason: "is not what the leaf of event \(leaf.seq) commits to")
         }
         guard let shown else { return }
+        let event = try leaf.event(payload)
+        self.event = event
         var writer = JSONWriter()
-        writer.write(try leaf.event(payload))
+        writer.write(event)
         guard shown.hasSameBytes(as: writer.bytes.span) else {
             throw .invalid(field: "event", reason: "does not show what the payload of event \(leaf.seq) says")
         }

@@ -60,6 +60,13 @@ extension Event.Body {
             self = .compacted(
                 through: try fields.seq("through"), dropped: try fields.integer("dropped"),
                 archive: try fields.string(maybe: "archive"))
+        case .audited:
+            let revisions = try fields.elements("topicRevisions").map { try WireObject($0) }
+            self = .audited(
+                purpose: try fields.string(maybe: "purpose"),
+                topicRevisions: try revisions.map {
+                    TopicRevision(topic: try $0.string("topic"), revision: try $0.integer("revision"))
+                })
         }
     }
 }

@@ -123,6 +123,10 @@ extension Event {
         case held
         /// The end of that.
         case released
+        /// Somebody read the user's whole history; closes what a complete history shows.
+        ///
+        /// `topicRevisions` has, for each topic that can still reach the user's items, the revision of its newest event then.
+        case audited(purpose: String?, topicRevisions: [TopicRevision])
         /// The event's user was erased; only the kind and the time are left.
         case redacted(EventKind)
         /// Events left the log.
@@ -146,7 +150,7 @@ public enum EventKind: String, Hashable, Sendable, CaseIterable {
     /// An event of ``Event/Body`` with the same name.
     case notified, traySeen, marked, allMarked, muted, unmuted, snoozed, woken, edited, retracted, subscribed
     /// An event of ``Event/Body`` with the same name.
-    case unsubscribed, broadcast, undone, expired, erased, compacted, held, released, lost, acted, reminded
+    case unsubscribed, broadcast, undone, expired, erased, compacted, held, released, lost, acted, reminded, audited
 }
 
 extension EventKind {
@@ -176,6 +180,7 @@ extension EventKind {
         case .lost: 20
         case .acted: 21
         case .reminded: 22
+        case .audited: 23
         }
     }
 
@@ -204,6 +209,7 @@ extension EventKind {
         case 20: self = .lost
         case 21: self = .acted
         case 22: self = .reminded
+        case 23: self = .audited
         default: return nil
         }
     }
@@ -249,6 +255,7 @@ extension Event.Body {
         case .lost: .lost
         case .acted: .acted
         case .reminded: .reminded
+        case .audited: .audited
         }
     }
 }

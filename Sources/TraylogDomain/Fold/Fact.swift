@@ -149,7 +149,7 @@ extension Fact {
             undoneEvent = event.rawValue
         case .subscribed(let topic, _), .unsubscribed(let topic, _):
             self.topic = hasher.identity(of: topic, as: .topic)
-        case .erased, .compacted, .held, .released, .lost:
+        case .erased, .compacted, .held, .released, .lost, .audited:
             break
         case .redacted:
             kind = .erased

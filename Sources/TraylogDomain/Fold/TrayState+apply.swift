@@ -113,7 +113,7 @@ extension TrayState {
             try changeUnlessGone(fact.item, by: fact.seq, stored: stored) { page, index in
                 page.entries[index].flags.remove(.reminding)
             }
-        case .undone, .erased, .compacted, .held, .released, .lost:
+        case .undone, .erased, .compacted, .held, .released, .lost, .audited:
             break
         }
     }

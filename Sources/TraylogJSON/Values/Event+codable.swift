@@ -50,7 +50,23 @@ extension Event.Body {
         case .compacted:
             self = .compacted(
                 through: try fields["through"], dropped: try fields["dropped"], archive: try fields[maybe: "archive"])
+        case .audited:
+            self = .audited(
+                purpose: try fields[maybe: "purpose"], topicRevisions: try fields[maybe: "topicRevisions"] ?? [])
         }
+    }
+}
+
+@_spi(JSON) extension TopicRevision: JSONWritable {
+    /// `{"topic","revision"}`.
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+@_spi(JSON) extension TopicRevision: Decodable {
+    /// Reads the JSON form.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(topic: try fields["topic"], revision: try fields["revision"])
     }
 }
 

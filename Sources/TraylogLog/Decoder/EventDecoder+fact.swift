@@ -154,6 +154,8 @@ extension Fact {
         case .compacted:
             _ = try fields.required(.through)
             _ = try fields.required(.dropped)
+        case .audited:
+            _ = try fields.topicRevisions(payload)
         case .notified, .broadcast, .marked, .allMarked, .erased, .held, .released, .lost:
             break
         }

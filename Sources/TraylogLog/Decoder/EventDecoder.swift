@@ -109,6 +109,9 @@ extension EventDecoder {
             return .compacted(
                 through: try fields.requiredSeq(.through), dropped: try fields.required(.dropped),
                 archive: try fields.optional(.archive, payload))
+        case .audited:
+            return .audited(
+                purpose: try fields.optional(.purpose, payload), topicRevisions: try fields.topicRevisions(payload))
         }
     }
 

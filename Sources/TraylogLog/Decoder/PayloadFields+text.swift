@@ -140,6 +140,35 @@ extension PayloadFields {
         return ItemFilter(thread: thread, category: try optional(.category, payload))
     }
 
+    /// `audited`: the topics with the revisions of their newest events, in their order.
+    func topicRevisions(_ payload: RawSpan) throws(PayloadFault) -> [TopicRevision] {
+        guard has(.topicRevisions) else { return [] }
+        var revisions: [TopicRevision] = []
+        var reader = PayloadReader()
+        while let field = try reader.next(payload) {
+            guard field.number == FieldNumber.topicRevisions.rawValue else { continue }
+            guard field.wireType == .bytes else { throw .badValue(.topicRevisions) }
+            revisions.append(try topicRevision(payload.extracting(field.valueRange)))
+        }
+        return revisions
+    }
+
+    /// Fields that a later version adds to the message are passed over.
+    private func topicRevision(_ message: RawSpan) throws(PayloadFault) -> TopicRevision {
+        var (topic, revision): (String?, UInt64) = (nil, 0)
+        var reader = PayloadReader()
+        while let field = try reader.next(message) {
+            switch (field.number, field.wireType) {
+            case (1, .bytes): topic = try text(.topicRevisions, message, field.valueRange)
+            case (2, .varint): revision = field.value
+            case (1, _), (2, _): throw .badValue(.topicRevisions)
+            default: break
+            }
+        }
+        guard let topic else { throw .missing(.topicRevisions) }
+        return TopicRevision(topic: topic, revision: revision)
+    }
+
     func muteScope(_ payload: RawSpan) throws(PayloadFault) -> MuteScope {
         try checkMuteScope()
         if raw(.all) != 0 { return .all }

@@ -39,13 +39,16 @@ package enum FieldNumber: UInt32, Hashable, Sendable, CaseIterable {
     case spans = 39
     case action = 40
     case note = 41
+    case purpose = 42
+    case topicRevisions = 43
 
     /// The wire type of the field; repeated numbers are packed.
     @inline(__always)
     package var wireType: WireType {
         switch self {
         case .user, .topic, .key, .actor, .device, .thread, .category, .title, .body, .summaryArgument,
-            .collapseKey, .data, .items, .cleared, .archive, .actions, .spans, .action, .note:
+            .collapseKey, .data, .items, .cleared, .archive, .actions, .spans, .action, .note, .purpose,
+            .topicRevisions:
             .bytes
         case .commandFingerprint: .fixed64
         case .summaryCount, .silent, .level, .expiresAt, .upTo, .mark, .item, .until, .unthreaded, .event,
@@ -82,7 +85,7 @@ struct FieldSet: OptionSet, Hashable, Sendable {
     ///
     /// They are constants, because the reader tests every field against one of them. A test compares them with
     /// ``FieldNumber/wireType``.
-    static let texts = FieldSet(rawValue: 0x3C2_8418_7C3E)
+    static let texts = FieldSet(rawValue: 0xFC2_8418_7C3E)
     static let varints = FieldSet(rawValue: 0x3D_7B07_8000)
     static let fixed64s = FieldSet(rawValue: 0x40)
     /// Repeated numbers are packed, but may also come one by one.
@@ -114,6 +117,7 @@ struct FieldSet: OptionSet, Hashable, Sendable {
         case .erased: erased
         case .held, .released, .lost: common
         case .compacted: compacted
+        case .audited: audited
         }
     }
 
@@ -134,4 +138,5 @@ struct FieldSet: OptionSet, Hashable, Sendable {
     private static let erased = common.union(FieldSet(.spans))
     private static let undone = common.union(FieldSet(.event))
     private static let compacted = common.union(FieldSet(.through, .dropped, .archive))
+    private static let audited = common.union(FieldSet(.purpose, .topicRevisions))
 }

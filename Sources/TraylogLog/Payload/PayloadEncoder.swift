@@ -91,6 +91,8 @@ extension Event.Body {
         case .acted(_, let action, let note): action.utf8.count + PayloadEncoder.byteCount(note)
         case .erased(let spans):
             spans.reduce(0) { $0 + $1.topic.utf8.count + 5 * PayloadEncoder.varintBytes }
+        case .audited(let purpose, let revisions):
+            PayloadEncoder.byteCount(purpose) + revisions.reduce(0) { $0 + $1.topic.utf8.count + 32 }
         case .traySeen, .snoozed, .woken, .retracted, .undone, .expired, .held, .released, .lost, .reminded: 0
         }
     }

@@ -155,6 +155,9 @@ extension PayloadWriter {
             put(.dropped, dropped, &bytes)
             put(.archive, archive, &bytes)
             put(.through, through, &bytes)
+        case .audited(let purpose, let revisions):
+            put(.purpose, purpose, &bytes)
+            for revision in revisions { put(revision, &bytes) }
         case .subscribed(_, let topicRevision), .unsubscribed(_, let topicRevision):
             if topicRevision != 0 { put(.topicRevision, topicRevision, &bytes) }
         case .erased(let spans):
@@ -225,6 +228,20 @@ extension PayloadWriter {
         put(.all, scope == .all, &bytes)
     }
 
+    /// Writes one element of `topic_revisions`, a message of its own.
+    mutating func put(_ revision: borrowing TopicRevision, _ bytes: inout MutableSpan<UInt8>) {
+        let (topic, number) = (revision.topic.utf8.count, revision.revision)
+        put(tag: .topicRevisions, &bytes)
+        put(
+            varint: 1 + varintBytes(UInt64(topic)) + UInt64(topic) + (number == 0 ? 0 : 1 + varintBytes(number)), &bytes
+        )
+        put(byte: TopicRevision.topicTag, &bytes)
+        put(revision.topic, &bytes)
+        guard number != 0 else { return }
+        put(byte: TopicRevision.revisionTag, &bytes)
+        put(varint: number, &bytes)
+    }
+
     /// Writes the fields that an edit sets.
     ///
     /// Unlike in content, defaults are written: an absent field is one to keep.
@@ -278,4 +295,11 @@ extension ItemAction {
 
 extension PayloadWriter {
     fileprivate static func varintBytes(_ number: Int) -> Int { (70 - (UInt64(number) | 1).leadingZeroBitCount) / 7 }
+}
+
+extension TopicRevision {
+    /// Field 1, a string.
+    static let topicTag: UInt8 = 1 << 3 | WireType.bytes.rawValue
+    /// Field 2, a varint.
+    static let revisionTag: UInt8 = 2 << 3 | WireType.varint.rawValue
 }

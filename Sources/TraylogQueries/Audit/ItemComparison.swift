@@ -132,7 +132,8 @@ package struct ChangeTracker {
                 }
                 try look(at: item, in: state, after: fact)
             }
-        case .muted, .unmuted, .subscribed, .unsubscribed, .erased, .compacted, .held, .released, .lost, .reminded:
+        case .muted, .unmuted, .subscribed, .unsubscribed, .erased, .compacted, .held, .released, .lost, .reminded,
+            .audited:
             break
         }
     }

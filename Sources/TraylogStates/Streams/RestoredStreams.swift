@@ -147,7 +147,7 @@ extension Event.Body {
     package var greatestNamed: Seq {
         switch self {
         case .notified, .broadcast, .muted, .unmuted, .subscribed, .unsubscribed, .erased, .held, .released, .redacted,
-            .lost:
+            .lost, .audited:
             0
         case .traySeen(let upTo): upTo
         case .marked(_, let items): items.max() ?? 0

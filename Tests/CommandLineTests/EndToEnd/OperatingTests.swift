@@ -155,10 +155,12 @@ struct OperatingTests {
             try fill(store)
             let (target, head) = (store.directory + "-ada", store.directory + ".head")
             let run = try store.run("dossier", "ada", target, "--json")
-            #expect(try run.outputs("own") == [4] && run.outputs("topic") == [1] && run.outputs("actor") == [1])
+            #expect(try run.outputs("own") == [5] && run.outputs("topic") == [1] && run.outputs("actor") == [1])
             try store.run("tree-head", "--json").output.write(to: URL(filePath: head))
             let check = ["check", target + "/dossier.jsonl", "--tree-head", head]
             #expect(try TraylogRun.of(check).status == 0)
+            let whole = try TraylogRun.of(check + ["--complete"])
+            #expect(whole.status == 0 && whole.text.hasPrefix("complete: all 5 events of ada"), "\(whole.text)")
             let path = URL(filePath: target + "/dossier.jsonl")
             let bytes = [UInt8](try Data(contentsOf: path))
             for index in stride(from: Int.random(in: 0..<499), to: bytes.count - 1, by: 499) {

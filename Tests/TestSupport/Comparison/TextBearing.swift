@@ -64,6 +64,7 @@ extension Event.Body: TextBearing {
             if case .named(let thread) = filter.thread { return [thread, filter.category] }
             return [filter.category]
         case .compacted(_, _, let archive): return [archive]
+        case .audited(let purpose, let revisions): return [purpose] + revisions.map(\.topic)
         case .acted(_, let action, let note): return [action, note]
         case .erased(let spans): return spans.map(\.topic)
         case .traySeen, .marked, .snoozed, .woken, .retracted, .undone, .expired, .held, .released, .redacted, .lost,

@@ -70,7 +70,7 @@ package struct NaiveUser: Hashable, Sendable {
             topics.insert(Name(topic))
         case .unsubscribed(let topic, _):
             topics.remove(Name(topic))
-        case .undone, .erased, .redacted, .compacted, .held, .released, .lost:
+        case .undone, .erased, .redacted, .compacted, .held, .released, .lost, .audited:
             break
         }
     }

@@ -36,6 +36,16 @@ enum GoldenEvents {
         ("released", event(22, .released)),
         ("lost", event(23, .lost, user: nil, revision: 0)),
         (
+            "audited",
+            event(
+                24,
+                .audited(
+                    purpose: "complaint 17",
+                    topicRevisions: [
+                        TopicRevision(topic: "news", revision: 300), TopicRevision(topic: "quiet", revision: 0),
+                    ]))
+        ),
+        (
             "compacted",
             event(20, .compacted(through: 9, dropped: 4, archive: "0000000009.archive"), user: nil, revision: 0)
         ),

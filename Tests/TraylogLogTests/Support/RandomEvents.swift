@@ -96,6 +96,12 @@ extension Seeded {
         case .held: .held
         case .released: .released
         case .lost: .lost
+        case .audited:
+            .audited(
+                purpose: maybe { $0.text() },
+                topicRevisions: (0..<Int.random(in: 0..<4, using: &self)).map { _ in
+                    TopicRevision(topic: text(), revision: maybe { $0.number() } ?? 0)
+                })
         case .compacted: .compacted(through: Seq(number()), dropped: number(), archive: maybe { $0.text() })
         }
     }

@@ -52,6 +52,14 @@ struct TextFormat {
             add("dropped", dropped)
             add("archive", archive)
             add("through", through.rawValue)
+        case .audited(let purpose, let revisions):
+            add("purpose", purpose)
+            for revision in revisions {
+                lines.append("topic_revisions {")
+                add("  topic", revision.topic)
+                if revision.revision != 0 { add("  revision", revision.revision) }
+                lines.append("}")
+            }
         case .subscribed(_, let topicRevision), .unsubscribed(_, let topicRevision):
             if topicRevision != 0 { add("topic_revision", topicRevision) }
         case .erased(let spans):

@@ -93,7 +93,7 @@ extension Event.Body {
         case .acted(let item, let action, let note): .acted(item: seq(item), action: action, note: note)
         case .reminded(let item): .reminded(item: seq(item))
         case .notified, .muted, .unmuted, .subscribed, .unsubscribed, .broadcast, .erased, .redacted, .compacted,
-            .held, .released, .lost:
+            .held, .released, .lost, .audited:
             self
         }
     }

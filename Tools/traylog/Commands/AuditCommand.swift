@@ -18,6 +18,11 @@ struct AuditCommand: StoreCommand {
             --no-proofs) continues in FILE-2, FILE-3 and so on; the command prints what it wrote. It replaces FILE and \
             pages of an earlier report, and refuses to replace any other file beside it.
 
+            --complete prints the whole history as JSON lines, so that nothing can be left out unnoticed: every event of \
+            the user from the first on, and the events of all topics that the user joined, with their proofs and what \
+            they say. It first appends 'audited', which says who asked (--actor, --device) and what for (--purpose). \
+            'traylog help check' says how to check it. It opens the store for writing.
+
             With --archive the report also has the events that compactions removed from the log, with their effects \
             and proofs; all archives must be there.
 
@@ -28,6 +33,7 @@ struct AuditCommand: StoreCommand {
               traylog audit alice --as-of 1200 --trays --json
               traylog audit alice --archive old --html alice.html
               traylog audit alice --json --disclose > alice.jsonl
+              traylog audit alice --complete --actor eve --purpose "complaint 17" > alice.jsonl
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -63,14 +69,28 @@ struct AuditCommand: StoreCommand {
         completion: .file())
     var sign: String?
 
+    @Flag(help: "Append 'audited', and print all of the history with proofs, for 'check --complete'.")
+    var complete = false
+
+    @Option(help: "With --complete: who reads the history.")
+    var actor: String?
+
+    @Option(help: "With --complete: from which device.")
+    var device: String?
+
+    @Option(help: "With --complete: what for.")
+    var purpose: String?
+
     func validate() throws {
         try requireStore()
+        try validateComplete()
         if sign != nil, html == nil { throw ValidationError("'--sign' goes with '--html'.") }
         if disclose, !global.json || noProofs { throw ValidationError("'--disclose' goes with '--json' and proofs.") }
         guard html == nil || !global.json else { throw ValidationError("'--html' and '--json' cannot be combined.") }
     }
 
     func run() throws {
+        if complete { return try writeComplete() }
         try withReader { reader in
             if !global.json { try noteIfUnknown(user, reader) }
             let archives = try archive.open(for: reader)

@@ -14,9 +14,14 @@ struct CheckCommand: ParsableCommand {
             A report shows what events say. That is proved if it has salt and payload ('audit --disclose'); otherwise \
             only number, kind and times are.
 
+            --complete checks what 'audit --complete' or 'dossier' wrote: that no event of the user is left out and no \
+            event of the user's topics, and that every count and item follows from these events and from no others. \
+            The tree head must be that of the file's last event ('tree-head --as-of').
+
             EXAMPLES
               traylog check proof.json --tree-head checkpoint --public-key audit.key.pub
               traylog check alice.jsonl --tree-head head.json --json
+              traylog check alice.jsonl --complete --tree-head head.json
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -34,6 +39,9 @@ struct CheckCommand: ParsableCommand {
     )
     var publicKey: String?
 
+    @Flag(help: "Check that nothing is left out of a history, and that its counts and items follow from it.")
+    var complete = false
+
     func validate() throws {
         guard !treeHead.isEmpty else {
             throw ValidationError("Missing '--tree-head <file>': a proof proves something only against a tree head.")
@@ -44,25 +52,67 @@ struct CheckCommand: ParsableCommand {
         let source = file == "-" ? Descriptor.standardInput : try Descriptor.reading(file)
         let heads = try treeHead.flatMap { try TreeHeadFile.read($0) }
         let key = try publicKey.map { try KeyFile.publicKey($0) }
+        if complete {
+            var check = try CompleteCheck(treeHeads: heads.map(\.text), publicKey: key)
+            try read(source) { check.add($0) }
+            check.finish()
+            try report(check)
+            if !check.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
+            return
+        }
         var check = try HandedOutCheck(treeHeads: heads.map(\.text), publicKey: key)
-        try read(source, into: &check)
+        try read(source) { check.add($0) }
+        check.finish()
         try report(check)
         if !check.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
     }
 
-    private func read(_ source: Descriptor, into check: inout HandedOutCheck) throws {
+    private func read(_ source: Descriptor, _ take: ([UInt8]) -> Void) throws {
         var lines = LineReader(source, longestLine: Restorer.longestLine)
         while true {
             while let line = lines.takeLine() {
                 guard case .whole(let range) = line else {
                     throw TraylogError.refused(.invalid(field: "line", reason: "is longer than 16 MiB"))
                 }
-                check.add(Array(lines.bytes[range]))
+                take(Array(lines.bytes[range]))
             }
             if lines.isAtEnd { break }
             try lines.fill()
         }
-        check.finish()
+    }
+
+    private func report(_ check: CompleteCheck) throws {
+        let output = Output(.standardOutput)
+        if global.json {
+            try output.json { writer in
+                writer.beginObject()
+                writer.member("ok", check.findings.isEmpty)
+                writer.member("complete", check.findings.isEmpty)
+                writer.member("user", check.user)
+                writer.member("revision", check.revision)
+                writer.member("erasedEvents", check.erasedEvents)
+                writer.member("topicEvents", check.topicEvents)
+                writer.member("provedEvents", check.provedEvents.all)
+                writer.member("disclosedEvents", check.provedEvents.disclosed)
+                writer.member("signed", publicKey != nil && check.findings.isEmpty)
+                writer.name("findings")
+                writer.beginArray()
+                for finding in check.findings { writer.value(finding) }
+                writer.endArray()
+                writer.endObject()
+            }
+        } else if check.findings.isEmpty {
+            try output.lines(["complete: \(VisibleText(check.conclusion).text)", proof(check.heads)])
+        } else {
+            for finding in check.findings { try output.line(VisibleText(finding).text) }
+            try output.line("not proved to be complete")
+        }
+        try output.flush()
+    }
+
+    private func proof(_ heads: [TreeHead]) -> String {
+        let signature = publicKey == nil ? ", signature not looked at" : ", signed"
+        return "by the tree head of \(heads.map { $0.size.counted("event") }.joined(separator: ", "))\(signature)"
     }
 
     private func report(_ check: HandedOutCheck) throws {
@@ -82,10 +132,8 @@ struct CheckCommand: ParsableCommand {
             }
         } else {
             for finding in check.findings { try output.line(VisibleText(finding).text) }
-            let signature = publicKey == nil ? ", signature not looked at" : ", signed"
-            let sizes = check.heads.map { $0.size.counted("event") }.joined(separator: ", ")
             if check.findings.isEmpty {
-                try output.lines(["true: \(words(check))", "by the tree head of \(sizes)\(signature)"])
+                try output.lines(["true: \(words(check))", proof(check.heads)])
             } else {
                 try output.line("not proved: \(check.findings.count.counted("finding"))")
             }

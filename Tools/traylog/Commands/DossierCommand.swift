@@ -14,6 +14,9 @@ struct DossierCommand: StoreCommand {
             not. Before an erasure it says what the erasure reaches, and after it what is left. With --archive it \
             includes the events that compactions removed from the log.
 
+            It first appends 'audited', which says who asked (--actor, --device) and what for (--purpose): with it, \
+            'check --complete' shows that nothing was left out. It opens the store for writing.
+
             EXAMPLES
               traylog dossier alice /tmp/alice
               traylog dossier alice /tmp/alice --archive /var/lib/trays/archive
@@ -31,31 +34,42 @@ struct DossierCommand: StoreCommand {
 
     @OptionGroup var archive: ArchiveOption
 
+    @Option(help: "Who reads it.")
+    var actor: String?
+
+    @Option(help: "From which device.")
+    var device: String?
+
+    @Option(help: "What for.")
+    var purpose: String?
+
     func run() throws {
-        try withReader { reader in
-            if !global.json { try noteIfUnknown(user, reader) }
-            let dossier = try Dossier(of: user, reader, archive.open(for: reader))
-            try FileText.makeDirectory(target)
-            try checkTarget()
-            try FileText.replace(target + "/dossier.jsonl") { try dossier.write(to: $0, reader) }
-            try FileText.replace(target + "/dossier.html") { try DossierPage(dossier).write(to: $0) }
-            try printing { output in
-                if global.json {
-                    try output.json { writer in
-                        writer.beginObject()
-                        writer.member("user", user)
-                        writer.member("items", dossier.items.count)
-                        writer.member("own", dossier.count(.own))
-                        writer.member("topic", dossier.count(.topic))
-                        writer.member("actor", dossier.count(.actor))
-                        writer.member("held", dossier.isHeld)
-                        writer.name("treeHead")
-                        writer.write(dossier.head)
-                        writer.endObject()
-                    }
-                } else {
-                    try output.lines(words(dossier))
-                }
+        let store = try openForWriting()
+        defer { store.close() }
+        if !global.json { try noteIfUnknown(user, store) }
+        let archives = try archive.open(for: store)
+        try FileText.makeDirectory(target)
+        try checkTarget()
+        // Of somebody unknown others may still know something.
+        let file =
+            try isKnown(user, store)
+            ? CompleteFile(of: user, store, archives, actor: actor, device: device, purpose: purpose) : nil
+        let dossier = try Dossier(of: user, store, archives, through: file?.last ?? store.head())
+        try FileText.replace(target + "/dossier.jsonl") { try dossier.write(to: $0, file, store) }
+        try FileText.replace(target + "/dossier.html") { try DossierPage(dossier).write(to: $0) }
+        try printing { output in
+            guard global.json else { return try output.lines(words(dossier)) }
+            try output.json { writer in
+                writer.beginObject()
+                writer.member("user", user)
+                writer.member("items", dossier.items.count)
+                writer.member("own", dossier.count(.own))
+                writer.member("topic", dossier.count(.topic))
+                writer.member("actor", dossier.count(.actor))
+                writer.member("held", dossier.isHeld)
+                writer.name("treeHead")
+                writer.write(dossier.head)
+                writer.endObject()
             }
         }
     }

@@ -15,6 +15,7 @@ struct HistoryCommand: StoreCommand {
               traylog history alice --from yesterday --to "2026-11-22 03:37"
               traylog history alice --archive old
               traylog history alice --csv > alice.csv
+              traylog history alice --kind audited
               traylog history alice --newest-first --limit 20 --device phone
             """)
 
@@ -29,6 +30,9 @@ struct HistoryCommand: StoreCommand {
     @OptionGroup var search: SearchOptions
     @OptionGroup var form: CSVOption
 
+    @Option(help: "Only events of this kind, such as 'audited' for who looked; may be repeated.")
+    var kind: [Word<EventKind>] = []
+
     func validate() throws {
         try requireStore()
         try form.check(global)
@@ -40,7 +44,8 @@ struct HistoryCommand: StoreCommand {
             let head = try moment.asOf.map { try reader.seq(of: $0) } ?? reader.head()
             let (first, end) = try range.seqs(reader, archives)
             let last = min(end ?? head, head)
-            var found = search.search(reader, user: user, kinds: [], from: first, through: last, archives)
+            var found = search.search(
+                reader, user: user, kinds: Set(kind.map(\.value)), from: first, through: last, archives)
             var chunks = EventChunks(from: first, through: last) {
                 (from, limit) throws(TraylogError) in
                 try reader.history(of: user, from: from, limit: limit, including: archives).elements
@@ -52,7 +57,7 @@ struct HistoryCommand: StoreCommand {
                 if form.csv { try output.line(CSVText.line(Event.csvNames)) }
                 let terminal = Terminal(.standardOutput)
                 var table = Table(Self.columns(on: terminal), on: terminal)
-                while let events = try search.isSet ? found.take() : chunks.take() {
+                while let events = try search.isSet || !kind.isEmpty ? found.take() : chunks.take() {
                     isEmpty = false
                     if global.json {
                         for event in events { try output.json { $0.write(event) } }

@@ -33,23 +33,23 @@ struct Dossier {
     /// Has the person's own events and those of topics, with what proves them.
     private let report: AuditReport
 
-    init(of user: String, _ reader: BlockingReader, _ archives: Archives?) throws {
+    /// - Parameter last: the newest event that it knows of.
+    init(of user: String, _ reader: some BlockingQueries, _ archives: Archives?, through last: Seq) throws {
         self.user = user
-        let statistics = try reader.statistics()
-        let asOf = Moment.seq(statistics.head)
-        floor = statistics.floor
+        let asOf = Moment.seq(last)
+        floor = try reader.statistics().floor
         head = try reader.treeHead(asOf: asOf)
         tray = try reader.tray(of: user, asOf: asOf)
         isHeld = try reader.isHeld(user)
         items = try Self.items(of: user, reader, asOf)
         report = try Self.report(of: user, reader, archives, asOf)
-        entries = try Self.entries(of: user, reader, archives, statistics.head, items, report)
+        entries = try Self.entries(of: user, reader, archives, last, items, report)
     }
 
     func count(_ role: Role) -> Int { entries.count { $0.role == role } }
 
     private static func report(
-        of user: String, _ reader: BlockingReader, _ archives: Archives?, _ asOf: Moment
+        of user: String, _ reader: some BlockingQueries, _ archives: Archives?, _ asOf: Moment
     ) throws -> AuditReport {
         if let archives {
             do {
@@ -62,7 +62,7 @@ struct Dossier {
         return try reader.audit(of: user, asOf: asOf)
     }
 
-    private static func items(of user: String, _ reader: BlockingReader, _ asOf: Moment) throws -> [Item] {
+    private static func items(of user: String, _ reader: some BlockingQueries, _ asOf: Moment) throws -> [Item] {
         var items: [Item] = []
         for view in [InboxQuery.View.inbox, .archived, .snoozed] {
             var query = InboxQuery(ItemFilter(includeSilent: true), view: view, limit: 100)
@@ -76,7 +76,7 @@ struct Dossier {
     }
 
     private static func entries(
-        of user: String, _ reader: BlockingReader, _ archives: Archives?, _ head: Seq, _ items: [Item],
+        of user: String, _ reader: some BlockingQueries, _ archives: Archives?, _ head: Seq, _ items: [Item],
         _ report: AuditReport
     ) throws -> [Entry] {
         var found: [Seq: (Role, Event)] = [:]
@@ -111,7 +111,7 @@ struct Dossier {
     }
 
     private static func search(
-        actor: String, _ reader: BlockingReader, _ archives: Archives?, _ head: Seq
+        actor: String, _ reader: some BlockingQueries, _ archives: Archives?, _ head: Seq
     ) throws -> [Event] {
         var filter = EventFilter()
         filter.actor = actor
@@ -132,53 +132,56 @@ extension Event {
 }
 
 extension Dossier {
-    /// Writes it as lines of JSON: what it is about, the items, and each event with its proof and what the leaf commits
-    /// to.
+    /// Writes it as lines of JSON: what it is about, the complete history, and what the person did in the trays of others.
     ///
     /// The last line closes the others.
-    func write(to output: Output, _ reader: BlockingReader) throws {
+    ///
+    /// - Parameter file: the complete history; nil for somebody who has none.
+    func write(to output: Output, _ file: CompleteFile?, _ reader: some BlockingQueries) throws {
         var chain = LineChain()
         try output.json(&chain) { writer in
             writer.beginObject()
             writer.member("user", user)
             writer.member("madeAt", madeAt)
             writer.member("version", TraylogCommand.configuration.version)
-            writer.member("events", entries.count)
             writer.member("own", count(.own))
             writer.member("topic", count(.topic))
             writer.member("actor", count(.actor))
             writer.member("items", items.count)
             writer.member("held", isHeld)
             writer.member("floor", floor)
-            writer.name("treeHead")
-            writer.write(head)
-            writer.name("tray")
-            writer.write(tray)
-            writer.member("disclosed", true)
+            if let file {
+                file.members(head, to: &writer)
+            } else {
+                writer.member("events", entries.count)
+                writer.name("treeHead")
+                writer.write(head)
+                writer.member("disclosed", true)
+            }
             writer.endObject()
         }
-        for item in items {
-            try output.json(&chain) { writer in
-                writer.beginObject()
-                writer.name("item")
-                writer.write(item)
-                writer.endObject()
-            }
+        if let file {
+            let archived = Set(entries.filter(\.isArchived).map(\.event.seq))
+            var history = try file.history()
+            try file.write(
+                &history, to: output, &chain,
+                before: { entry, writer in
+                    writer.member("role", (entry.topic == nil ? Role.own : .topic).rawValue)
+                    if archived.contains(Seq(entry.proof.seq)) { writer.member("archived", true) }
+                })
         }
-        for start in stride(from: 0, to: entries.count, by: 1_000) {
-            try write(entries[start..<min(start + 1_000, entries.count)], to: output, &chain, reader)
+        let elsewhere = entries.filter { $0.role == .actor }
+        for start in stride(from: 0, to: elsewhere.count, by: 1_000) {
+            try write(elsewhere[start..<min(start + 1_000, elsewhere.count)], to: output, &chain, reader)
         }
         try output.line(chain)
     }
 
     private func write(
-        _ part: ArraySlice<Entry>, to output: Output, _ chain: inout LineChain, _ reader: BlockingReader
+        _ part: ArraySlice<Entry>, to output: Output, _ chain: inout LineChain, _ reader: some BlockingQueries
     ) throws {
-        let reported = Set(report.steps.map(\.seq))
         var report = report
-        report.steps = part.filter { !$0.isArchived || reported.contains($0.event.seq) }.map {
-            AuditStep(seq: $0.event.seq)
-        }
+        report.steps = part.filter { !$0.isArchived }.map { AuditStep(seq: $0.event.seq) }
         let proved = try reader.entries(of: report, 0..<report.steps.count, withProofs: true, disclosed: true)
         let proofs = Dictionary(uniqueKeysWithValues: proved.map { ($0.event.seq, $0) })
         for entry in part {

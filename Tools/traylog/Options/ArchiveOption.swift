@@ -9,7 +9,7 @@ struct ArchiveOption: ParsableArguments {
     var directory: String?
 
     /// - Throws: ``TraylogError``: `notFound` for a directory without archives, `foreignFile` for those of another store.
-    func open(for reader: BlockingReader) throws(TraylogError) -> Archives? {
+    func open(for reader: some BlockingQueries) throws(TraylogError) -> Archives? {
         guard let directory else { return nil }
         return try reader.archives(in: directory)
     }

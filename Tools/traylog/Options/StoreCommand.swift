@@ -68,14 +68,14 @@ extension StoreCommand {
     }
 
     /// Whether a user of exactly this name has events, or has had.
-    func isKnown(_ user: String, _ reader: BlockingReader) throws -> Bool {
+    func isKnown(_ user: String, _ reader: some BlockingQueries) throws -> Bool {
         let names = try reader.users(prefix: user, limit: 1).elements
         return try names.first.map { $0.utf8.elementsEqual(user.utf8) } == true
             || !reader.history(of: user, limit: 1).elements.isEmpty
     }
 
     /// Says on standard error when nobody of that name has events: the answer would look as if all were well.
-    func noteIfUnknown(_ user: String, _ reader: BlockingReader) throws {
+    func noteIfUnknown(_ user: String, _ reader: some BlockingQueries) throws {
         guard try !isKnown(user, reader) else { return }
         let output = Output(.standardError)
         try output.line("traylog: note: there is no user \"\(VisibleText(user).text)\" in this store")

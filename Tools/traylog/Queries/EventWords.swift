@@ -18,6 +18,7 @@ extension Event {
         case .subscribed(let topic, _), .unsubscribed(let topic, _): topic
         case .undone(let event): "event \(event)"
         case .erased, .held, .released: ""
+        case .audited(let purpose, _): purpose ?? ""
         case .redacted: ""
         case .lost: "it could not be read when the log was exported"
         case .compacted(let through, let dropped, let archive):

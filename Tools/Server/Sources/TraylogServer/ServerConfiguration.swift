@@ -41,6 +41,8 @@ public struct ServerConfiguration: Sendable {
     public var rateKey = 0
     /// Whether the log has the names of users.
     public var logsUsers = false
+    /// Whether the log says who reads what was stored about a person.
+    public var recordsAccess = false
     /// Where push providers send to; nil for nowhere.
     package var apns: (host: String, port: Int)?
     /// The certificates that sign the push providers' own.
@@ -66,8 +68,9 @@ public struct ServerConfiguration: Sendable {
     /// - Throws: ``ConfigurationError`` for an origin that is none.
     package func service() throws -> ServiceConfiguration {
         ServiceConfiguration(
-            directory: store, rateUser: rateUser, rateKey: rateKey, logsUsers: logsUsers, isBehindProxy: isBehindProxy,
-            origins: try AllowedOrigins(allowedOrigins), hasBell: hasBell)
+            directory: store, rateUser: rateUser, rateKey: rateKey, logsUsers: logsUsers,
+            recordsAccess: recordsAccess, isBehindProxy: isBehindProxy, origins: try AllowedOrigins(allowedOrigins),
+            hasBell: hasBell)
     }
 
     /// - Throws: ``ConfigurationError`` for options that do not go together.

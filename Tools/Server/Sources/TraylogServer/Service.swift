@@ -22,6 +22,8 @@ package final class Service: Sendable {
     package let limits: RateLimits
     package let metrics: Metrics
     let jobs = Jobs()
+    /// Nil where reading is not recorded.
+    let accessLog: AccessLog?
     package let answers: OpenAnswers
     package let devices: any Devices
     package let topics: TopicIndex
@@ -48,6 +50,7 @@ package final class Service: Sendable {
         self.devices = devices
         topics = TopicIndex(store)
         items = ItemFolds(store)
+        accessLog = configuration.recordsAccess ? AccessLog(store) : nil
         self.store = store
         history = try await store.storeHistory()
         if let cluster { storeIdentity = cluster.identity } else { storeIdentity = try await store.storeIdentity() }
@@ -92,6 +95,8 @@ package struct ServiceConfiguration: Sendable {
     var rateUser = 0
     var rateKey = 0
     var logsUsers = false
+    /// Whether the log says who reads what was stored about a person.
+    var recordsAccess = false
     /// A proxy says who the peer is.
     var isBehindProxy = false
     package var origins: AllowedOrigins

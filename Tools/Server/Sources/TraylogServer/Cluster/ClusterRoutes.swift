@@ -90,6 +90,9 @@ extension Call {
     }
 
     nonisolated(nonsending) private func handled() async throws -> Response {
+        if route.readsHistory {
+            try await service.recordAccess(to: user, by: caller, purpose: headers.text(.purpose))
+        }
         // What may compute for milliseconds keeps no other connection waiting.
         guard route.isShort else {
             return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await route.handler(self) }

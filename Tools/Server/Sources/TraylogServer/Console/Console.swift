@@ -112,6 +112,7 @@ final class Console: Sendable {
             try route.access.check(session.caller, user: nil)
         }
         let asked = visit.with(values, fields)
+        if let user = values["u"] { try await asked.recordAccess(to: user) }
         guard visit.session != nil, visit.request.method == .get else { return try await page.show(asked) }
         // A store that is too damaged for it still has pages.
         return try await page.show(asked.with(try? await visit.store.treeHead()))

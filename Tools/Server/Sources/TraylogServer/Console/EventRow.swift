@@ -49,7 +49,7 @@ struct EventRow {
         switch kind {
         case .notified: "bell"
         case .broadcast: "broadcast"
-        case .traySeen: "eye"
+        case .traySeen, .audited: "eye"
         case .marked, .allMarked: "check"
         case .muted, .unmuted: "mute"
         case .snoozed, .woken: "clock"

@@ -58,6 +58,7 @@ struct Pages: Sendable {
         ("no-rows", PackageResources.no_rows_mustache), ("event", PackageResources.event_mustache),
         ("tree", PackageResources.tree_mustache), ("operations", PackageResources.operations_mustache),
         ("run", PackageResources.run_mustache), ("search", PackageResources.search_mustache),
+        ("looked", PackageResources.looked_mustache),
         ("findings", PackageResources.findings_mustache),
         ("finding", PackageResources.finding_mustache),
     ]
@@ -68,7 +69,8 @@ struct Pages: Sendable {
         ("timeline.js", PackageResources.timeline_js), ("proof.js", PackageResources.proof_js),
         ("event.js", PackageResources.event_js), ("payload.js", PackageResources.payload_js),
         ("heads.js", PackageResources.heads_js),
-        ("tree.js", PackageResources.tree_js), ("run.js", PackageResources.run_js),
+        ("tree.js", PackageResources.tree_js), ("complete.js", PackageResources.complete_js),
+        ("run.js", PackageResources.run_js),
     ]
 }
 

@@ -10,6 +10,8 @@ package final class Sessions: Sendable {
         /// The name of the key that signed in: the actor of all that the session does.
         let keyID: String
         let key: ServerKeys.Key
+        /// What persons' pages are read for; nil where the form did not say.
+        let purpose: String?
         fileprivate let secret: SymmetricKey
         fileprivate let startedAt: Double
         fileprivate var usedAt: Double
@@ -33,7 +35,7 @@ package final class Sessions: Sendable {
     private let sessions = Mutex<[[UInt8]: Session]>([:])
 
     /// Begins a session, and returns its token.
-    func begin(keyID: String, _ key: ServerKeys.Key, now: Date = Date()) -> String {
+    func begin(keyID: String, _ key: ServerKeys.Key, purpose: String? = nil, now: Date = Date()) -> String {
         let token = [UInt8].random(32).base64URL
         let time = now.timeIntervalSince1970
         sessions.withLock { sessions in
@@ -42,7 +44,8 @@ package final class Sessions: Sendable {
                 sessions[oldest.key] = nil
             }
             sessions[Self.hash(token)] = Session(
-                keyID: keyID, key: key, secret: SymmetricKey(size: .bits256), startedAt: time, usedAt: time)
+                keyID: keyID, key: key, purpose: purpose, secret: SymmetricKey(size: .bits256), startedAt: time,
+                usedAt: time)
         }
         return token
     }

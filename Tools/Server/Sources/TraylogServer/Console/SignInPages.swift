@@ -10,7 +10,7 @@ enum SignInPages {
         [
             ConsolePage(.get, "/sign-in", .open, query: ["next"]) { visit in
                 guard visit.session == nil else { return .seeOther(address(visit.query["next"])) }
-                return visit.page("sign-in", "Sign in", ["next": visit.query["next"] ?? ""])
+                return page(["next": visit.query["next"] ?? ""], visit)
             },
             ConsolePage(.post, "/sign-in", .open) { visit in try await signIn(visit) },
             ConsolePage(.post, "/sign-out", .anybody) { visit in
@@ -34,6 +34,14 @@ enum SignInPages {
         ]
     }
 
+    private static func page(
+        _ context: [String: Any], _ visit: Visit, _ status: HTTPResponse.Status = .ok
+    ) -> Response {
+        var context = context
+        context["recordsAccess"] = visit.service.accessLog != nil
+        return visit.page("sign-in", "Sign in", context, status)
+    }
+
     private static func signIn(_ visit: Visit) async throws -> Response {
         try visit.checkOrigin(isNeeded: false)
         let fields = try await visit.fields()
@@ -50,34 +58,39 @@ enum SignInPages {
         }
         let next = Self.address(fields["next"])
         guard case .key(let id, let known)? = found?.credential else {
-            return visit.page(
-                "sign-in", "Sign in",
+            return page(
                 ["next": next, "problem": "This server does not know the key. Paste all of it: it begins with tlk_."],
-                .forbidden)
+                visit, .forbidden)
         }
         guard roles.contains(where: known.scopes.contains) else {
-            return visit.page(
-                "sign-in", "Sign in",
+            return page(
                 [
                     "next": next,
                     "problem":
                         "The key has none of the scopes users, audit and admin, so it has no page here. Make one "
                         + "with: traylog-server key new --scope users,audit",
-                ], .forbidden)
+                ], visit, .forbidden)
         }
         guard known.limits == nil else {
-            return visit.page(
-                "sign-in", "Sign in",
+            return page(
                 [
                     "next": next,
                     "problem":
                         "The key is limited to some names, and the pages show all. Sign in with a key that is not limited.",
-                ], .forbidden)
+                ], visit, .forbidden)
+        }
+        let purpose = (fields["purpose"] ?? "").trimmingSpaces
+        if !purpose.isEmpty { try Service.check(purpose) }
+        guard visit.service.accessLog == nil || !purpose.isEmpty else {
+            return page(
+                ["next": next, "problem": "Say what you look at people's notifications for: this server records it."],
+                visit, .forbidden)
         }
         // A session that was there before ends, so that nobody can plant one.
         if let token = visit.token { visit.console.sessions.end(token) }
         var response = Response.seeOther(next)
-        response.headers[.setCookie] = visit.cookie(visit.console.sessions.begin(keyID: id, known))
+        response.headers[.setCookie] = visit.cookie(
+            visit.console.sessions.begin(keyID: id, known, purpose: purpose.isEmpty ? nil : purpose))
         return response
     }
 

@@ -21,7 +21,13 @@ extension Visit {
             request: request, route: route, service: service, partitions: nil, caller: session?.caller,
             credential: credential ?? .none, channel: context.channel, path: values, query: query)
         try await call.checkOwner()
+        if route.readsHistory { try await recordAccess(to: call.user) }
         return try await route.handler(call)
+    }
+
+    /// Records who looks at a person's pages, where the server was told to.
+    func recordAccess(to user: String) async throws {
+        try await service.recordAccess(to: user, by: session?.caller, purpose: session?.purpose)
     }
 
     /// Starts a job, and returns its id.

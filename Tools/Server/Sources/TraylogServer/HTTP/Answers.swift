@@ -49,6 +49,8 @@ extension HTTPField.Name {
     package static let idempotencyKey = Self("Idempotency-Key")!
     static let idempotencyReplayed = Self("Idempotency-Replayed")!
     package static let device = Self("Traylog-Device")!
+    /// What somebody reads a person's history for.
+    static let purpose = Self("Traylog-Purpose")!
     package static let seq = Self("Traylog-Seq")!
     package static let partition = Self("Traylog-Partition")!
     static let minSeq = Self("Traylog-Min-Seq")!

@@ -136,6 +136,11 @@ package final class Route: Sendable {
         }
     }
 
+    /// Whether it shows what was done to a person's tray, so that reading it is recorded (``AccessLog``).
+    package var readsHistory: Bool {
+        method == .get && access.key == .audit && path.variables.contains("u")
+    }
+
     /// Whether it always answers with server-sent events.
     var isLive: Bool { if case .events = answers { true } else { false } }
 
@@ -149,6 +154,7 @@ package final class Route: Sendable {
         if manner == .conditional || manner == .feed || manner == .file { names.append("If-None-Match") }
         if manner == .feed { names.append("Prefer") }
         if method == .get { names.append("Traylog-Min-Seq") }
+        if readsHistory { names.append("Traylog-Purpose") }
         if isLive { names.append("Last-Event-ID") }
         return names
     }

@@ -116,7 +116,7 @@ enum OpenAPI {
         case .command: route.access.isOpen ? [] : ["Idempotency-Key", "Traylog-Device"]
         case .conditional, .file: ["If-None-Match"]
         case .feed: ["If-None-Match", "Prefer"]
-        case .plain: []
+        case .plain: route.readsHistory ? ["Traylog-Purpose"] : []
         }
     }
 

@@ -89,6 +89,7 @@ package enum OpenAPISchemas {
             ],
             "Idempotency-Key": ["type": "string", "pattern": "^[!#-~]{1,256}$"],
             "Traylog-Device": ["type": "string", "pattern": "^[!-~]{1,256}$"],
+            "Traylog-Purpose": ["type": "string", "pattern": "^[!-~]([ -~]{0,254}[!-~])?$"],
             "If-None-Match": text(1 << 10), "Prefer": text(256), "cursor": ascii(2 << 10), "offset": ascii(512),
             "id": ["type": "string", "pattern": "^[0-9A-Za-z-]+$", "maxLength": 64],
             "token": [

@@ -56,6 +56,9 @@ package struct ServeOptions: ParsableArguments {
     @Flag(help: "Log the names of users, too.")
     var logUsers = false
 
+    @Flag(help: "Record in the log who reads a person's history, once an hour for a key, person and purpose.")
+    var recordAccess = false
+
     @Flag(help: "For trying out: makes a key and a secret for tokens at start, and prints them. Loopback only.")
     var dev = false
 
@@ -70,8 +73,8 @@ extension ServerConfiguration {
     private static let names: Set<String> = [
         "store", "listen", "tls-certificate", "tls-key", "keys", "user-token-key", "checkpoint-key", "apns-listen",
         "apns-clients", "behind-proxy",
-        "allow-origin", "rate-user", "rate-key", "no-console", "no-bell", "log-users", "dev", "cluster", "stream",
-        "advertise", "monitor",
+        "allow-origin", "rate-user", "rate-key", "no-console", "no-bell", "log-users", "record-access", "dev",
+        "cluster", "stream", "advertise", "monitor",
         "allow-unsafe-log", "seed", "partitions",
     ]
 
@@ -118,6 +121,7 @@ extension ServerConfiguration {
         rateUser = try number(options.rateUser, "rate-user")
         rateKey = try number(options.rateKey, "rate-key")
         logsUsers = try isSet(options.logUsers, "log-users")
+        recordsAccess = try isSet(options.recordAccess, "record-access")
         hasBell = try !isSet(options.noBell, "no-bell")
         let given = ClusterOptions(
             cluster: text(options.cluster.cluster, "cluster"), stream: text(options.cluster.stream, "stream"),

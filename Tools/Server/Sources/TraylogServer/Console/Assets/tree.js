@@ -1,5 +1,6 @@
 // The tree heads that this browser keeps: consistency between any two, and signatures.
 
+import { watchComplete } from "./complete.js";
 import { all, announce, count, element, find, icon, json, localTime, site } from "./dom.js";
 import { fromFile, keep, keepPublicKey, keptOf, noteVerified, publicKey, remove } from "./heads.js";
 import { checkGrowth, checkSignature, readNote } from "./proof.js";
@@ -70,9 +71,11 @@ function forget(head) {
     keep(head);
     list.replaceChildren();
     draw();
+watchComplete(() => keptOf(store));
   });
   list.append(element("li", {}, icon("cross"), element("span", {}, `The tree head of ${count(head.size)} events was removed. `, back)));
   draw();
+watchComplete(() => keptOf(store));
   back.focus();
 }
 
@@ -114,6 +117,7 @@ find("[data-keep]").addEventListener("click", async () => {
     // Who keeps the first tree head keeps the key that it came with: later ones must have the same.
     if (!publicKey()) keepPublicKey(keyField.value.trim());
     await draw();
+watchComplete(() => keptOf(store));
     announce(`The tree head of ${head.size} events is kept`);
   } catch (failure) {
     line("bad", `The present tree head could not be read: ${failure.message}.`);
@@ -132,6 +136,7 @@ find("[data-import]").addEventListener("change", async (event) => {
   try {
     for (const file of event.target.files) keep({ store, ...(await fromFile(file, readNote)) });
     await draw();
+watchComplete(() => keptOf(store));
   } catch (failure) {
     line("bad", `The file cannot be used: ${failure.message}.`);
   }
@@ -143,3 +148,4 @@ keyField.addEventListener("change", () => {
   draw();
 });
 draw();
+watchComplete(() => keptOf(store));

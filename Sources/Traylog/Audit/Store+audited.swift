@@ -1,0 +1,67 @@
+import TraylogDomain
+import TraylogFold
+import TraylogQueries
+import TraylogStates
+import TraylogWriter
+
+extension Store {
+    /// Records that somebody reads a user's whole history: appends `audited`, which changes nothing in the tray.
+    ///
+    /// The event says how far each topic went from which the user can have items, so it closes a complete history.
+    ///
+    /// ```swift
+    /// try await store.recordAudit(of: "ann", actor: "support", purpose: "complaint 17")
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - user: whose history is read.
+    ///   - actor: who reads it; the user when nil.
+    ///   - device: from where.
+    ///   - purpose: what for, of 1 to 256 bytes without control characters.
+    /// - Returns: the event.
+    /// - Throws: ``TraylogError``: refused `invalid`, also for somebody without events and for somebody who was erased; failed.
+    /// - Complexity: O(the user's events since the oldest subscription that counts).
+    @discardableResult
+    public func recordAudit(
+        of user: String, actor: String? = nil, device: String? = nil, purpose: String? = nil
+    ) async throws(TraylogError) -> Seq {
+        try await queries.jobs.work { [blocking] (_) throws(TraylogError) in
+            try blocking.recordAudit(of: user, actor: actor, device: device, purpose: purpose)
+        }
+    }
+}
+
+extension BlockingStore {
+    /// Records that somebody reads a user's whole history; see ``Store/recordAudit(of:actor:device:purpose:)``.
+    ///
+    /// - Throws: as that one.
+    @available(*, noasync, message: "use `await store.recordAudit`; this call blocks a thread that tasks share")
+    @discardableResult
+    public func recordAudit(
+        of user: String, actor: String? = nil, device: String? = nil, purpose: String? = nil
+    ) throws(TraylogError) -> Seq {
+        do {
+            try Limits.check(identifier: user, "user")
+            try Limits.check(identifier: actor, "actor")
+            try Limits.check(identifier: device, "device")
+            try Limits.check(identifier: purpose, "purpose")
+        } catch {
+            throw .refused(error)
+        }
+        while true {
+            // Names are looked up before the writer's turn, because that may take long.
+            let topics = try queries.answer(.now, of: user) { now in
+                guard now.stream != .absent else {
+                    throw Refusal.invalid(field: "user", reason: "has no events: there is nothing to read")
+                }
+                let named = try NamingEvents(
+                    of: now.state, stored: now.pages, hasher: now.hasher, log: now.store.tables.log, rows: now.store)
+                return named.topics.map(\.topic)
+            }
+            let appended = try store.writer.perform {
+                try $0.appendAudited(of: user, topics: topics, actor: actor, device: device, purpose: purpose)
+            }
+            if let appended { return appended }
+        }
+    }
+}

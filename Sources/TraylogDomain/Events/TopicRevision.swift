@@ -1,0 +1,13 @@
+/// How far a topic's events go at a moment.
+public struct TopicRevision: Hashable, Sendable {
+    /// The topic.
+    public var topic: String
+    /// The revision of the topic's newest event; 0 before its first broadcast.
+    public var revision: UInt64
+
+    /// The topic, and the revision of its newest event.
+    public init(topic: String, revision: UInt64) {
+        self.topic = topic
+        self.revision = revision
+    }
+}

@@ -1,0 +1,88 @@
+import Traylog
+
+/// Records in the log who reads what was stored about a person (`--record-access`): `audited`, once an hour for each key,
+/// person and purpose.
+///
+/// Nobody reads unrecorded: what cannot be recorded is not answered.
+package actor AccessLog {
+    private struct Reading: Hashable {
+        let user: String
+        let key: String
+        let purpose: String?
+    }
+
+    static let hourMilliseconds: Int64 = 3_600_000
+    /// Readings in memory.
+    ///
+    /// The log knows those that are left out.
+    private static let mostKept = 10_000
+    /// Newest records of a person that are looked through after a start.
+    private static let mostLooked = 100
+
+    private let store: Store
+    private var recorded: [Reading: Timestamp] = [:]
+    private var underway: [Reading: Task<Timestamp, any Error>] = [:]
+
+    package init(_ store: Store) { self.store = store }
+
+    /// Sees to it that the log says who reads; nothing for somebody of whom nothing is stored, and for somebody who was erased.
+    ///
+    /// - Throws: what the store throws when it cannot append.
+    package func record(_ user: String, key: String, purpose: String?) async throws {
+        let reading = Reading(user: user, key: key, purpose: purpose)
+        if let time = recorded[reading], isRecent(time) { return }
+        // Those who ask at the same time share one record.
+        let task = underway[reading] ?? Task { try await self.find(reading) }
+        underway[reading] = task
+        defer { underway[reading] = nil }
+        let time = try await task.value
+        if recorded.count >= Self.mostKept { recorded = recorded.filter { isRecent($0.value) } }
+        if recorded.count >= Self.mostKept { recorded.removeAll() }
+        recorded[reading] = time
+    }
+
+    /// The time of a recent record: one that a server before this one made, or a new one.
+    private func find(_ reading: Reading) async throws -> Timestamp {
+        let newest = try await store.history(of: reading.user, newestFirst: true, limit: 1).events.first
+        guard let newest, newest.kind != .erased else { return .now }
+        var filter = EventFilter()
+        (filter.user, filter.actor, filter.kinds) = (reading.user, reading.key, [.audited])
+        filter.since = Timestamp(milliseconds: Timestamp.now.milliseconds - Self.hourMilliseconds)
+        let known = try await store.search(filter, newestFirst: true, limit: Self.mostLooked).events
+        if let event = known.first(where: { $0.isAudited(for: reading.purpose) }) { return event.recordedAt }
+        try await store.recordAudit(of: reading.user, actor: reading.key, purpose: reading.purpose)
+        return .now
+    }
+
+    private func isRecent(_ time: Timestamp) -> Bool {
+        time.milliseconds > Timestamp.now.milliseconds - Self.hourMilliseconds
+    }
+}
+
+extension Event {
+    fileprivate func isAudited(for purpose: String?) -> Bool {
+        if case .audited(let said, _) = body { return said == purpose }
+        return false
+    }
+}
+
+extension Service {
+    /// Records that somebody reads what was stored about a person, where the server was told to.
+    ///
+    /// A person who reads the own tray is not recorded.
+    func recordAccess(to user: String, by caller: Caller?, purpose: String?) async throws {
+        guard let accessLog, case .key? = caller, let caller else { return }
+        if let purpose { try Self.check(purpose) }
+        try await accessLog.record(user, key: caller.name, purpose: purpose)
+    }
+
+    /// - Throws: ``Problem`` 400.
+    static func check(_ purpose: String) throws(Problem) {
+        guard (1...Limits.identifierBytes).contains(purpose.utf8.count),
+            !purpose.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else {
+            throw .invalid(
+                "Traylog-Purpose", "must have 1 to \(Limits.identifierBytes) bytes without control characters")
+        }
+    }
+}

@@ -1,0 +1,73 @@
+"""With --record-access the log says who reads what was stored about a person; nobody reads unrecorded."""
+
+import os
+import unittest
+
+from consoled import Visitor, console_server
+from served import Server
+
+
+class AccessLogTests(unittest.TestCase):
+    def read(self, server, role="auditor", purpose=None, path="history", user="ann"):
+        headers = {"Authorization": f"Bearer {server.keys[role]}"}
+        if purpose is not None:
+            headers["Traylog-Purpose"] = purpose
+        return server.call("GET", f"/v1/users/{user}/{path}", headers=headers, who=None)
+
+    def audited(self, server, user="ann"):
+        return [line for line in self.read(server, "all", "counting", user=user).lines if line["kind"] == "audited"]
+
+    def notify(self, server, user="ann"):
+        answer = server.call("POST", f"/v1/users/{user}/notifications", {"title": "Hello"})
+        self.assertLess(answer.status, 300, answer)
+
+    def test_a_read_is_recorded_once_an_hour_for_each_key_and_purpose_across_restarts(self):
+        with console_server("--record-access") as server:
+            self.notify(server)
+            for _ in range(3):
+                self.assertEqual(self.read(server, purpose="complaint 17").status, 200)
+                self.assertEqual(self.read(server, purpose="complaint 17", path="audit").status, 200)
+            self.assertEqual(self.read(server, purpose="complaint 18").status, 200)
+            records = self.audited(server)
+            self.assertEqual([record.get("purpose") for record in records], ["complaint 17", "complaint 18", "counting"])
+            self.assertEqual(len({record["actor"] for record in records}), 2)
+            server.stop()
+            keys = os.path.join(server.directory, "keys")
+            with Server("--record-access", "--keys", keys, directory=server.directory, dev=False) as again:
+                again.keys, again.key = server.keys, server.key
+                self.assertEqual(self.read(again, purpose="complaint 17").status, 200)
+                self.assertEqual(self.audited(again), records)
+
+    def test_a_stranger_and_a_person_who_reads_the_own_tray_are_not_recorded(self):
+        with console_server("--record-access") as server:
+            self.notify(server)
+            self.assertEqual(self.read(server, user="nobody", purpose="x").status, 200)
+            self.assertEqual(server.call("GET", "/v1/users/ann/tray").status, 200)
+            self.assertEqual(len(self.audited(server)), 1)
+            self.assertEqual(self.read(server, purpose="x" * 257).status, 400)
+
+    def test_the_console_asks_what_for_and_shows_who_looked(self):
+        with console_server("--record-access") as server:
+            self.notify(server)
+            visitor = Visitor(server)
+            self.assertIn('name="purpose"', visitor.get("/sign-in").body.decode())
+            refused = visitor.send("/sign-in", {"key": server.keys["auditor"]})
+            self.assertEqual(refused.status, 403)
+            self.assertEqual(
+                visitor.send("/sign-in", {"key": server.keys["auditor"], "purpose": "a <b>bold</b> question"}).status, 303)
+            for path in ("/users/ann", "/users/ann/timeline", "/users/ann/looked"):
+                self.assertEqual(visitor.get(path).status, 200, path)
+            page = visitor.get("/users/ann/looked").body.decode()
+            self.assertIn("a &lt;b&gt;bold&lt;/b&gt; question", page)
+            self.assertEqual(page.count("/console/events/"), 1)
+
+    def test_without_the_option_nothing_is_recorded_and_nothing_asked(self):
+        with console_server() as server:
+            self.notify(server)
+            self.assertEqual(self.read(server, purpose="complaint 17").status, 200)
+            self.assertEqual(self.audited(server), [])
+            self.assertNotIn('name="purpose"', Visitor(server).get("/sign-in").body.decode())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,390 @@
+"""The events of a user and what they come to, from the documents alone: payloads as Docs/internals/format/event.proto has
+them, and the fold of Docs/concepts.md.
+
+It keeps no content: hashes, and what an undo has to take back.
+"""
+
+import bisect
+import datetime
+import hashlib
+import json
+from typing import NamedTuple
+
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+ABSENT = -(2**63)
+LEVELS = {1: "passive", 2: "active", 3: "timeSensitive", 4: "critical"}
+MARKS = {1: "seen", 2: "read", 3: "unread", 4: "archived", 5: "unarchived", 6: "deleted", 7: "restored"}
+# The members of an item that events can change later, and those that none does.
+CHANGING = ("title", "body", "summaryArgument", "summaryCount", "level", "expiresAt", "data")
+LASTING = ("key", "topic", "thread", "category", "collapseKey", "silent", "actor", "occurredAt", "recordedAt")
+STANDING = ("seq", "position", "muted", "seen", "read", "archived", "snoozedUntil")
+# Docs/internals/format/event.proto: number, JSON name, type.
+FIELDS = {
+    1: ("user", str), 2: ("topic", str), 3: ("key", str), 4: ("actor", str), 5: ("device", str), 10: ("thread", str),
+    11: ("category", str), 12: ("title", str), 13: ("body", str), 14: ("summaryArgument", str), 15: ("summaryCount", int),
+    16: ("silent", bool), 17: ("level", LEVELS), 18: ("expiresAt", "time"), 19: ("collapseKey", str), 20: ("data", json),
+    24: ("upTo", int), 25: ("as", MARKS), 26: ("items", "packed"), 27: ("item", int), 28: ("until", "time"),
+    29: ("unthreaded", bool), 30: ("event", int), 31: ("cleared", "packed"), 32: ("dropped", int), 33: ("archive", str),
+    34: ("through", int), 35: ("topicRevision", int), 42: ("purpose", str), 43: ("topicRevisions", "message"),
+}
+
+
+class Incomplete(ValueError):
+    """What differs, in words."""
+
+
+def rfc3339(milliseconds):
+    time = EPOCH + datetime.timedelta(milliseconds=milliseconds)
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def digest(value):
+    """A hash of a JSON value, so that the value itself need not be kept."""
+    return hashlib.sha256(json.dumps(value, ensure_ascii=False).encode()).digest()
+
+
+# --- Events -------------------------------------------------------------------------------------------------------------
+
+
+def varint(message, at):
+    number = shift = 0
+    while True:
+        byte = message[at]
+        at += 1
+        number |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return number, at
+
+
+def parts(message):
+    """The fields of a Protocol Buffers message: number, wire type, value."""
+    at = 0
+    while at < len(message):
+        tag, at = varint(message, at)
+        if tag & 7 == 0:
+            value, at = varint(message, at)
+        elif tag & 7 == 1:
+            value, at = message[at : at + 8], at + 8
+        elif tag & 7 == 2:
+            length, at = varint(message, at)
+            value, at = message[at : at + length], at + length
+        elif tag & 7 == 5:
+            value, at = message[at : at + 4], at + 4
+        else:
+            raise ValueError(f"a field of type {tag & 7}")
+        yield tag >> 3, tag & 7, value
+
+
+def packed(value, wire):
+    if wire == 0:
+        return [value]
+    numbers, at = [], 0
+    while at < len(value):
+        number, at = varint(value, at)
+        numbers.append(number)
+    return numbers
+
+
+def topic_revision(message):
+    found = {"topic": None, "revision": 0}
+    for number, _, value in parts(message):
+        if number == 1:
+            found["topic"] = value.decode()
+        elif number == 2:
+            found["revision"] = value
+    return found
+
+
+def content_of(payload):
+    """The members of an event that its payload has, as JSON shows them."""
+    found = {}
+    for number, wire, value in parts(payload):
+        name, kind = FIELDS.get(number, (None, None))
+        if name is None:
+            continue
+        if kind is str:
+            found[name] = value.decode()
+        elif kind is int:
+            found[name] = value
+        elif kind is bool:
+            found[name] = value != 0
+        elif kind == "time":
+            found[name] = rfc3339((value >> 1) ^ -(value & 1))
+        elif kind is json:
+            found[name] = json.loads(value)
+        elif kind == "packed":
+            found.setdefault(name, []).extend(packed(value, wire))
+        elif kind == "message":
+            found.setdefault(name, []).append(topic_revision(value))
+        else:
+            found[name] = kind[value]
+    return found
+
+
+def event_of(kind, seq, revision, recorded, occurred, payload):
+    """The event as JSON shows it, from its leaf and its payload."""
+    event = {"seq": seq, "revision": revision, "recordedAt": rfc3339(recorded), "kind": kind}
+    if occurred != ABSENT:
+        event["occurredAt"] = rfc3339(occurred)
+    content = content_of(payload)
+    if kind in ("notified", "broadcast"):
+        for name, default in (("summaryCount", 1), ("silent", False), ("level", "active")):
+            if content.get(name) == default:
+                del content[name]
+    if content.pop("unthreaded", False):
+        content["thread"] = None
+    for number in content.pop("cleared", []):
+        content[FIELDS[number][0]] = None
+    if kind in ("subscribed", "unsubscribed"):
+        content.setdefault("topicRevision", 0)
+    if kind == "marked":
+        content.setdefault("items", [])
+    return {**event, **content}
+
+
+# --- The fold -----------------------------------------------------------------------------------------------------------
+
+
+class Item(NamedTuple):
+    position: int
+    thread: object
+    category: object
+    collapse: object
+    silent: bool
+    muted: bool
+    lasting: bytes
+    fields: dict
+    seen: bool = False
+    read: bool = False
+    archived: bool = False
+    deleted: bool = False
+    gone: bool = False
+    until: object = None
+
+    @property
+    def live(self):
+        return not (self.deleted or self.gone)
+
+    @property
+    def in_inbox(self):
+        return not (self.deleted or self.gone or self.archived or self.until is not None)
+
+    @property
+    def listed(self):
+        return self.in_inbox and not self.silent
+
+
+def fields_of(members, names):
+    return {name: digest(members[name]) for name in names if name in members}
+
+
+def item_members(event):
+    """What an event says of the item that it brings, as an item's JSON form has it."""
+    return {"summaryCount": 1, "silent": False, "level": "active", **event}
+
+
+class Tray:
+    """A user's state. Every change is noted, so that an undo can go back."""
+
+    def __init__(self):
+        self.items = {}
+        self.other = {}  # mutes, topics, how far the user has looked
+        self.unseen = self.unread = self.total = 0
+        self.not_seen, self.not_read, self.inbox = set(), set(), set()
+        self.threads, self.collapsing = {}, {}
+        self.changes = []  # (key, value before), of items and of other
+        self.events = []  # (seq, the number of changes before it, what is folded)
+        self.voided = set()
+
+    # Changes
+
+    def put(self, seq, item):
+        self.changes.append((seq, self.items.get(seq)))
+        self.place(seq, item)
+
+    def set(self, key, value):
+        self.changes.append((key, self.other.get(key)))
+        self.other[key] = value
+
+    def place(self, seq, new):
+        old = self.items.get(seq)
+        for item, sign in ((old, -1), (new, 1)):
+            if item is not None and item.listed:
+                self.total += sign
+                if not item.muted:
+                    self.unseen += sign * (not item.seen)
+                    self.unread += sign * (not item.read)
+        if new is None:
+            del self.items[seq]
+            for index, key in ((self.threads, old.thread), (self.collapsing, old.collapse)):
+                index[key].discard(seq)
+        else:
+            self.items[seq] = new
+            if old is None:
+                self.threads.setdefault(new.thread, set()).add(seq)
+                self.collapsing.setdefault(new.collapse, set()).add(seq)
+        there = new is not None and not new.gone
+        for group, belongs in (
+            (self.not_seen, there and not new.seen), (self.not_read, there and not new.read),
+            (self.inbox, there and new.in_inbox),
+        ):
+            (group.add if belongs else group.discard)(seq)
+
+    def back_to(self, count):
+        while len(self.changes) > count:
+            key, value = self.changes.pop()
+            if isinstance(key, int):
+                self.place(key, value)
+            else:
+                self.other[key] = value
+
+    def change(self, seq, **values):
+        item = self.items.get(seq)
+        if item is not None and not item.gone:
+            self.put(seq, item._replace(**values))
+
+    # Events
+
+    def take(self, event):
+        """Folds an event in."""
+        fact = self.fact_of(event)
+        self.fold(event["seq"], event["kind"], fact)
+        if event["kind"] == "undone" and event["event"] not in self.voided:
+            self.undo(event["event"])
+
+    def fold(self, seq, kind, fact):
+        self.events.append((seq, len(self.changes), kind, fact))
+        if seq not in self.voided:
+            getattr(self, "on_" + kind, lambda seq, fact: None)(seq, fact)
+
+    def undo(self, voided):
+        first = bisect.bisect_left(self.events, (voided,))
+        if first == len(self.events) or self.events[first][0] != voided:
+            raise Incomplete(f"event {voided} is undone, and is not there")
+        self.voided.add(voided)
+        again = self.events[first:]
+        self.back_to(again[0][1])
+        del self.events[first:]
+        for seq, _, kind, fact in again:
+            self.fold(seq, kind, fact)
+
+    def fact_of(self, event):
+        """What of an event the fold needs; no content."""
+        kind = event["kind"]
+        if kind in ("notified", "broadcast"):
+            members = item_members(event)
+            return {
+                "thread": event.get("thread"), "category": event.get("category"), "collapse": event.get("collapseKey"),
+                "silent": members["silent"], "lasting": digest([members.get(name) for name in LASTING]),
+                "fields": fields_of(members, CHANGING), "topic": event.get("topic"),
+            }
+        if kind == "edited":
+            defaults = {"summaryCount": 1, "level": "active"}
+            changed = {name: event[name] for name in CHANGING if name in event}
+            values = {name: defaults.get(name) if value is None else value for name, value in changed.items()}
+            return {
+                "item": event["item"], "cleared": [name for name in changed if values[name] is None],
+                "fields": {name: digest(value) for name, value in values.items() if value is not None},
+            }
+        names = ("item", "items", "as", "upTo", "thread", "category", "until", "topic", "recordedAt")
+        return {name: event[name] for name in names if name in event}
+
+    def on_notified(self, seq, fact):
+        if fact["collapse"] is not None:
+            for other in list(self.collapsing.get(fact["collapse"], ())):
+                if self.items[other].live:
+                    self.change(other, gone=True)
+        muted = any(
+            fact[scope] is not None and self.other.get(("muted", scope, fact[scope])) for scope in ("thread", "category")
+        )
+        self.put(
+            seq,
+            Item(seq, fact["thread"], fact["category"], fact["collapse"], fact["silent"], muted, fact["lasting"],
+                 fact["fields"]),
+        )
+
+    def on_broadcast(self, seq, fact):
+        if self.other.get(("topic", fact["topic"])):
+            self.set(("heard", fact["topic"]), True)
+            self.on_notified(seq, fact)
+
+    def on_traySeen(self, seq, fact):
+        for item in [item for item in self.not_seen if self.items[item].position <= fact["upTo"]]:
+            self.change(item, seen=True)
+        if fact["upTo"] > (self.other.get("seenUpTo") or (0, None))[0]:
+            self.set("seenUpTo", (fact["upTo"], fact["recordedAt"]))
+
+    def on_marked(self, seq, fact):
+        values = {
+            "seen": {"seen": True}, "read": {"seen": True, "read": True}, "unread": {"read": False},
+            "archived": {"archived": True}, "unarchived": {"archived": False}, "deleted": {"deleted": True},
+            "restored": {"deleted": False},
+        }[fact["as"]]
+        for item in fact["items"]:
+            self.change(item, **values)
+
+    def on_allMarked(self, seq, fact):
+        mark = fact["as"]
+        group = {"seen": self.not_seen, "read": self.not_read}.get(mark, self.inbox)
+        if "thread" in fact:
+            named = self.threads.get(fact["thread"], set())
+            group = group & named
+        values = {"seen": {"seen": True}, "read": {"seen": True, "read": True}}.get(mark, {mark: True})
+        for seq in list(group):
+            item = self.items[seq]
+            if item.position <= fact["upTo"] and fact.get("category") in (None, item.category):
+                self.change(seq, **values)
+
+    def on_muted(self, seq, fact, value=True):
+        for scope in ("thread", "category"):
+            if scope in fact:
+                self.set(("muted", scope, fact[scope]), value)
+
+    def on_unmuted(self, seq, fact):
+        self.on_muted(seq, fact, False)
+
+    def on_snoozed(self, seq, fact):
+        self.change(fact["item"], until=fact["until"])
+
+    def on_woken(self, seq, fact):
+        self.change(fact["item"], until=None, position=seq, seen=False, read=False)
+
+    def on_edited(self, seq, fact):
+        item = self.items.get(fact["item"])
+        if item is not None:
+            kept = {name: value for name, value in item.fields.items() if name not in fact["cleared"]}
+            self.change(fact["item"], fields={**kept, **fact["fields"]})
+
+    def on_retracted(self, seq, fact):
+        self.change(fact["item"], gone=True)
+
+    on_expired = on_retracted
+
+    def on_subscribed(self, seq, fact):
+        self.set(("topic", fact["topic"]), True)
+
+    def on_unsubscribed(self, seq, fact):
+        self.set(("topic", fact["topic"]), False)
+
+    # Answers
+
+    @property
+    def counts(self):
+        return {"unseen": self.unseen, "unread": self.unread, "total": self.total}
+
+    def summary(self, user, as_of, revision):
+        listed = [item for item in self.items.values() if item.listed]
+        counted = [item for item in listed if not item.muted]
+        categories = {}
+        for item in counted:
+            if item.category is not None and not (item.seen and item.read):
+                found = categories.setdefault(item.category, {"unseen": 0, "unread": 0})
+                found["unseen"] += not item.seen
+                found["unread"] += not item.read
+        up_to, at = self.other.get("seenUpTo") or (0, None)
+        return {
+            "user": user, "asOf": as_of, "revision": revision, "isSeen": self.unseen == 0, **self.counts,
+            "seenUpTo": up_to, "seenAt": at, "newest": max((item.position for item in listed), default=None),
+            "newestCounted": max((item.position for item in counted), default=None), "categories": categories,
+        }
