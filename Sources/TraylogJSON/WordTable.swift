@@ -6,7 +6,7 @@ struct WordTable<Value: Sendable>: Sendable {
     /// An open-addressed hash table, at most half full.
     private var slots: [(name: PackedName, value: Value)?]
 
-    /// - Precondition: at most 32 names, each of 1…15 bytes.
+    /// - Precondition: at most 32 names, each of 1…16 bytes.
     init(_ values: some Collection<Value>, name: (Value) -> String) {
         slots = Array(repeating: nil, count: 1 << Self.bits)
         precondition(values.count <= slots.count / 2, "too many names")
@@ -36,20 +36,21 @@ struct WordTable<Value: Sendable>: Sendable {
     }
 }
 
-/// A member name or keyword of at most 15 bytes in two words, so that comparing takes no loop.
+/// A member name or keyword of at most 16 bytes in two words, so that comparing takes no loop.
 struct PackedName: Hashable, Sendable {
     private let low: UInt64
-    /// The top byte holds the length.
+    /// The top byte holds the length or, of a name of 16 bytes, the last one, which is above any length.
     private let high: UInt64
 
-    /// - Returns: nil when the name is longer than 15 bytes.
+    /// - Returns: nil when the name is longer than 16 bytes, or has that many and ends with a control character.
     @inline(__always)
     init?(_ range: Range<Int>, in bytes: Span<UInt8>) {
         let count = range.count
-        guard count <= 15 else { return nil }
+        guard count <= 16 else { return nil }
         low = PackedName.word(range.lowerBound, min(count, 8), bytes)
         let rest = count > 8 ? PackedName.word(range.lowerBound &+ 8, count &- 8, bytes) : 0
-        high = rest | UInt64(count) &<< 56
+        high = count == 16 ? rest : rest | UInt64(count) &<< 56
+        guard count < 16 || rest &>> 56 > 16 else { return nil }
     }
 
     init?(_ name: String) {

@@ -42,7 +42,7 @@ import TraylogDomain
         try withRestored("whole.jsonl") { path, lines in
             let reader = try StoreReader.open(path)
             defer { reader.close() }
-            let events = try reader.events(from: 1, limit: .max).events
+            let events = try reader.events(from: 1, limit: .max).elements
             #expect(events.count == lines.count && events.map(\.revision).max() ?? 0 > 20)
             // A naive count gives each event its revision, and each subscription that of its topic.
             #expect(NaiveStore(replaying: events).events == events)
@@ -58,7 +58,7 @@ import TraylogDomain
         try withRestored("gaps.jsonl") { path, lines in
             let reader = try StoreReader.open(path)
             defer { reader.close() }
-            let events = try reader.events(from: 1, limit: .max).events
+            let events = try reader.events(from: 1, limit: .max).elements
             #expect(events.count == lines.count && events.count { $0.kind == .lost } > 10)
             #expect(NaiveStore(replaying: events).events == events)
         }

@@ -1,6 +1,7 @@
 import TraylogDomain
 import TraylogFold
 import TraylogQueries
+@_spi(Replication) import TraylogReplica
 import TraylogStates
 import TraylogWriter
 

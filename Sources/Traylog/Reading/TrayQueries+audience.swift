@@ -30,7 +30,7 @@ extension BlockingQueries {
             var (done, last): (UInt64, String?) = (0, nil)
             repeat {
                 let page = try users(after: last)
-                for user in page.users {
+                for user in page.elements {
                     guard let standing = try look.standing(of: user) else { continue }
                     audience.recipients += 1
                     if standing.isSeen { audience.seen += 1 }
@@ -38,7 +38,7 @@ extension BlockingQueries {
                     if standing.flags.contains(.archived) { audience.archived += 1 }
                     if standing.flags.contains(.deleted) { audience.deleted += 1 }
                 }
-                done += UInt64(page.users.count)
+                done += UInt64(page.elements.count)
                 progress(done, max(done, total))
                 last = page.next
             } while last != nil
@@ -77,12 +77,12 @@ extension BlockingQueries {
         var (done, last): (UInt64, String?) = (0, name)
         repeat {
             let page = try users(after: last)
-            for user in page.users {
+            for user in page.elements {
                 guard let standing = try look.standing(of: user), standing.isIn(part) else { continue }
                 guard found.count < limit else { return RecipientPage(recipients: found, next: found.last?.user) }
                 if let recipient = try look.recipient(user) { found.append(recipient) }
             }
-            done += UInt64(page.users.count)
+            done += UInt64(page.elements.count)
             progress(done, max(done, total))
             last = page.next
         } while last != nil

@@ -57,7 +57,7 @@ struct AsOfOptionTests {
                 }
                 #expect(
                     try ask(store, ["tray", "ada"], "--as-of", moment).text
-                        == #"{"user":"ada","asOf":0,"revision":0,"isSeen":true,"unseen":0,"unread":0,"total":0,"seenUpTo":0,"#
+                        == #"{"user":"ada","asOf":0,"revision":0,"isSeen":true,"unseen":0,"unread":0,"awaiting":0,"total":0,"seenUpTo":0,"#
                         + #""seenAt":null,"newest":null,"newestCounted":null,"categories":{}}"# + "\n")
                 #expect(
                     try ask(store, ["inbox", "ada"], "--as-of", moment).text

@@ -33,11 +33,11 @@ struct JSONFormTests {
         try withTray { store throws in
             #expect(
                 try store.run("tray", "ada", "--json").text
-                    == #"{"user":"ada","asOf":4,"revision":3,"isSeen":false,"unseen":1,"unread":2,"total":2,"seenUpTo":0,"seenAt":null,"newest":2,"#
+                    == #"{"user":"ada","asOf":4,"revision":3,"isSeen":false,"unseen":1,"unread":2,"awaiting":0,"total":2,"seenUpTo":0,"seenAt":null,"newest":2,"#
                     + #""newestCounted":2,"categories":{"mail":{"unseen":1,"unread":2}}}"# + "\n")
             #expect(
                 try store.run("tray", "nobody", "--json").text
-                    == #"{"user":"nobody","asOf":4,"revision":0,"isSeen":true,"unseen":0,"unread":0,"total":0,"seenUpTo":0,"#
+                    == #"{"user":"nobody","asOf":4,"revision":0,"isSeen":true,"unseen":0,"unread":0,"awaiting":0,"total":0,"seenUpTo":0,"#
                     + #""seenAt":null,"newest":null,"newestCounted":null,"categories":{}}"# + "\n")
         }
     }

@@ -36,6 +36,10 @@ struct TopicAndTimeCommandTests {
         ["undo", "ada", "11"],
         ["retract", "ada", "m"],
         ["unsubscribe", "ada", "news"],
+        ["notify", "ada", "--key", "q", "--remind-at", time, "--action", "yes=Do it", "--action", "no=a=b"],
+        ["mute", "ada", "--all", "--until", time],
+        ["act", "ada", "q", "yes", "--note", "Now"],
+        ["unmute", "ada", "--all"],
     ]
 
     private static let events = [
@@ -57,7 +61,26 @@ struct TopicAndTimeCommandTests {
         #"{"seq":13,"revision":9,"recordedAt":NOW,"kind":"retracted","user":"ada","item":6}"#,
         #"{"seq":14,"revision":10,"recordedAt":NOW,"kind":"unsubscribed","user":"ada","topic":"news","#
             + #""topicRevision":4}"#,
+        #"{"seq":15,"revision":11,"recordedAt":NOW,"kind":"notified","user":"ada","key":"q","#
+            + #""remindAt":"2030-01-01T00:00:00.000Z","actions":[{"id":"yes","label":"Do it"},{"id":"no","label":"a=b"}]}"#,
+        #"{"seq":16,"revision":12,"recordedAt":NOW,"kind":"muted","user":"ada","all":true,"until":"2030-01-01T00:00:00.000Z"}"#,
+        #"{"seq":17,"revision":13,"recordedAt":NOW,"kind":"acted","user":"ada","item":15,"action":"yes","note":"Now"}"#,
+        #"{"seq":18,"revision":14,"recordedAt":NOW,"kind":"unmuted","user":"ada","all":true}"#,
     ]
+
+    @Test func anotherAnswerIsRefusedWithTheOneThatCounts() throws {
+        try withStore { store throws in
+            _ = try appended(store, ["notify", "ada", "--key", "q", "--action", "yes=Yes", "--action", "no=No"])
+            _ = try appended(store, ["act", "ada", "q", "yes"])
+            let again = try TraylogRun.of([
+                "--store", store.directory, "--json", "act", "ada", "q", "yes", "--note", "x",
+            ])
+            #expect(again.status == 0 && again.text == #"{"result":"unchanged"}"# + "\n")
+            let other = try TraylogRun.of(["--store", store.directory, "--json", "act", "ada", "q", "no"])
+            #expect(other.status == 65 && other.errorText.contains(#""error":"alreadyActed""#), "\(other.errorText)")
+            #expect(other.errorText.contains(#""action":"yes""#), "\(other.errorText)")
+        }
+    }
 
     @Test func everyVerbLeavesItsEvent() throws {
         try withStore { store throws in
@@ -112,11 +135,12 @@ struct TopicAndTimeCommandTests {
             _ = try appended(store, ["notify", "ada"])
             _ = try appended(store, ["snooze", "ada", "2", "--until", Self.time])
             let early = try store.run("tick", "--now", "2029-12-31T23:59:59.999Z", "--json")
-            #expect(early.text == #"{"woken":0,"expired":0,"head":3}"# + "\n")
+            #expect(early.text == #"{"woken":0,"expired":0,"unmuted":0,"reminded":0,"head":3}"# + "\n")
             let due = try store.run("tick", "--now", "2030-01-01T01:00:00+01:00", "--json")
-            #expect(due.text == #"{"woken":1,"expired":1,"head":5}"# + "\n")
-            #expect(try store.run("tick", "--now", Self.time).text == "woken 0, expired 0, head 5\n")
-            #expect(try store.run("tick").text == "woken 0, expired 0, head 5\n")
+            #expect(due.text == #"{"woken":1,"expired":1,"unmuted":0,"reminded":0,"head":5}"# + "\n")
+            #expect(
+                try store.run("tick", "--now", Self.time).text == "woken 0, expired 0, unmuted 0, reminded 0, head 5\n")
+            #expect(try store.run("tick").text == "woken 0, expired 0, unmuted 0, reminded 0, head 5\n")
             #expect(
                 lines(try store.run("log", "--from", "4", "--json")) == [
                     #"{"seq":4,"revision":4,"recordedAt":NOW,"kind":"expired","user":"ada","item":1}"#,

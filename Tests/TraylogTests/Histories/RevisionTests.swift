@@ -25,7 +25,7 @@ import Testing
             command(nil, .edit(.seq(1), edit)), notify("ann"), command("ann", .unsubscribe(topic: "news")),
             command("bob", .subscribe(topic: "old")),
         ])
-        let events = try store.events(from: 1, limit: .max).events
+        let events = try store.events(from: 1, limit: .max).elements
         #expect(revisions(events) == [1, 1, 1, 2, 3, 2, 3, 2])
         #expect(events[1].body == .subscribed(topic: "news", topicRevision: 1))
         #expect(events[6].body == .unsubscribed(topic: "news", topicRevision: 3))
@@ -44,22 +44,22 @@ import Testing
                     if index % 4 == 0 { _ = try store.perform(broadcast()) }
                     if index == 7 { _ = try store.perform(command("ann", .subscribe(topic: "news"))) }
                     if index % 5 == 4 {
-                        _ = try store.perform(command("ann", .mark(.deleted, [.key("k\(index / 3 * 3 + 1)")])))
+                        _ = try store.perform(command("ann", .mark(.deleted, [.key("k\(index / 3 * 3 - 2)")])))
                     }
                 }
-                return try store.events(from: 1, limit: .max).events
+                return try store.events(from: 1, limit: .max).elements
             }
             #expect(try restore(exported(path), to: path + "-restored").head == Seq(UInt64(before.count)))
-            #expect(try withReader(path + "-restored") { try $0.events(from: 1, limit: .max).events } == before)
+            #expect(try withReader(path + "-restored") { try $0.events(from: 1, limit: .max).elements } == before)
             try withStore(path, options(tailEvents: tailEvents)) { store in
                 #expect(try store.compact(before: .seq(45)).dropped > 0)
-                let after = try store.events(from: 1, limit: .max).events
+                let after = try store.events(from: 1, limit: .max).elements
                 #expect(after.dropLast().allSatisfy(before.contains))
                 #expect(after.last?.kind == .compacted && after.last?.revision == 0)
                 let (ann, news) = (try store.tray(of: "ann").revision, before.last { $0.user == nil }?.revision ?? 0)
                 #expect(ann == before.last { $0.user == "ann" }?.revision)
                 _ = try store.perform([notify("ann"), broadcast()])
-                let newest = try store.events(from: 1, limit: .max).events.suffix(2)
+                let newest = try store.events(from: 1, limit: .max).elements.suffix(2)
                 #expect(revisions(Array(newest)) == [ann + 1, news + 1])
                 try store.backup(to: path + "-copy")
             }
@@ -79,11 +79,11 @@ import Testing
             try withStore(path, options(tailEvents: tailEvents)) { store in
                 _ = try store.perform([notify("ann"), notify("bob"), notify("ann"), notify("bob"), notify("ann")])
                 _ = try store.erase("ann")
-                let erased = try store.history(of: "erased-1", limit: .max).events
+                let erased = try store.history(of: "erased-1", limit: .max).elements
                 #expect(revisions(erased) == [1, 2, 3, 4] && erased.last?.kind == .erased)
                 #expect(try store.tray(of: "ann").revision == 0)
                 _ = try store.perform([notify("ann"), notify("bob")])
-                let newest = try store.events(from: 1, limit: .max).events.suffix(2)
+                let newest = try store.events(from: 1, limit: .max).elements.suffix(2)
                 #expect(revisions(Array(newest)) == [1, 3])
             }
             #expect(try findings(path).isEmpty)

@@ -18,7 +18,7 @@ import TestSupport
             let acted = try store.act("ann", .act(.key("deploy"), action: "yes", note: "Now"))
             #expect(try store.receipt("ann", .act(.seq(item), action: "yes", note: "Later")) == .unchanged)
             #expect(try store.refusal("ann", .act(.seq(item), action: "no")) == .alreadyActed(item, action: "yes"))
-            #expect(try store.refusal("ann", .undo(event: acted)) == .notUndoable(acted))
+            #expect(try store.refusal("ann", .undo(event: acted)) == .notUndoable(acted, kind: .acted))
             let shown = try #require(try store.items("ann").first)
             #expect(shown.isRead && shown.isSeen && shown.content.actions == Self.question.actions)
             #expect(shown.outcome?.action == "yes" && shown.outcome?.note == "Now" && shown.outcome?.actor == "ann")
@@ -91,7 +91,7 @@ import TestSupport
                             let action = device == "phone" ? "yes" : "no"
                             let command = Command.act(.seq(seq), of: "ann", action: action)
                             do throws(TraylogError) {
-                                let receipt = try await store.perform(command.with(device: device, key: device))
+                                let receipt = try await store.perform(command.with(key: device, device: device))
                                 return "\(device) \(receipt)"
                             } catch {
                                 guard case .refused(let refusal) = error else { return "\(error)" }
@@ -101,7 +101,7 @@ import TestSupport
                     }
                     return await group.reduce(into: []) { $0.append($1) }.sorted()
                 }
-                let events = try await store.events(from: 1, limit: .max).events.filter { $0.kind == .acted }
+                let events = try await store.events(from: 1, limit: .max).elements.filter { $0.kind == .acted }
                 #expect(events.count == 1, "round \(round): \(answers)")
                 let winner = try #require(events.first?.device)
                 let loser = winner == "phone" ? "laptop" : "phone"

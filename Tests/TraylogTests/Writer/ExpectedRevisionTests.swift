@@ -28,7 +28,7 @@ import Testing
 
     @Test(arguments: commands)
     func onlyThePresentRevisionIsTaken(command: Command) throws {
-        try withEvents { store in
+        try withEvents { store throws in
             for wrong: UInt64 in [0, 1, 3, .max] {
                 #expect(
                     try refused(store, command, expecting: wrong) == .wrongRevision(expected: wrong, revision: 2))
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func whoHasNoEventsHasRevisionZero() throws {
-        try withEvents { store in
+        try withEvents { store throws in
             #expect(try refused(store, notify("new"), expecting: 1) == .wrongRevision(expected: 1, revision: 0))
             #expect(try store.perform(notify("new").with(expectedRevision: 0)) == .appended(5))
             #expect(try refused(store, notify("new"), expecting: 0) == .wrongRevision(expected: 0, revision: 1))
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func withoutAUserTheTopicIsMeant() throws {
-        try withEvents { store in
+        try withEvents { store throws in
             let more = Command(user: nil, .broadcast(topic: "news", Content(title: "More")))
             #expect(try refused(store, more, expecting: 2) == .wrongRevision(expected: 2, revision: 1))
             #expect(try store.perform(more.with(expectedRevision: 1)) == .appended(5))
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func aWrongCommandAndAKnownKeyComeBeforeAnUnchangedTrayAfterIt() throws {
-        try withEvents { store in
+        try withEvents { store throws in
             let long = notify("ann", String(repeating: "x", count: Limits.titleBytes + 1))
             #expect(try refused(store, long, expecting: 9)?.code == .invalid)
             let unknown = Command(user: "ann", .mark(.read, [.seq(2)]))
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func inATransactionEachCommandCountsThoseBefore() throws {
-        try withEvents { store in
+        try withEvents { store throws in
             let commands = [notify("ann"), notify("bob"), notify("ann"), Command(user: "ann", .mute(.thread("t")))]
             let expecting = zip(commands, [2, 1, 3, 4] as [UInt64]).map { $0.with(expectedRevision: $1) }
             #expect(try store.perform(expecting).compactMap(\.seq) == [5, 6, 7, 8])

@@ -4,7 +4,8 @@ import ArgumentParser
 enum ArgumentCheck {
     /// Options that may stand more than once: flags, which say the same again, and those that gather values.
     static let repeatable: Set<String> = [
-        "--ack", "--archived", "--broadcast", "--clear", "--disclose", "--dry-run", "--follow", "--help",
+        "--ack", "--all", "--archived", "--awaiting", "--broadcast", "--clear", "--disclose", "--dry-run", "--follow",
+        "--help",
         "--include-silent", "--incremental",
         "--json",
         "--keys", "--kind", "--newest-first", "--no-proofs", "--prometheus", "--rebuild", "--retain", "--save",
@@ -16,7 +17,9 @@ enum ArgumentCheck {
     ]
 
     /// The same of one command, where others take one value.
-    private static let repeatableIn: [String: Set<String>] = ["inbox": ["--category"]]
+    private static let repeatableIn: [String: Set<String>] = [
+        "broadcast": ["--action"], "inbox": ["--category"], "notify": ["--action"],
+    ]
 
     private static var commands: [String] {
         TraylogCommand.configuration.subcommands.compactMap { $0.configuration.commandName }

@@ -15,7 +15,7 @@ struct CompleteFile {
         purpose: String?
     ) throws {
         (self.user, self.store, self.archives) = (user, store, archives)
-        let newest = try store.history(of: user, newestFirst: true, limit: 1).events.first
+        let newest = try store.history(of: user, newestFirst: true, limit: 1).elements.first
         last =
             newest?.kind == .erased
             ? try store.head() : try store.recordAudit(of: user, actor: actor, device: device, purpose: purpose)
@@ -73,7 +73,7 @@ struct CompleteFile {
             var query = InboxQuery(ItemFilter(includeSilent: true), view: view, limit: 100)
             repeat {
                 let page = try store.inbox(of: user, query, asOf: moment)
-                for item in page.items where !item.isShown(before: view) {
+                for item in page.elements where !item.isShown(before: view) {
                     try output.json(&chain) { writer in
                         writer.beginObject()
                         writer.name("item")

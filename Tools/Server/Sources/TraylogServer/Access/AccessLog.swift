@@ -43,7 +43,7 @@ package actor AccessLog {
 
     /// The time of a recent record: one that a server before this one made, or a new one.
     private func find(_ reading: Reading) async throws -> Timestamp {
-        let newest = try await store.history(of: reading.user, newestFirst: true, limit: 1).events.first
+        let newest = try await store.history(of: reading.user, newestFirst: true, limit: 1).elements.first
         guard let newest, newest.kind != .erased else { return .now }
         var filter = EventFilter()
         (filter.user, filter.actor, filter.kinds) = (reading.user, reading.key, [.audited])
