@@ -84,7 +84,8 @@ extension ItemFilter.Thread {
         self.init(
             includeSilent: try fields[maybe: "includeSilent"] ?? false,
             onlyUnread: try fields[maybe: "unread"] ?? false, onlyUnseen: try fields[maybe: "unseen"] ?? false,
-            onlyAwaiting: try fields[maybe: "awaiting"] ?? false, thread: try Thread(fields), categories: try fields.oneOrMany("category"), actor: try fields[maybe: "actor"],
+            onlyAwaiting: try fields[maybe: "awaiting"] ?? false, thread: try Thread(fields),
+            categories: try fields.oneOrMany("category"), actor: try fields[maybe: "actor"],
             level: try fields[maybe: "level"], since: try fields[maybe: "since"], until: try fields[maybe: "until"],
             text: try fields[maybe: "text"])
     }

@@ -154,9 +154,11 @@ extension Fact {
         case .compacted:
             _ = try fields.required(.through)
             _ = try fields.required(.dropped)
+        case .erased:
+            _ = try fields.spans(payload)
         case .audited:
             _ = try fields.topicRevisions(payload)
-        case .notified, .broadcast, .marked, .allMarked, .erased, .held, .released, .lost:
+        case .notified, .broadcast, .marked, .allMarked, .held, .released, .lost:
             break
         }
     }

@@ -212,7 +212,9 @@ extension NaiveStore {
     private func topic(ofStream event: Event) -> Name? {
         switch event.body {
         case .broadcast(let topic, _): Name(topic)
-        case .edited(let item, _), .retracted(let item), .expired(let item): Name(topic(of: item))
+        case .edited(let item, _), .retracted(let item), .expired(let item),
+            .reminded(let item):
+            Name(topic(of: item))
         default: nil
         }
     }
