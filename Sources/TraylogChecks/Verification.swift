@@ -149,6 +149,8 @@ public struct VerificationReport: Hashable, Sendable {
             for text in try body() { findings.add(text) }
         } catch let error as CodecError {
             findings.add(error.message)
+        } catch let fault as RevisionFault {
+            findings.add(CodecError(fault, stream: nil).message)
         } catch let error as PackedError {
             findings.add(StoreFailure(error, in: directory).message)
         } catch let error as LMDBError where error.code == .corrupted || error.code == .truncated {

@@ -108,7 +108,9 @@ import TraylogDomain
         try withTemporaryDirectory { directory in
             let path = directory + "/store"
             try StoreFiles.make(path, of: Fixture.unzipped(Self.folder.appending(path: "data.mdb.gz")))
-            let error = #expect(throws: TraylogError.self) { try StoreReader.open(path) }
+            let reader = try StoreReader.open(path)
+            defer { reader.close() }
+            let error = #expect(throws: TraylogError.self) { try reader.head() }
             guard case .failed(let failure) = error else { throw CocoaError(.fileReadUnknown) }
             #expect(failure.code == .unsupported, "\(failure)")
             #expect(failure.message.contains("format 2"), "\(failure)")

@@ -44,7 +44,9 @@ extension BlockingQueries {
     @available(*, noasync, message: "use `await store.isErased`; this call blocks a thread that tasks share")
     @_spi(Operations) public func isErased(stream: UInt32) throws(TraylogError) -> Bool {
         let stream = StreamID(rawValue: stream)
-        return try queries.answer { try $0.root(stream)?.name == .erased(stream) }
+        if let root = try queries.answer({ try $0.root(stream) }) { return root.name == .erased(stream) }
+        // Its state is not stored yet.
+        return try queries.answer(.now, of: Pseudonym.name(ofStream: stream)) { $0.stream == stream }
     }
 
     /// Which events the store shares with its copies: what tells whether a seq from before a restore still names the same

@@ -95,6 +95,10 @@ extension BlockingQueries {
         }
     }
 
+    private func streamCount() throws(TraylogError) -> UInt64 {
+        try queries.translatingErrors { source in try source.readCounts { _, counts in counts.streams } }
+    }
+
     private func erasedCount() throws(TraylogError) -> UInt64 {
         try queries.answer { UInt64($0.record.erased) }
     }
@@ -110,23 +114,31 @@ extension BlockingQueries {
     private func erasedRecipients(of look: AudienceLook) throws(TraylogError) -> Int {
         guard try erasedCount() > 0, look.item <= look.asOf else { return 0 }
         var count = 0
-        var first: StreamID? = .first
-        while let start = first {
-            first = try queries.answer { store -> StreamID? in
+        // Also streams that no stored state has yet.
+        let end = StreamID.first.advanced(by: Int(try streamCount()))
+        var start = StreamID.first
+        while start < end {
+            var unstored: [StreamID] = []
+            let part = start..<min(start.advanced(by: streamsAtOnce), end)
+            try queries.answer { store in
                 try Cancellation.checkCurrent()
-                let end = min(start.advanced(by: streamsAtOnce), store.record.nextStream)
-                var stream = start
-                while stream < end {
-                    if let root = try store.root(stream), root.name == .erased(stream),
-                        try store.holds(root.state.events.last),
-                        case .erased(let spans) = try store.event(Seq(root.state.events.last)).body,
-                        spans.contains(where: { look.isMeant($0, store.record.hasher) })
-                    {
-                        count += 1
+                for stream in part {
+                    let root = try store.root(stream)
+                    if root?.name ?? .erased(stream) == .erased(stream) {
+                        let isReached = try root.flatMap {
+                            try look.isReached(byErasure: $0.state.events.last, in: store)
+                        }
+                        if isReached == true { count += 1 }
+                        if isReached == nil { unstored.append(stream) }
                     }
-                    stream = stream.next
                 }
-                return end < store.record.nextStream ? end : nil
+            }
+            start = part.upperBound
+            for stream in unstored {
+                let isReached = try queries.answer(.now, of: Pseudonym.name(ofStream: stream)) { now in
+                    try now.stream == stream ? look.isReached(byErasure: now.state.events.last, in: now.store) : nil
+                }
+                if isReached == true { count += 1 }
             }
         }
         return count
@@ -187,9 +199,12 @@ private struct AudienceLook {
         return try queries.answer(.past, of: user) { try standing($0.at(.seq(Seq(asOf)))) }
     }
 
-    /// Whether the broadcast came within a subscription.
-    func isMeant(_ span: SubscriptionSpan, _ hasher: IdentityHasher) -> Bool {
-        span.contains(Seq(item)) && hasher.identity(of: span.topic, as: .topic) == topic
+    /// Whether the event erased somebody who was subscribed when the broadcast came; nil for an event of another kind.
+    func isReached(byErasure seq: UInt64, in store: StoreSnapshot) throws -> Bool? {
+        guard try store.holds(seq), case .erased(let spans) = try store.event(Seq(seq)).body else { return nil }
+        return spans.contains { span in
+            span.contains(Seq(item)) && store.record.hasher.identity(of: span.topic, as: .topic) == topic
+        }
     }
 
     private func standing(_ view: UserSnapshot) throws -> Standing? {

@@ -20,7 +20,8 @@ import TestSupport
                     "ann \(Event.Body.reminded(item: item))"
                 ])
             var after = try store.tray("ann")
-            after.asOf = before.asOf
+            #expect(after.revision == before.revision + 1)
+            (after.asOf, after.revision) = (before.asOf, before.revision)
             #expect(after == before)
             #expect(try store.inbox("ann") == [later, item])
             #expect(try store.items("ann").last?.content.remindAt == .at(10))
