@@ -117,11 +117,6 @@ extension JSONWritable {
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-@_spi(JSON) extension RecipientPage: JSONWritable {
-    /// Writes its JSON form.
-    public func write(to writer: inout JSONWriter) { writer.write(self) }
-}
-
 @_spi(JSON) extension Event: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }

@@ -155,6 +155,14 @@ import TraylogDomain
         member("read", audience.read)
         member("archived", audience.archived)
         member("deleted", audience.deleted)
+        member("awaiting", audience.awaiting)
+        name("outcomes")
+        beginObject()
+        for outcome in audience.outcomes {
+            name(escaping: outcome.action)
+            value(outcome.count)
+        }
+        endObject()
         member("erased", audience.erased)
         endObject()
     }
@@ -167,6 +175,10 @@ import TraylogDomain
             guard let occasion else { continue }
             self.name(name)
             write(occasion)
+        }
+        if let outcome = recipient.outcome {
+            name("outcome")
+            write(outcome)
         }
         endObject()
     }
@@ -185,14 +197,6 @@ import TraylogDomain
         member("topic", span.topic)
         member("from", span.from)
         member("to", span.to)
-        endObject()
-    }
-
-    /// Writes some recipients of a broadcast.
-    public mutating func write(_ page: RecipientPage) {
-        beginObject()
-        member("recipients", each: page.recipients) { $0.write($1) }
-        member("next", orNull: page.next)
         endObject()
     }
 

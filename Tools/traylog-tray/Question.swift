@@ -1,6 +1,6 @@
 import Foundation
 import TraylogClient
-import TraylogJSON
+@_spi(JSON) import TraylogJSON
 
 /// One line of input.
 struct Question {
@@ -15,14 +15,16 @@ struct Question {
 
     /// The members that each verb takes.
     private static let members: [String: Set<String>] = [
-        "tray": [], "see": ["upTo"], "outbox": [], "discardFailed": [], "refresh": ["trigger"], "logout": [], "dot": [],
+        "tray": [], "mutes": [], "see": ["upTo"], "outbox": [], "discardFailed": [], "refresh": ["trigger"],
+        "logout": [], "dot": [],
         "inbox": [
-            "limit", "cursor", "unread", "unseen", "thread", "unthreaded", "category", "view", "includeSilent", "actor",
-            "level", "since", "until", "text",
+            "limit", "cursor", "unread", "unseen", "awaiting", "thread", "unthreaded", "category", "view",
+            "includeSilent", "actor", "level", "since", "until", "text",
         ],
         "threads": ["limit", "cursor"], "mark": ["as", "items"], "markAll": ["as", "thread", "category", "upTo"],
-        "snooze": ["item", "until"], "wake": ["item"], "mute": ["thread", "category"],
-        "unmute": ["thread", "category"], "subscribe": ["topic"], "unsubscribe": ["topic"], "undo": ["id"],
+        "snooze": ["item", "until"], "wake": ["item"], "act": ["item", "action", "note"],
+        "mute": ["thread", "category", "all", "until"], "unmute": ["thread", "category", "all"],
+        "subscribe": ["topic"], "unsubscribe": ["topic"], "undo": ["id"],
         "send": ["to", "lane", "content", "attachment"], "resend": ["id"], "discard": ["id"], "live": ["on"],
         "poll": ["seconds"], "offline": ["on"], "wait": ["for", "seconds"],
     ]
@@ -46,9 +48,13 @@ struct Question {
             var writer = JSONWriter()
             writer.write(view, event: nil)
             return writer.bytes
-        case "inbox": return Array(try await client.inbox(query()).json.utf8)
+        case "mutes": return Array(try await client.mutes().json.utf8)
+        case "inbox":
+            let page = try await client.inbox(query())
+            return Self.text { $0.write(page, of: client.user) }
         case "threads":
-            return Array(try await client.threads(limit: limit(), cursor: cursor()).json.utf8)
+            let page = try await client.threads(limit: limit(), cursor: cursor())
+            return Self.text { $0.write(page, of: client.user) }
         case "dot":
             let dot = await client.dot
             return Self.line { $0.member("dot", dot) }
@@ -179,6 +185,7 @@ struct Question {
                 includeSilent: try fields.boolean(maybe: "includeSilent") ?? false,
                 onlyUnread: try fields.boolean(maybe: "unread") ?? false,
                 onlyUnseen: try fields.boolean(maybe: "unseen") ?? false,
+                onlyAwaiting: try fields.boolean(maybe: "awaiting") ?? false,
                 categories: try fields.strings("category"), actor: try fields.string(maybe: "actor"),
                 since: try fields.time(maybe: "since"), until: try fields.time(maybe: "until"),
                 text: try fields.string(maybe: "text")), limit: try limit(), cursor: try cursor())
@@ -202,12 +209,19 @@ struct Question {
         return query
     }
 
-    private static func line(_ body: (inout JSONWriter) -> Void) -> [UInt8] {
+    private static func text(_ body: (inout JSONWriter) -> Void) -> [UInt8] {
         var writer = JSONWriter()
-        writer.beginObject()
         body(&writer)
-        writer.endObject()
         return writer.bytes
+    }
+
+    /// An object of the members that `body` writes.
+    private static func line(_ body: (inout JSONWriter) -> Void) -> [UInt8] {
+        text { writer in
+            writer.beginObject()
+            body(&writer)
+            writer.endObject()
+        }
     }
 }
 

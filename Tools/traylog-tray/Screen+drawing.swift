@@ -41,8 +41,12 @@ extension Screen {
         case .any: break
         }
         if !filter.isEmpty { parts.append("with \"\(filter)\"") }
-        guard !parts.isEmpty else { return "" }
-        return dimmed(" \(parts.joined(separator: ", ")) · Esc shows all".fitted(to: columns))
+        var text = parts.isEmpty ? "" : "\(parts.joined(separator: ", ")) · Esc shows all"
+        if let quiet {
+            let end = quiet.until.map { " until \(Self.localTime($0))" } ?? ""
+            text = "quiet\(end) (m ends it)" + (text.isEmpty ? "" : " · \(text)")
+        }
+        return text.isEmpty ? "" : dimmed(" \(text)".fitted(to: columns))
     }
 
     // MARK: List
@@ -94,11 +98,24 @@ extension Screen {
         var lines = (item.content.title ?? "(no title)").wrapped(to: width).map { "\u{1b}[1m  \($0)\u{1b}[0m" }
         lines += facts(item).flatMap { $0.wrapped(to: width) }.map { dimmed("  \($0)") } + [""]
         lines += (item.content.body ?? "").wrapped(to: width).map { "  \($0)" }
+        if !item.content.actions.isEmpty {
+            lines += [""] + answers(item).flatMap { $0.wrapped(to: width) }.map { "  \($0)" }
+        }
         if let link = ItemLink(item) { lines += [""] + "link: \(link.address)".wrapped(to: width).map { "  \($0)" } }
         if let data = item.content.data { lines += ["", dimmed("  data")] + data.wrapped(to: width).map { "  \($0)" } }
         let first = min(line, max(0, lines.count - room))
         if first != line { mode = .item(line: first) }
         return Array(lines[first..<min(lines.count, first + room)])
+    }
+
+    /// What the item offers, by the keys that choose it, or what was chosen.
+    private func answers(_ item: Item) -> [String] {
+        guard let outcome = item.outcome else {
+            return item.content.actions.enumerated().map { "\($0 + 1)  \($1.label)" }
+        }
+        let label = item.content.actions.first { $0.id == outcome.action }?.label ?? outcome.action
+        let who = outcome.actor == client.user ? "" : " by \(outcome.actor)"
+        return ["answered\(who), \(Self.localTime(outcome.at)): \(label)"] + (outcome.note.map { [$0] } ?? [])
     }
 
     private func facts(_ item: Item) -> [String] {
@@ -162,21 +179,29 @@ extension Screen {
 
     private var prompt: String {
         switch mode {
-        case .list: " Enter open  r read  a archive  d delete  z snooze  / find  t threads  ? keys"
-        case .item: " Esc back  jk next  r read  a archive  d delete  z snooze  l open link  ? keys"
+        case .list: " \(choices)Enter open  r read  a archive  d delete  z snooze  / find  t threads  ? keys"
+        case .item: " \(choices)Esc back  jk next  r read  a archive  d delete  z snooze  l open link  ? keys"
         case .threads: " Enter show the thread  Esc back  ? keys"
         case .help: " any key goes back"
         case .asking(.filter, let text): " find: \(text)_"
         case .asking(.receiver, let text): " to: \(text)_"
         case .asking(.message(let receiver), let text): " to \(receiver): \(text)_"
+        case .asking(.quiet, let text): " quiet for (30m, 2h, 3d, 1w, tomorrow; nothing: until m): \(text)_"
         case .asking(.snooze, let text): " snooze for (30m, 2h, 3d, 1w, tomorrow): \(text)_"
         }
+    }
+
+    /// The answers that the selected item waits for.
+    private var choices: String {
+        guard let item, item.outcome == nil else { return "" }
+        return item.content.actions.enumerated().map { "\($0 + 1) \($1.label)  " }.joined()
     }
 
     private static let help = [
         "  j k  arrows  PgUp PgDn  g G   move            Enter  open an item or a thread",
         "  r  read or unread             a  archive      d  delete",
         "  z  snooze                     l  open its link",
+        "  1 … 8  answer                 m  do not disturb",
         "  s  mark everything seen       R  mark all read",
         "  u  unread only                /  find         t  threads   Esc  show all",
         "  U  undo what you did here     w  write a message",

@@ -16,7 +16,7 @@ final class Screen {
     }
 
     enum Question {
-        case filter, receiver, snooze
+        case filter, receiver, snooze, quiet
         case message(to: String)
     }
 
@@ -33,6 +33,8 @@ final class Screen {
     /// How many items the list shows at most; it grows as the user goes down.
     private var wanted = Limits.pageItems
     var view: TrayView?
+    /// Do not disturb, if it is on.
+    var quiet: Mute?
     var failed = 0
     /// The line that keys are about.
     ///
@@ -44,7 +46,7 @@ final class Screen {
     /// Seconds until the connection is looked for again.
     var reconnection: Double?
     var onlyUnread = false
-    /// Items show that have this text; all when it is empty.
+    /// Items show whose title or body has these words; all when it is empty.
     var filter = ""
     /// The thread whose items show.
     var thread = ItemFilter.Thread.any
@@ -178,6 +180,8 @@ final class Screen {
         case .text("d"): await mark(.deleted)
         case .text("z"): if item != nil { mode = .asking(.snooze, "") }
         case .text("l"): openLink()
+        case .text("m"): await toggleQuiet()
+        case .text(let digit) where "12345678".contains(digit): await answer(number: Int(digit) ?? 0)
         case .text("s"): await act("everything seen") { try await self.client.see().id }
         case .text("R"): await act("all read") { try await self.client.markAll(.read).id }
         case .text("U"):
@@ -231,6 +235,16 @@ final class Screen {
             await act("sent to \(receiver)") {
                 try await self.client.send(to: receiver, Content(thread: self.client.user, title: text)).id
             }
+        case .quiet:
+            let until = SnoozeTime(text)?.time
+            guard until != nil || text.isEmpty else {
+                note = "still disturbed: \"\(text)\" is no time; type 30m, 2h, 3d, 1w, tomorrow or nothing"
+                return
+            }
+            await act("quiet: only critical items count", isUndoable: false) {
+                try await self.client.mute(.all, until: until).id
+            }
+            undoing.append { try await self.client.unmute(.all).id }
         case .snooze:
             guard let item else { return }
             guard let until = SnoozeTime(text)?.time else {
@@ -248,6 +262,27 @@ final class Screen {
     private func mark(_ mark: Mark) async {
         guard let item else { return }
         await act(mark.rawValue) { try await self.client.mark(mark, [.seq(item.seq)]).id }
+    }
+
+    /// Answers the selected item, once and for good.
+    private func answer(number: Int) async {
+        guard let item, item.content.actions.indices.contains(number - 1) else { return }
+        if let outcome = item.outcome {
+            note = "answered already: \(outcome.action)"
+            return
+        }
+        let action = item.content.actions[number - 1]
+        await act("answered: \(action.label)", isUndoable: false) {
+            try await self.client.act(.seq(item.seq), action: action.id).id
+        }
+    }
+
+    private func toggleQuiet() async {
+        guard quiet != nil else {
+            mode = .asking(.quiet, "")
+            return
+        }
+        await act("no longer quiet", isUndoable: false) { try await self.client.unmute(.all).id }
     }
 
     private func openLink() {
@@ -274,6 +309,7 @@ final class Screen {
     private func load() async {
         view = await client.tray
         do {
+            quiet = try await client.mutes().mutes.first { $0.scope == .all }
             try await loadItems()
             if case .threads(let index) = mode {
                 threads = try await client.threads(limit: Limits.pageItems).elements
@@ -292,20 +328,15 @@ final class Screen {
         if selected + Limits.pageItems / 2 >= wanted { wanted += Limits.pageItems }
         var query = InboxQuery(ItemFilter(onlyUnread: onlyUnread), limit: Limits.pageItems)
         query.filter.thread = thread
+        if !filter.isEmpty { query.filter.text = filter }
         var items: [Item] = []
         repeat {
             let page = try await client.inbox(query)
-            items += page.elements.filter(hasFilter)
+            items += page.elements
             query.cursor = page.next
         } while items.count < wanted && query.cursor != nil
         self.items = items
         selected = items.firstIndex { $0.seq == old } ?? min(selected, max(0, items.count - 1))
         if items.isEmpty, case .item = mode { mode = .list }
-    }
-
-    private func hasFilter(_ item: Item) -> Bool {
-        guard !filter.isEmpty else { return true }
-        let texts = [item.content.title, item.content.body, item.content.thread, item.content.category, item.actor]
-        return texts.contains { $0?.range(of: filter, options: [.caseInsensitive, .diacriticInsensitive]) != nil }
     }
 }

@@ -193,9 +193,9 @@ extension TrayQueries {
     /// - Throws: as ``audience(of:asOf:progress:)``, and refused `invalid` for a limit below 1.
     /// - Complexity: reads the state of every user after `name` until the page is full.
     public func recipients(
-        of item: Seq, _ part: Audience.Part, after name: String? = nil, limit: Int = RecipientPage.defaultLimit,
+        of item: Seq, _ part: Audience.Part, after name: String? = nil, limit: Int = Limits.defaultPageNames,
         asOf: Moment? = nil
-    ) async throws(TraylogError) -> RecipientPage {
+    ) async throws(TraylogError) -> Page<Recipient, String> {
         try await asking(atLength: true) { store throws(TraylogError) in
             try store.recipients(of: item, part, after: name, limit: limit, asOf: asOf)
         }

@@ -5,7 +5,7 @@ import TraylogQueries
 import TraylogStates
 
 extension BlockingQueries {
-    /// How many recipients of a broadcast have seen, read, archived and deleted it.
+    /// How many recipients of a broadcast have seen, read, archived, deleted and answered it.
     ///
     /// ```swift
     /// let audience = try store.blocking.audience(of: notice)
@@ -31,12 +31,7 @@ extension BlockingQueries {
             repeat {
                 let page = try users(after: last)
                 for user in page.elements {
-                    guard let standing = try look.standing(of: user) else { continue }
-                    audience.recipients += 1
-                    if standing.isSeen { audience.seen += 1 }
-                    if standing.flags.contains(.read) { audience.read += 1 }
-                    if standing.flags.contains(.archived) { audience.archived += 1 }
-                    if standing.flags.contains(.deleted) { audience.deleted += 1 }
+                    try look.standing(of: user).map { audience.count($0) }
                 }
                 done += UInt64(page.elements.count)
                 progress(done, max(done, total))
@@ -58,7 +53,7 @@ extension BlockingQueries {
     /// - Parameters:
     ///   - item: the seq of the `broadcast` event.
     ///   - part: which of them.
-    ///   - name: goes on after this one, ``RecipientPage/next`` of the page before; nil for the first.
+    ///   - name: goes on after this one, ``Page/next`` of the page before; nil for the first.
     ///   - limit: at most so many; 1 or more.
     ///   - asOf: a moment of the past; without it, now.
     ///   - progress: told how many users were looked at, of about how many.
@@ -67,9 +62,9 @@ extension BlockingQueries {
     ///   the broadcast.
     @available(*, noasync, message: "use `await store.recipients`; this call blocks a thread that tasks share")
     public func recipients(
-        of item: Seq, _ part: Audience.Part, after name: String? = nil, limit: Int = RecipientPage.defaultLimit,
+        of item: Seq, _ part: Audience.Part, after name: String? = nil, limit: Int = Limits.defaultPageNames,
         asOf: Moment? = nil, progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
-    ) throws(TraylogError) -> RecipientPage {
+    ) throws(TraylogError) -> Page<Recipient, String> {
         guard limit > 0 else { throw .refused(.invalid(field: "limit", reason: "must be 1 or more, not \(limit)")) }
         let look = try AudienceLook(queries, item, asOf)
         let total = try userCount()
@@ -79,14 +74,14 @@ extension BlockingQueries {
             let page = try users(after: last)
             for user in page.elements {
                 guard let standing = try look.standing(of: user), standing.isIn(part) else { continue }
-                guard found.count < limit else { return RecipientPage(recipients: found, next: found.last?.user) }
+                guard found.count < limit else { return look.page(found, next: found.last?.user) }
                 if let recipient = try look.recipient(user) { found.append(recipient) }
             }
             done += UInt64(page.elements.count)
             progress(done, max(done, total))
             last = page.next
         } while last != nil
-        return RecipientPage(recipients: found, next: nil)
+        return look.page(found, next: nil)
     }
 
     private func userCount() throws(TraylogError) -> UInt64 {
@@ -151,6 +146,8 @@ private struct AudienceLook {
     struct Standing {
         var flags: ItemFlags
         var isSeen: Bool
+        /// The action that the user chose; nil where none is.
+        var action: String?
 
         func isIn(_ part: Audience.Part) -> Bool {
             switch part {
@@ -158,8 +155,13 @@ private struct AudienceLook {
             case .unseen: !isSeen
             case .read: flags.contains(.read)
             case .unread: !flags.contains(.read)
+            case .acted: flags.contains(.acted)
+            case .awaiting: isAwaiting
             }
         }
+
+        /// Whether the user can answer and has not.
+        var isAwaiting: Bool { flags.isLive && flags.isAwaiting }
     }
 
     let queries: Queries
@@ -209,7 +211,15 @@ private struct AudienceLook {
 
     private func standing(_ view: UserSnapshot) throws -> Standing? {
         guard let entry = try view.state.entry(of: item, stored: view.pages) else { return nil }
-        return Standing(flags: entry.flags, isSeen: view.state.isSeen(entry))
+        var standing = Standing(flags: entry.flags, isSeen: view.state.isSeen(entry))
+        if entry.flags.contains(.acted) {
+            standing.action = try view.state.shown(entry, stored: view.pages).outcome(from: view.pages)?.action
+        }
+        return standing
+    }
+
+    func page(_ recipients: [Recipient], next: String?) -> Page<Recipient, String> {
+        Page(recipients, next: next, asOf: Seq(asOf))
     }
 
     /// A recipient with the events that made the broadcast seen and read last; nil for one who was erased meanwhile.
@@ -224,7 +234,7 @@ private struct AudienceLook {
                 seen.holds = standing.isSeen
                 read.holds = standing.flags.contains(.read)
             }
-            _ = try fold.run { state, seq in
+            let state = try fold.run { state, seq in
                 guard let entry = try state.entry(of: item, stored: pages) else { return }
                 seen.note(state.isSeen(entry), by: seq)
                 read.note(entry.flags.contains(.read), by: seq)
@@ -232,7 +242,10 @@ private struct AudienceLook {
             func occasion(_ change: Change) throws -> Recipient.Occasion? {
                 try change.event.map { .init(seq: Seq($0), at: try now.pages.event($0).recordedAt) }
             }
-            return Recipient(user: user, seen: try occasion(seen), read: try occasion(read))
+            let outcome = try state.entry(of: item, stored: pages).flatMap {
+                try state.shown($0, stored: pages).outcome(from: pages)
+            }
+            return Recipient(user: user, seen: try occasion(seen), read: try occasion(read), outcome: outcome)
         }
     }
 
@@ -247,5 +260,18 @@ private struct AudienceLook {
             self.holds = holds
             event = holds ? seq : nil
         }
+    }
+}
+
+extension Audience {
+    /// Counts one more recipient.
+    fileprivate mutating func count(_ standing: AudienceLook.Standing) {
+        recipients += 1
+        if standing.isSeen { seen += 1 }
+        if standing.flags.contains(.read) { read += 1 }
+        if standing.flags.contains(.archived) { archived += 1 }
+        if standing.flags.contains(.deleted) { deleted += 1 }
+        if standing.isAwaiting { awaiting += 1 }
+        standing.action.map { count($0) }
     }
 }

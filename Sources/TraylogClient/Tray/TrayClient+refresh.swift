@@ -590,6 +590,7 @@ extension InboxQuery {
         if filter.includeSilent { fields.append("includeSilent=true") }
         if filter.onlyUnread { fields.append("unread=true") }
         if filter.onlyUnseen { fields.append("unseen=true") }
+        if filter.onlyAwaiting { fields.append("awaiting=true") }
         switch filter.thread {
         case .any: break
         case .unthreaded: fields.append("unthreaded=true")

@@ -251,6 +251,20 @@ public actor TrayClient {
         return try reading(local)
     }
 
+    /// What is muted as it is shown, and until when.
+    ///
+    /// ```swift
+    /// let isQuiet = try await client.mutes().mutes.contains { $0.scope == .all }
+    /// ```
+    ///
+    /// - Throws: ``DeviceFailure``.
+    public func mutes() throws -> Mutes {
+        guard let shown else { return Mutes(user: user, asOf: .zero, mutes: []) }
+        var mutes = try reading { try shown.mutes() }
+        mutes.asOf = confirmed?.through ?? .zero
+        return mutes
+    }
+
     /// One item as it is shown, in any state.
     ///
     /// ```swift

@@ -15,6 +15,22 @@ public struct Audience: Hashable, Sendable {
         case seen, unseen
         /// Those who have read it, or have not.
         case read, unread
+        /// Those who have answered it, or can and have not; items without actions are in neither.
+        case acted, awaiting
+    }
+
+    /// How many recipients chose one action.
+    public struct OutcomeCount: Hashable, Sendable {
+        /// The id of the action.
+        public var action: String
+        /// Recipients who chose it; 1 or more.
+        public var count: Int
+
+        /// The count of one action, as an audience has it.
+        public init(action: String, count: Int) {
+            self.action = action
+            self.count = count
+        }
     }
 
     /// The broadcast.
@@ -31,13 +47,19 @@ public struct Audience: Hashable, Sendable {
     public var archived: Int
     /// Recipients who have deleted it.
     public var deleted: Int
+    /// Recipients who can answer and have not: it is live there, with actions and without an outcome.
+    public var awaiting: Int
+    /// The actions that recipients chose, in byte order of their ids.
+    ///
+    /// An array, because ids are compared byte by byte; a dictionary would merge canonically equivalent ones.
+    public var outcomes: [OutcomeCount]
     /// People who got it and were erased since, whatever the moment; no other number has them.
     public var erased: Int
 
     /// The audience as a query answers it, for tests and previews.
     public init(
         item: Seq, asOf: Seq, recipients: Int = 0, seen: Int = 0, read: Int = 0, archived: Int = 0, deleted: Int = 0,
-        erased: Int = 0
+        awaiting: Int = 0, outcomes: [OutcomeCount] = [], erased: Int = 0
     ) {
         self.item = item
         self.asOf = asOf
@@ -46,11 +68,28 @@ public struct Audience: Hashable, Sendable {
         self.read = read
         self.archived = archived
         self.deleted = deleted
+        self.awaiting = awaiting
+        self.outcomes = outcomes
         self.erased = erased
+    }
+
+    /// How many recipients chose an action.
+    public subscript(action id: String) -> Int {
+        outcomes.first { $0.action.hasSameBytes(as: id) }?.count ?? 0
+    }
+
+    /// Counts one more recipient who chose an action.
+    package mutating func count(_ action: String) {
+        let index = outcomes.bisect { $0.action.precedesInBytes(action) }
+        if index < outcomes.count, outcomes[index].action.hasSameBytes(as: action) {
+            outcomes[index].count += 1
+        } else {
+            outcomes.insert(OutcomeCount(action: action, count: 1), at: index)
+        }
     }
 }
 
-/// One user who got a broadcast, and since when it is seen and read.
+/// One user who got a broadcast: since when it is seen and read, and what was answered.
 public struct Recipient: Hashable, Sendable {
     /// An event that changed the item, and when it was recorded.
     public struct Occasion: Hashable, Sendable {
@@ -72,28 +111,14 @@ public struct Recipient: Hashable, Sendable {
     public var seen: Occasion?
     /// What made the item read last; nil while it is not read, and where that lies below the floor.
     public var read: Occasion?
+    /// What the user answered; nil while there is no answer.
+    public var outcome: Outcome?
 
     /// A recipient as a query answers it, for tests and previews.
-    public init(user: String, seen: Occasion? = nil, read: Occasion? = nil) {
+    public init(user: String, seen: Occasion? = nil, read: Occasion? = nil, outcome: Outcome? = nil) {
         self.user = user
         self.seen = seen
         self.read = read
-    }
-}
-
-/// Some recipients of a broadcast, in the byte order of their names.
-public struct RecipientPage: Hashable, Sendable {
-    /// How many a page has where nothing else is asked for.
-    public static let defaultLimit = 1_000
-
-    /// In byte order of the names.
-    public var recipients: [Recipient]
-    /// The name after which the query goes on; nil at its end.
-    public var next: String?
-
-    /// A page as a query answers it, for tests and previews; `next` is nil at the end.
-    public init(recipients: [Recipient], next: String?) {
-        self.recipients = recipients
-        self.next = next
+        self.outcome = outcome
     }
 }

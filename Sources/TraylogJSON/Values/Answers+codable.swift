@@ -114,10 +114,13 @@ private enum PageKey: String, CodingKey { case elements, next, asOf }
     /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
+        let outcomes: [String: Int] = try fields["outcomes"]
         self.init(
             item: try fields["item"], asOf: try fields["asOf"], recipients: try fields["recipients"],
             seen: try fields["seen"], read: try fields["read"], archived: try fields["archived"],
-            deleted: try fields["deleted"], erased: try fields["erased"])
+            deleted: try fields["deleted"], awaiting: try fields["awaiting"],
+            outcomes: outcomes.map { OutcomeCount(action: $0.key, count: $0.value) }
+                .sorted { $0.action.precedesInBytes($1.action) }, erased: try fields["erased"])
     }
 }
 
@@ -125,7 +128,9 @@ private enum PageKey: String, CodingKey { case elements, next, asOf }
     /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
-        self.init(user: try fields["user"], seen: try fields[maybe: "seen"], read: try fields[maybe: "read"])
+        self.init(
+            user: try fields["user"], seen: try fields[maybe: "seen"], read: try fields[maybe: "read"],
+            outcome: try fields[maybe: "outcome"])
     }
 }
 
@@ -134,14 +139,6 @@ private enum PageKey: String, CodingKey { case elements, next, asOf }
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(seq: try fields["seq"], at: try fields["at"])
-    }
-}
-
-@_spi(JSON) extension RecipientPage: Decodable {
-    /// Reads the JSON form.
-    public init(from decoder: any Decoder) throws {
-        let fields = try JSONFields(decoder)
-        self.init(recipients: try fields["recipients"], next: try fields[maybe: "next"])
     }
 }
 

@@ -23,15 +23,15 @@ struct AudienceCommandTests {
         try withNotice { store throws in
             #expect(
                 try store.run("audience", "4", "--json").text
-                    == #"{"item":4,"asOf":7,"recipients":3,"seen":2,"read":1,"archived":0,"deleted":0,"erased":0}"#
+                    == #"{"item":4,"asOf":7,"recipients":3,"seen":2,"read":1,"archived":0,"deleted":0,"awaiting":0,"outcomes":{},"erased":0}"#
                     + "\n")
             #expect(
                 try store.run("audience", "4", "--json", "--as-of", "5").text
-                    == #"{"item":4,"asOf":5,"recipients":3,"seen":1,"read":1,"archived":0,"deleted":0,"erased":0}"#
+                    == #"{"item":4,"asOf":5,"recipients":3,"seen":1,"read":1,"archived":0,"deleted":0,"awaiting":0,"outcomes":{},"erased":0}"#
                     + "\n")
             #expect(
                 try store.run("audience", "4", "--json", "--as-of", "3").text
-                    == #"{"item":4,"asOf":3,"recipients":0,"seen":0,"read":0,"archived":0,"deleted":0,"erased":0}"#
+                    == #"{"item":4,"asOf":3,"recipients":0,"seen":0,"read":0,"archived":0,"deleted":0,"awaiting":0,"outcomes":{},"erased":0}"#
                     + "\n")
             #expect(try store.run("audience", "4").text.contains("recipients  3\nseen        2 (66 %)\n"))
         }
@@ -62,6 +62,46 @@ struct AudienceCommandTests {
         }
     }
 
+    @Test func answersAreCountedAndListed() throws {
+        try withStore { store throws in
+            for user in ["ada", "bo", "cyd", "dan"] {
+                try store.append(#"{"kind":"subscribe","user":"\#(user)","topic":"staff"}"#)
+            }
+            let actions = #"[{"id":"yes","label":"I come"},{"id":"no","label":"I do not"}]"#
+            for line in [
+                #"{"kind":"broadcast","topic":"staff","title":"Party?","actions":\#(actions)}"#,
+                #"{"kind":"act","user":"ada","item":5,"action":"yes","note":"with Eve"}"#,
+                #"{"kind":"act","user":"cyd","item":5,"action":"yes","actor":"his assistant"}"#,
+                #"{"kind":"mark","user":"dan","as":"deleted","items":[5]}"#,
+            ] {
+                try store.append(line)
+            }
+            #expect(
+                try store.run("audience", "5", "--json").text
+                    == #"{"item":5,"asOf":8,"recipients":4,"seen":2,"read":2,"archived":0,"deleted":1,"awaiting":1,"#
+                    + #""outcomes":{"yes":2},"erased":0}"# + "\n")
+            #expect(try store.run("audience", "5").text.contains("awaiting    1 (25 %)\nanswer yes  2 (50 %)\n"))
+            #expect(
+                try store.run("audience", "5", "--json", "--as-of", "5").text.contains(
+                    #""awaiting":4,"outcomes":{}"#))
+            let acted = try store.run("audience", "5", "--json", "--list", "acted")
+            #expect(try acted.outputs("user") == ["ada", "cyd"])
+            guard case .object(let outcome)? = try JSONValue.object(acted.lines[0])["outcome"] else {
+                Issue.record("no outcome: \(acted.text)")
+                return
+            }
+            #expect(outcome["action"] == "yes" && outcome["note"] == "with Eve" && outcome["actor"] == "ada")
+            #expect(outcome["seq"] == 6 && outcome["at"] != nil)
+            #expect(acted.lines[1].contains(#""outcome":{"action":"yes","actor":"his assistant","seq":7,"#))
+            #expect(try store.run("audience", "5", "--json", "--list", "awaiting").text == "{\"user\":\"bo\"}\n")
+            #expect(try store.run("audience", "5", "--list", "acted").lines[1].hasSuffix("yes"))
+            // What is gone waits for nobody, and keeps its answers.
+            try store.append(#"{"kind":"retract","item":5}"#)
+            #expect(
+                try store.run("audience", "5", "--json").text.contains(#""awaiting":0,"outcomes":{"yes":2}"#))
+        }
+    }
+
     @Test func erasedRecipientsAreCountedApart() throws {
         try withNotice { store throws in
             try store.append(#"{"kind":"unsubscribe","user":"bo","topic":"staff"}"#)
@@ -69,11 +109,11 @@ struct AudienceCommandTests {
             for user in ["ada", "bo", "late"] { #expect(try store.run("erase", user, "--yes").status == 0) }
             #expect(
                 try store.run("audience", "4", "--json").text
-                    == #"{"item":4,"asOf":12,"recipients":1,"seen":0,"read":0,"archived":0,"deleted":0,"erased":2}"#
+                    == #"{"item":4,"asOf":12,"recipients":1,"seen":0,"read":0,"archived":0,"deleted":0,"awaiting":0,"outcomes":{},"erased":2}"#
                     + "\n")
             #expect(
                 try store.run("audience", "9", "--json").text
-                    == #"{"item":9,"asOf":12,"recipients":1,"seen":0,"read":0,"archived":0,"deleted":0,"erased":2}"#
+                    == #"{"item":9,"asOf":12,"recipients":1,"seen":0,"read":0,"archived":0,"deleted":0,"awaiting":0,"outcomes":{},"erased":2}"#
                     + "\n")
             let event = try JSONValue.object(store.run("show", "11", "--json").text)
             #expect(
@@ -100,8 +140,8 @@ struct AudienceCommandTests {
             try store.append(#"{"kind":"markAll","user":"bo","as":"read"}"#)
             let line = try store.run("audience", "4", "--json").text
             #expect(
-                line == #"{"item":4,"asOf":10,"recipients":3,"seen":2,"read":1,"archived":0,"deleted":0,"erased":0}"#
-                    + "\n")
+                line == #"{"item":4,"asOf":10,"recipients":3,"seen":2,"read":1,"archived":0,"deleted":0,"#
+                    + #""awaiting":0,"outcomes":{},"erased":0}"# + "\n")
         }
     }
 }

@@ -41,12 +41,12 @@ enum Lie: String, CaseIterable, CustomTestStringConvertible {
     case itemTwice, pageNotFilled, itemForgotten, endNotSaid, otherNormalForm
     case summaryOfAll, groupForgotten
     case eventBodyChanged, clockStepsBack, userForgotten, receiptOffByOne, itemMuted
-    case recipientForgotten, readTooLate
+    case recipientForgotten, answerMiscounted, readTooLate
 
     var testDescription: String { rawValue }
 
     /// Only a history with broadcasts shows it.
-    var isOfTopics: Bool { self == .recipientForgotten || self == .readTooLate }
+    var isOfTopics: Bool { [.recipientForgotten, .answerMiscounted, .readTooLate].contains(self) }
 
     var trace: String {
         switch self {
@@ -60,7 +60,7 @@ enum Lie: String, CaseIterable, CustomTestStringConvertible {
         case .userForgotten: "users"
         case .receiptOffByOne: "result"
         case .itemMuted: "item"
-        case .recipientForgotten: "audience"
+        case .recipientForgotten, .answerMiscounted: "audience"
         case .readTooLate: "recipients"
         }
     }
@@ -70,7 +70,7 @@ enum Lie: String, CaseIterable, CustomTestStringConvertible {
         switch self {
         case .countsOneMore: twist.tray = changed { $0.unread += $0.total > 2 ? 1 : 0 }
         case .newestOfTheSilent: twist.tray = changed { $0.newest = $0.newest.map { Seq($0.rawValue + 1) } }
-        case .categoryForgotten: twist.tray = changed { $0.categories.removeFirst() }
+        case .categoryForgotten: twist.tray = changed { if !$0.categories.isEmpty { $0.categories.removeFirst() } }
         case .itemTwice: twist.inbox = changed { $0.elements += $0.elements.suffix(1) }
         case .pageNotFilled: twist.inbox = changed { if $0.elements.count == 7 { $0.elements.removeLast() } }
         case .itemForgotten: twist.inbox = changed { $0.elements.removeAll { $0.seq.rawValue % 5 == 0 } }
@@ -89,6 +89,8 @@ enum Lie: String, CaseIterable, CustomTestStringConvertible {
         case .itemMuted: twist.item = changed { $0.isMuted.toggle() }
         case .userForgotten: twist.users = changed { if $0.count > 3 { $0.remove(at: 2) } }
         case .recipientForgotten: twist.audience = changed { $0.recipients -= $0.recipients > 0 ? 1 : 0 }
+        case .answerMiscounted:
+            twist.audience = changed { if !$0.outcomes.isEmpty { $0.outcomes[0].count += 1 } }
         case .readTooLate: twist.recipients = changed { if !$0.isEmpty { $0[0].read = .init(seq: 1, at: at(0)) } }
         case .receiptOffByOne:
             twist.receipt = { receipt in

@@ -20,7 +20,7 @@ package protocol AnswersQueries: Sendable {
     func audience(of item: Seq, asOf: Moment?) throws(TraylogError) -> Audience
     func recipients(
         of item: Seq, _ part: Audience.Part, after name: String?, limit: Int, asOf: Moment?
-    ) throws(TraylogError) -> RecipientPage
+    ) throws(TraylogError) -> Page<Recipient, String>
 }
 
 extension AnswersQueries {
@@ -53,7 +53,7 @@ extension AnswersQueries where Self: BlockingQueries {
 
     package func recipients(
         of item: Seq, _ part: Audience.Part, after name: String?, limit: Int, asOf: Moment?
-    ) throws(TraylogError) -> RecipientPage {
+    ) throws(TraylogError) -> Page<Recipient, String> {
         try recipients(of: item, part, after: name, limit: limit, asOf: asOf, progress: { _, _ in })
     }
 }

@@ -128,11 +128,11 @@ extension NaiveBackedStore {
 
     package func recipients(
         of item: Seq, _ part: Audience.Part, after name: String?, limit: Int, asOf: Moment?
-    ) throws(TraylogError) -> RecipientPage {
+    ) throws(TraylogError) -> Page<Recipient, String> {
         let all = twist.recipients(naive.recipients(of: item, part, asOf: try seq(asOf)))
         let rest = all.filter { recipient in Name(name).map { $0 < Name(recipient.user) } ?? true }
         let page = Array(rest.prefix(limit))
-        return RecipientPage(recipients: page, next: rest.count > limit ? page.last?.user : nil)
+        return Page(page, next: rest.count > limit ? page.last?.user : nil, asOf: try seq(asOf) ?? naive.head)
     }
 
     private func seq(_ moment: Moment?) throws(TraylogError) -> Seq? {

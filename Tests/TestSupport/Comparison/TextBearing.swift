@@ -29,7 +29,7 @@ extension Item: TextBearing {
 }
 
 extension Recipient: TextBearing {
-    package var texts: [String?] { [user] }
+    package var texts: [String?] { [user, outcome?.action, outcome?.note, outcome?.actor] }
 }
 
 extension ThreadGroup: TextBearing {

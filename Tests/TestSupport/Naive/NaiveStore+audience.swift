@@ -5,6 +5,7 @@ extension NaiveStore {
     /// The counts of a broadcast over all trays.
     package func audience(of item: Seq, asOf: Seq? = nil) -> Audience {
         var audience = Audience(item: item, asOf: asOf ?? head)
+        var answers: [Name] = []
         for user in users() {
             guard let found = snapshot(of: user, asOf).item(item) else { continue }
             audience.recipients += 1
@@ -12,6 +13,12 @@ extension NaiveStore {
             if found.read { audience.read += 1 }
             if found.archived { audience.archived += 1 }
             if found.deleted { audience.deleted += 1 }
+            if found.isLive, found.isAwaiting { audience.awaiting += 1 }
+            if let outcome = found.outcome { answers.append(Name(outcome.action)) }
+        }
+        for action in Set(answers).sorted() {
+            audience.outcomes.append(
+                Audience.OutcomeCount(action: action.text, count: answers.count { $0 == action }))
         }
         return audience
     }
@@ -26,6 +33,8 @@ extension NaiveStore {
                 case .unseen: !found.seen
                 case .read: found.read
                 case .unread: !found.read
+                case .acted: found.outcome != nil
+                case .awaiting: found.isLive && found.isAwaiting
                 }
             return isMeant ? recipient(user, item, asOf ?? head) : nil
         }
@@ -45,6 +54,7 @@ extension NaiveStore {
             let occasion = Recipient.Occasion(seq: event.seq, at: event.recordedAt)
             recipient.seen = found?.seen == true ? recipient.seen ?? occasion : nil
             recipient.read = found?.read == true ? recipient.read ?? occasion : nil
+            recipient.outcome = found?.outcome
         }
         return recipient
     }

@@ -99,7 +99,7 @@ extension AcknowledgingStore {
 
     func recipients(
         of item: Seq, _ part: Audience.Part, after name: String?, limit: Int, asOf: Moment?
-    ) throws(TraylogError) -> RecipientPage {
+    ) throws(TraylogError) -> Page<Recipient, String> {
         try store.recipients(of: item, part, after: name, limit: limit, asOf: asOf)
     }
 }

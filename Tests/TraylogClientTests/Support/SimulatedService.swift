@@ -199,7 +199,6 @@ final class SimulatedService: ServiceTransport, TokenSource {
         switch refusal {
         case .invalid: problem(400, refusal.code.rawValue, refusal.message)
         case .unknownItem, .unknownEvent: problem(404, refusal.code.rawValue, refusal.message)
-        case .wrongRevision: problem(409, refusal.code.rawValue, refusal.message)
         case .itemGone, .compacted: problem(410, refusal.code.rawValue, refusal.message)
         case .upToBeyondHead: problem(410, "rewound", refusal.message)
         default: problem(422, refusal.code.rawValue, refusal.message)
@@ -221,6 +220,11 @@ final class SimulatedService: ServiceTransport, TokenSource {
         case ("POST", let verb) where path.count == 4 || path[3] == "marks":
             let kind = ["seen": "seeTray", "marks": "mark", "undo": "undo", "notifications": "notify"][verb]
             return try perform(path.count == 5 ? "markAll" : kind ?? "", user, request)
+        case ("POST", "items") where path.last == "action":
+            return try perform("act", user, request, ["item": path[4]])
+        case ("PUT", "mutes"), ("DELETE", "mutes"):
+            let scope = path[4] == "all" ? ["all": "true"] : ["thread": "\"\(path[5])\""]
+            return try perform(request.method == "PUT" ? "mute" : "unmute", user, request, scope)
         default: return problem(404, nil)
         }
     }
@@ -243,9 +247,15 @@ final class SimulatedService: ServiceTransport, TokenSource {
         return ServiceResponse(status: 200, headers: Self.json, body: writer.bytes)
     }
 
-    private func perform(_ kind: String, _ user: String, _ request: ServiceRequest) throws -> ServiceResponse {
-        let body = String(decoding: request.body ?? [], as: UTF8.self)
-        let line = "{\"kind\":\"\(kind)\",\"user\":\"\(user)\"" + (body == "{}" ? "" : ",") + body.dropFirst()
+    /// - Parameter path: what the path says, as JSON.
+    private func perform(
+        _ kind: String, _ user: String, _ request: ServiceRequest, _ path: [String: String] = [:]
+    ) throws -> ServiceResponse {
+        var members = ["\"kind\":\"\(kind)\"", "\"user\":\"\(user)\""] + path.map { "\"\($0)\":\($1)" }
+        let body = String(decoding: (request.body ?? []).dropFirst().dropLast(), as: UTF8.self)
+        if !body.isEmpty { members.append(body) }
+        if request.body == nil, let key = request.headers["Idempotency-Key"] { members.append("\"key\":\"\(key)\"") }
+        let line = "{\(members.joined(separator: ","))}"
         let receipt = try store.blocking.perform(Command(line: Array(line.utf8).span))
         let seq = try receipt.seq ?? store.blocking.head()
         var writer = JSONWriter()

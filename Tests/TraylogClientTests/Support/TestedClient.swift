@@ -42,6 +42,9 @@ struct TestedClient {
         var theirs = try await service.store.tray(of: "ann")
         (tray.asOf, theirs.asOf) = (0, 0)
         #expect(tray == theirs, comment)
+        var (mutes, theirMutes) = (try await client.mutes(), try await service.store.mutes(of: "ann"))
+        (mutes.asOf, theirMutes.asOf) = (0, 0)
+        #expect(mutes == theirMutes, comment)
         for view in [InboxQuery.View.inbox, .archived] {
             let query = InboxQuery(ItemFilter(includeSilent: true), view: view, limit: 100)
             #expect(try await client.inbox(query).elements == service.store.inbox(of: "ann", query).elements, comment)

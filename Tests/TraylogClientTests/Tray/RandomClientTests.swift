@@ -3,6 +3,8 @@ import Traylog
 import TraylogClient
 
 struct RandomClientTests {
+    private static let actions = [ItemAction(id: "yes", label: "Yes"), ItemAction(id: "no", label: "No")]
+
     /// Requests are lost, answered without an answer, and done twice; the process ends anywhere.
     @Test(arguments: UInt64(0)..<6)
     func afterAllIsQuietTheClientEqualsTheServerAndEachEntryIsStoredOnce(seed: UInt64) async throws {
@@ -17,8 +19,29 @@ struct RandomClientTests {
             var sent: [String] = []
             for step in 0..<120 {
                 tested.service.weather = [.fine, .stormy, .stormy, .offline].randomElement(using: &random) ?? .fine
-                switch random.next() % 12 {
+                switch random.next() % 15 {
                 case 0: _ = try await store.perform(.notify("ann", title: "later \(step)", thread: "t"))
+                case 12:
+                    let content = Content(title: "question \(step)", actions: Self.actions)
+                    _ = try await store.perform(.notify("ann", content))
+                case 13:
+                    let asking = InboxQuery(ItemFilter(onlyAwaiting: true), limit: 100)
+                    let items = try await tested.client.inbox(asking).elements
+                    guard let item = items.randomElement(using: &random) else { break }
+                    let (mine, theirs) = random.next() % 2 == 0 ? ("yes", "no") : ("no", "yes")
+                    // Now and then another device is faster.
+                    if random.next() % 3 == 0 {
+                        _ = try? await store.perform(.act(.seq(item.seq), of: "ann", action: theirs))
+                    }
+                    try await tested.client.act(.seq(item.seq), action: mine)
+                case 14:
+                    let until = random.next() % 2 == 0 ? nil : Timestamp(milliseconds: 4_000_000_000_000)
+                    let isQuiet = try await tested.client.mutes().mutes.contains { $0.scope == .all }
+                    if isQuiet, until == nil {
+                        try await tested.client.unmute(.all)
+                    } else {
+                        try await tested.client.mute(.all, until: until)
+                    }
                 case 1: _ = try await store.perform(.broadcast(to: "news", Content(title: "news \(step)")))
                 case 2: try await tested.client.see()
                 case 3: try await tested.client.markAll(.read, ItemFilter(thread: .named("t")))

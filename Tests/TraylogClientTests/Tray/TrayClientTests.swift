@@ -49,6 +49,69 @@ struct TrayClientTests {
         }
     }
 
+    @Test func anAnswerShowsAtOnceAndOneThatCameTooLateFails() async throws {
+        let actions = [ItemAction(id: "yes", label: "Yes"), ItemAction(id: "no", label: "No")]
+        func fill(_ store: Store) throws {
+            for title in ["first", "second", "plain"] {
+                let content = Content(title: title, actions: title == "plain" ? [] : actions)
+                _ = try store.blocking.perform(.notify("ann", content))
+            }
+        }
+        let asking = InboxQuery(ItemFilter(onlyAwaiting: true))
+        try await withClient(before: fill) { tested in
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            tested.service.weather = .offline
+            #expect(try await tested.client.inbox(asking).elements.map(\.seq) == [2, 1])
+            let answers = [
+                try await tested.client.act(.seq(1), action: "yes", note: "at once"),
+                try await tested.client.act(.seq(2), action: "yes"),
+            ]
+            // The rules of the server: a second answer, one that is none of the item's, and an item that asks nothing.
+            for (seq, action) in [(Seq(1), "no"), (2, "maybe"), (3, "yes")] {
+                try await tested.client.act(.seq(seq), action: action)
+            }
+            #expect(try await tested.client.inbox(asking).elements.isEmpty)
+            let tray = await tested.client.tray.tray
+            #expect(tray.awaiting == 0 && tray.unread == 1)
+            let shown = try await tested.client.item(.seq(1)).outcome
+            #expect(shown?.action == "yes" && shown?.note == "at once" && shown?.actor == "ann")
+            // Another device was faster with the second one.
+            _ = try await tested.service.store.perform(.act(.seq(2), of: "ann", action: "no"))
+            tested.service.weather = .fine
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            #expect(await tested.client.outbox.entry(answers[0].id)?.state != .failed)
+            #expect(await tested.client.outbox.entry(answers[1].id)?.problem?.code == "alreadyActed")
+            #expect(try await tested.client.item(.seq(2)).outcome?.action == "no")
+            #expect(await tested.client.outbox.entries.count { $0.state == .failed } == 4)
+            try await tested.expectEqual()
+        }
+    }
+
+    @Test func quietTimesShowAtOnceAndHoldForWhatComes() async throws {
+        try await withClient(before: fill) { tested in
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            tested.service.weather = .offline
+            let until = Timestamp(milliseconds: 4_000_000_000_000)
+            try await tested.client.mute(.all, until: until)
+            try await tested.client.mute(.thread("t"))
+            let mutes = try await tested.client.mutes().mutes
+            #expect(mutes.map(\.scope) == [.all, .thread("t")] && mutes.map(\.until) == [until, nil])
+            tested.service.weather = .fine
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            _ = try await tested.service.store.perform(.notify("ann", title: "quiet"))
+            _ = try await tested.service.store.perform(.notify("ann", Content(title: "loud", level: .critical)))
+            await tested.client.refresh(.pull)
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            #expect(await tested.client.tray.tray.unread == 7)
+            try await tested.expectEqual()
+            try await tested.client.unmute(.all)
+            try await tested.restart()
+            #expect(try await tested.client.mutes().mutes.map(\.scope) == [.thread("t")])
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            try await tested.expectEqual()
+        }
+    }
+
     @Test func aMarkShowsAtOnceAndWhatTheServerRefusesGoesAwayAgain() async throws {
         try await withClient(before: fill) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))

@@ -39,7 +39,7 @@ import Testing
             try expectForm(random.audience(), seed)
             try expectForm(random.recipient(), seed)
             try expectForm(
-                RecipientPage(recipients: [random.recipient()], next: random.maybe { $0.identifier() }), seed)
+                Page<Recipient, String>([random.recipient()], next: random.maybe { $0.identifier() }, asOf: 9), seed)
             try expectForm(random.query(), seed)
             try expectForm(random.content(collapsing: true), seed)
             try expectForm(random.edit(), seed)
@@ -210,12 +210,12 @@ extension RandomCommands {
             isRead: .random(using: &generator), isArchived: .random(using: &generator),
             isDeleted: .random(using: &generator), isGone: .random(using: &generator),
             snoozedUntil: maybe { $0.time() },
-            outcome: maybe {
-                Outcome(
-                    action: $0.identifier(), note: $0.maybe { $0.text() }, actor: $0.identifier(), seq: $0.number(),
-                    at: $0.time())
-            }, actor: maybe { $0.identifier() }, occurredAt: maybe { $0.time() },
+            outcome: maybe { $0.outcome() }, actor: maybe { $0.identifier() }, occurredAt: maybe { $0.time() },
             recordedAt: time())
+    }
+
+    fileprivate mutating func outcome() -> Outcome {
+        Outcome(action: identifier(), note: maybe { $0.text() }, actor: identifier(), seq: number(), at: time())
     }
 
     fileprivate mutating func thread() -> ItemFilter.Thread {
@@ -225,12 +225,14 @@ extension RandomCommands {
     fileprivate mutating func audience() -> Audience {
         Audience(
             item: number(), asOf: number(), recipients: count(), seen: count(), read: count(), archived: count(),
-            deleted: count(), erased: count())
+            deleted: count(), awaiting: count(),
+            outcomes: ["B", "a", "é"].map { Audience.OutcomeCount(action: $0, count: count()) }, erased: count())
     }
 
     fileprivate mutating func recipient() -> Recipient {
         func occasion() -> Recipient.Occasion? { maybe { .init(seq: $0.number(), at: $0.time()) } }
-        return Recipient(user: identifier(), seen: occasion(), read: occasion())
+        return Recipient(
+            user: identifier(), seen: occasion(), read: occasion(), outcome: maybe { $0.outcome() })
     }
 
     fileprivate mutating func query() -> InboxQuery {

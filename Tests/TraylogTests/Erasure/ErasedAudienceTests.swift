@@ -26,7 +26,7 @@ import Testing
                 for (item, erased) in [(Seq(3), 1), (5, 0), (8, 1)] {
                     let audience = try store.audience(of: item, asOf: nil)
                     #expect(audience == Audience(item: item, asOf: seq, recipients: 1, erased: erased))
-                    #expect(try store.recipients(of: item, .unread).recipients.map(\.user) == ["bob"])
+                    #expect(try store.recipients(of: item, .unread).elements.map(\.user) == ["bob"])
                 }
                 guard case .erased(let spans) = try store.event(seq).body else {
                     Issue.record("no erasure")

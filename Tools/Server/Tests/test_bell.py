@@ -32,9 +32,15 @@ LINKS = [
 
 class FilesTest(unittest.TestCase):
     def test_both_files_together_are_at_most_16_kib(self):
-        sizes = {name: len(gzip.compress((FOLDER / name).read_bytes(), 9)) for name in ("client.js", "bell.js")}
+        with Server() as server:
+            served = {name: server.get(f"/bell/v1/{name}", who=None).body for name in ("client.js", "bell.js")}
+        sizes = {name: len(gzip.compress(code, 9)) for name, code in served.items()}
         print(f"gzipped: {sizes}, together {sum(sizes.values())} of {16 * 1024} bytes")
         self.assertLessEqual(sum(sizes.values()), 16 * 1024)
+        for name, code in served.items():
+            # Nothing but indentation and comments is left out.
+            lines = [line.strip() for line in (FOLDER / name).read_text().split("\n")]
+            self.assertEqual(code.decode().split("\n"), [line for line in lines if line and not line.startswith("//")])
 
     def test_the_code_uses_no_markup_no_storage_and_no_address(self):
         for path in FOLDER.glob("*.js"):
@@ -288,6 +294,81 @@ class BellTest(BellCase):
         left(3)
         self.assertEqual(self.server.get("/v1/users/ann/tray").json["unseen"], 0)
 
+    def ask(self, title):
+        return self.server.notify("ann", title=title, actions=[{"id": "yes", "label": "Deploy"}, {"id": "no", "label": "Wait"}]).json["seq"]
+
+    def test_an_item_is_answered_by_its_buttons_once(self):
+        first, second = self.ask("First"), self.ask("Second")
+        self.show()
+        self.open_panel()
+        self.browser.wait(f"{ROOT}.querySelectorAll('[part=action]').length === 4")
+        # By keyboard: Tab leads from the item to its answers.
+        self.browser.run(f"{ROOT}.querySelector('article').focus()")
+        self.press(Keys.TAB)
+        self.browser.wait(f"{ROOT}.activeElement?.textContent === 'Deploy'")
+        self.press(Keys.ENTER)
+        self.browser.wait(f"{ROOT}.querySelector('[part=outcome]')?.textContent === '✓ Deploy'")
+        self.wait_for(lambda: self.server.get(f"/v1/users/ann/items/{second}").json.get("outcome", {}).get("action") == "yes", "it is answered")
+        self.browser.wait(f"document.querySelector('traylog-bell').client.tray.awaiting === 1")
+        self.browser.wait(f"!{ROOT}.querySelector('article').classList.contains('unread')")
+        # Another device answers; here the answer shows, and a click that came too late is told.
+        self.client()
+        self.browser.run("window.told = []; client.addEventListener('problem', ({ detail }) => told.push(detail.error))")
+        self.server.post(f"/v1/users/ann/items/{first}/action", {"action": "no", "note": "after lunch"})
+        self.browser.wait(f"[...{ROOT}.querySelectorAll('[part=outcome]')].map((one) => one.textContent).join() === '✓ Deploy,✓ Wait'")
+        self.browser.run(f"return client.act({first}, 'yes').catch(() => {{}})")
+        self.assertEqual(self.browser.run("return told"), ["alreadyActed"])
+        self.browser.wait(f"{ROOT}.querySelectorAll('[part=outcome]')[1].textContent === '✓ Wait'")
+        self.assertEqual(self.browser.run("return client.tray.awaiting"), 0)
+
+    def test_quiet_times_begin_and_end_at_a_button(self):
+        self.show()
+        self.open_panel()
+        pressed = lambda state: self.browser.wait(f"{ROOT}.querySelector('[part=quiet]').ariaPressed === '{state}'")  # noqa: E731
+        pressed("false")
+        for entry, is_endless in (("1 hour", False), ("Until I turn it off", True)):
+            self.part("[part=quiet]").click()
+            self.browser.run(f"[...{ROOT}.querySelectorAll('[role=menuitem]')].find((one) => one.textContent === '{entry}').click()")
+            pressed("true")
+            (mute,) = self.server.get("/v1/users/ann/mutes").json["mutes"]
+            self.assertEqual((mute["all"], "until" not in mute), (True, is_endless))
+            self.fill(1)
+            self.server.notify("ann", title="Fire", level="critical")
+            self.browser.wait(f"{ROOT}.querySelector('article')?.innerText.includes('Fire')")
+            self.assertEqual(self.server.get("/v1/users/ann/tray").json["unread"], 1)
+            # What another device did is known when the panel opens.
+            self.browser.run("document.querySelector('traylog-bell').close()")
+            self.open_panel()
+            pressed("true")
+            self.part("[part=quiet]").click()
+            pressed("false")
+            self.assertEqual(self.server.get("/v1/users/ann/mutes").json["mutes"], [])
+            self.server.post("/v1/users/ann/marks/all", {"as": "deleted"})
+
+    def test_a_search_finds_words_in_any_language_and_follows_what_comes(self):
+        for title in ("M\u00fcller \u00fcber alles", "Stra\u00dfe", "Anything"):
+            self.server.notify("ann", title=title, body="gesperrt" if "ra" in title else None)
+        self.show()
+        self.open_panel()
+        self.browser.wait(f"{ROOT}.querySelectorAll('article').length === 3")
+        shown = f"[...{ROOT}.querySelectorAll('article [part=title]')].map((one) => one.textContent).join()"
+        search = self.part("[part=search]")
+        search.send_keys("MULLER")
+        self.browser.wait(f"{shown} === 'M\u00fcller \u00fcber alles'")
+        self.assertEqual(self.browser.run(f"return {ROOT}.activeElement?.type"), "search")
+        self.server.notify("ann", title="New", body="from Mueller and M\u00fcller")
+        self.server.notify("ann", title="Another")
+        self.browser.wait(f"{shown} === 'New,M\u00fcller \u00fcber alles'")
+        search.clear()
+        search.send_keys("sperr strasse")
+        self.browser.wait(f"{shown} === 'Stra\u00dfe'")
+        search.clear()
+        search.send_keys("nothing of this")
+        self.browser.wait(f"{ROOT}.querySelector('.note')?.checkVisibility() && {shown} === ''")
+        self.browser.run("document.querySelector('traylog-bell').close()")
+        self.open_panel()
+        self.browser.wait(f"{ROOT}.querySelectorAll('article').length === 5")
+
     def test_items_of_a_thread_stand_together_on_request(self):
         for number in range(3):
             self.server.notify("ann", title=f"Comment {number}", thread="post", summaryArgument="Bob")
@@ -444,7 +525,7 @@ class AccessibleTest(BellCase):
             self.check("closed")
             self.open_panel()
             self.check("opening")
-            self.fill(3, thread="t", level="critical")
+            self.fill(3, thread="t", level="critical", actions=[{"id": "yes", "label": "Deploy"}])
             self.browser.wait(f"{ROOT}.querySelectorAll('article').length >= 3")
             self.check("full")
             self.browser.run(f"{ROOT}.querySelector('.dots').click()")

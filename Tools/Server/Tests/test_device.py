@@ -46,6 +46,33 @@ class DeviceTests(unittest.TestCase):
                 self.assert_equal_trays(device, server, "ann")
                 self.assertEqual(server.get("/v1/users/ann/history").lines[-1]["device"], "test")
 
+    def test_answers_quiet_times_and_searches_work_offline_and_reach_the_server(self):
+        actions = [{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}]
+        with Server() as server, Proxy(server.port) as proxy:
+            seqs = [server.notify("ann", title=title, actions=actions).json["seq"] for title in ("Stra\u00dfe", "Weg")]
+            with Device(server, "ann", port=proxy.port) as device:
+                self.assertTrue(device.wait())
+                proxy.stop()
+                found = lambda **query: [item["seq"] for item in device.ask("inbox", **query)["items"]]  # noqa: E731
+                self.assertEqual(found(text="STRASSE"), seqs[:1])
+                self.assertEqual(found(awaiting=True), seqs[::-1])
+                device.ask("act", item=seqs[0], action="yes", note="at once")
+                late = device.ask("act", item=seqs[1], action="yes")["id"]
+                device.ask("mute", **{"all": True, "until": "2099-01-01T00:00:00Z"})
+                device.ask("mute", thread="t")
+                self.assertEqual((device.ask("tray")["awaiting"], device.ask("tray")["unread"], found(awaiting=True)), (0, 0, []))
+                self.assertEqual([mute.get("until") for mute in device.ask("mutes")["mutes"]], ["2099-01-01T00:00:00.000Z", None])
+                device.ask("unmute", thread="t")
+                # Another device is faster.
+                server.post(f"/v1/users/ann/items/{seqs[1]}/action", {"action": "no"})
+                proxy.start()
+                self.assertTrue(device.wait())
+                self.assertEqual(server.get(f"/v1/users/ann/items/{seqs[0]}").json["outcome"]["note"], "at once")
+                self.assertEqual([(one["id"], one["error"]) for one in device.ask("outbox")["entries"]], [(late, "alreadyActed")])
+                self.assertEqual(device.ask("mutes")["mutes"], server.get("/v1/users/ann/mutes").json["mutes"])
+                self.assert_equal_trays(device, server, "ann")
+                self.assertEqual(device.ask("mute", **{"all": True, "thread": "t"})["error"], "invalid")
+
     def test_a_device_shows_changes_of_the_server_by_itself(self):
         with Server() as server, Device(server, "ann") as device:
             self.assertTrue(device.wait())

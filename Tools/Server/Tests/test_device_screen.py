@@ -248,6 +248,42 @@ class DeviceScreenTests(unittest.TestCase):
                 window.press("Escape")
                 window.until(lambda: "item 5" in window.text())
 
+    def test_a_question_is_answered_by_its_number(self):
+        with Server() as server:
+            actions = [{"id": "yes", "label": "Deploy now"}, {"id": "no", "label": "Wait"}]
+            first = server.notify("ann", title="Question", actions=actions).json["seq"]
+            second = server.notify("ann", title="Another", actions=actions).json["seq"]
+            with Window(server, "ann", lines=16) as window:
+                outcome = lambda seq: server.get(f"/v1/users/ann/items/{seq}").json.get("outcome", {}).get("action")  # noqa: E731
+                window.until(lambda: window.selected() == "Another" and "1 Deploy now  2 Wait" in window.text())
+                window.press("2")
+                window.until(lambda: "answered: Wait" in window.text() and "(1) unread" in window.text())
+                until(lambda: outcome(second) == "no", 60, window.text)
+                window.press("1")
+                window.until(lambda: "answered already: no" in window.text())
+                window.press("j", "Enter")
+                window.until(lambda: "1  Deploy now" in window.text())
+                window.press("1")
+                window.until(lambda: ": Deploy now" in window.text() and "1  Deploy now" not in window.text())
+                until(lambda: outcome(first) == "yes", 60, window.text)
+
+    def test_do_not_disturb_is_a_key(self):
+        with Server() as server, Window(server, "ann") as window:
+            mutes = lambda: server.get("/v1/users/ann/mutes").json["mutes"]  # noqa: E731
+            server.notify("ann", title="Before")
+            window.until(lambda: window.selected() == "Before")
+            window.press("m", "2", "h", "Enter")
+            window.until(lambda: "quiet until" in window.text())
+            until(lambda: mutes() and mutes()[0]["until"], 60, window.text)
+            server.notify("ann", title="Meanwhile")
+            window.until(lambda: "Meanwhile" in window.text() and "(1) unread" in window.text())
+            window.press("m")
+            window.until(lambda: "quiet until" not in window.text())
+            until(lambda: not mutes(), 60, window.text)
+            window.press("m", "Enter")
+            window.until(lambda: "quiet (m ends it)" in window.text())
+            until(lambda: mutes() and "until" not in mutes()[0], 60, window.text)
+
     def test_an_item_is_snoozed_for_a_while_and_undo_brings_it_back(self):
         with Server() as server:
             server.notify("ann", title="Later")

@@ -119,7 +119,7 @@ class GuideTests(unittest.TestCase):
             programs.append(self.start_program("Docs/guides/approvals.md", server, directory))
             self.run_page("Docs/guides/approvals.md", server)
             late = server.post("/v1/users/ann/items/key:deploy-17/action", {"action": "no"})
-            self.assertEqual((late.status, late.json["error"], late.json["action"]), (409, "alreadyActed", "yes"))
+            self.assertEqual((late.status, late.json["error"], late.json["action"]), (422, "alreadyActed", "yes"))
             for program in programs:
                 printed, errors = program.communicate(timeout=60)
                 self.assertEqual((printed.strip(), program.returncode), ("yes after lunch", 0), errors)

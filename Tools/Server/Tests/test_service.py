@@ -8,6 +8,7 @@ import socket
 import tempfile
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
 from served import Server, Stream, base64url
@@ -96,18 +97,18 @@ class WritingTests(ServiceCase):
         server, path, user = self.server, self.path, self.user
         self.assertEqual(server.notify(user, title="A", expectedRevision=0).status, 201)
         again = {"title": "A", "expectedRevision": 0}
-        self.is_problem(server.post(f"{path}/notifications", again), 409, "wrongRevision", revision=1)
+        self.is_problem(server.post(f"{path}/notifications", again), 422, "wrongRevision", revision=1)
         tray = server.get(f"{path}/tray", who=self.token).json
         self.assertEqual(tray["revision"], 1)
         self.assertEqual(server.get(f"{path}/history").lines[0]["revision"], 1)
         seen = {"upTo": tray["newest"], "expectedRevision": tray["revision"]}
         self.assertEqual(server.post(f"{path}/seen", seen, who=self.token).json["tray"]["revision"], 2)
-        self.is_problem(server.post(f"{path}/seen", seen, who=self.token), 409, "wrongRevision", revision=2)
+        self.is_problem(server.post(f"{path}/seen", seen, who=self.token), 422, "wrongRevision", revision=2)
         late = {"kind": "notify", "user": user, "expectedRevision": 2}
         results = server.perform(late, late)["results"]
         self.assertEqual([result["result"] for result in results], ["appended", "refused"])
         self.assertEqual((results[1]["error"], results[1]["revision"]), ("wrongRevision", 3))
-        self.is_problem(server.post("/v1/commands?atomic=true", [late]), 409, "wrongRevision", revision=3, line=1)
+        self.is_problem(server.post("/v1/commands?atomic=true", [late]), 422, "wrongRevision", revision=3, line=1)
         self.is_problem(server.post(f"{path}/notifications", {"expectedRevision": -1}), 400, "invalid", field="expectedRevision")
 
     def test_an_invalid_body_is_refused_and_stores_nothing(self):
@@ -317,6 +318,111 @@ class ReadingTests(ServiceCase):
             self.is_problem(answer, 400, "invalid")
             self.assertEqual(answer.json["field"], field)
         self.assertIn("until", server.get(f"{path}/inbox?untill=x").json["detail"])
+
+    def test_an_item_is_answered_once(self):
+        server, path, user, token = self.server, self.path, self.user, self.token
+        actions = [{"id": "yes", "label": "Deploy"}, {"id": "no", "label": "Wait"}]
+        seq = server.notify(user, title="Deploy?", key="deploy", actions=actions).json["seq"]
+        plain = server.notify(user, title="Plain").json["seq"]
+        item = server.get(f"{path}/items/{seq}", who=token).json
+        self.assertEqual((item["actions"], item.get("outcome")), (actions, None))
+        self.assertEqual(server.get(f"{path}/tray", who=token).json["awaiting"], 1)
+        self.assertEqual([one["seq"] for one in server.get(f"{path}/inbox?awaiting=true").json["items"]], [seq])
+        act, answer = f"{path}/items/key:deploy/action", {"action": "yes", "note": "now"}
+        for body, field in [({}, "action"), ({"action": ""}, "action"), ({"action": "maybe"}, "action"), ({**answer, "note": "x" * 1025}, "note"),
+                            ({**answer, "item": seq}, "item")]:
+            self.is_problem(server.post(act, body, who=token), 400, "invalid", field=field)
+        self.is_problem(server.post(f"{path}/items/{plain}/action", answer, who=token), 400, "invalid", field="action")
+        self.is_problem(server.post(f"{path}/items/999999/action", answer, who=token), 404, "unknownItem")
+        first = server.post(act, answer, who=token, headers={"Idempotency-Key": "k"})
+        self.assertEqual((first.status, first.json["result"]), (200, "appended"))
+        self.assertEqual((first.json["tray"]["awaiting"], first.json["tray"]["unread"]), (0, 1))
+        again = server.post(act, answer, who=token, headers={"Idempotency-Key": "k"})
+        self.assertEqual((again.json["result"], again.json["seq"]), ("duplicate", first.json["seq"]))
+        self.assertEqual(server.post(act, {"action": "yes"}).json["result"], "unchanged")
+        self.is_problem(server.post(act, {"action": "no"}), 422, "alreadyActed", action="yes")
+        outcome = server.get(f"{path}/items/{seq}").json["outcome"]
+        self.assertEqual({**outcome, "at": None}, {"action": "yes", "note": "now", "actor": user, "seq": first.json["seq"], "at": None})
+        self.is_problem(server.post(f"{path}/undo", {"event": first.json["seq"]}), 422, "notUndoable")
+        (acted,) = [event for event in server.get(f"{path}/changes").json if event["kind"] == "acted"]
+        self.assertEqual((acted["item"], acted["action"], acted["note"]), (seq, "yes", "now"))
+        for bad in ([], [{"id": "a"}], [{"id": "a", "label": ""}], [{"id": "a", "label": "A"}] * 2, [{"id": "x" * 65, "label": "A"}],
+                    [{"id": str(number), "label": "A"} for number in range(9)], [{"id": "a", "label": "A", "url": "x"}]):
+            self.is_problem(server.post(f"{path}/notifications", {"actions": bad}), 400, "invalid")
+        self.is_problem(server.call("PATCH", f"{path}/items/{seq}", {"actions": actions}), 400, "invalid")
+
+    def test_of_two_devices_that_answer_at_once_and_repeat_it_one_counts(self):
+        server, path, token = self.server, self.path, self.token
+        actions = [{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}]
+        for _ in range(20):
+            seq = server.notify(self.user, actions=actions).json["seq"]
+
+            def answer(action):
+                # A device whose answer was lost sends it again under its key.
+                return [server.post(f"{path}/items/{seq}/action", {"action": action, "key": f"{seq} {action}"}, who=token) for _ in range(2)]
+
+            with ThreadPoolExecutor(4) as pool:
+                answers = dict(zip(("yes", "no"), pool.map(answer, ("yes", "no"))))
+            winner = server.get(f"{path}/items/{seq}").json["outcome"]["action"]
+            self.assertEqual([one.json["result"] for one in answers.pop(winner)], ["appended", "duplicate"])
+            for late in answers.popitem()[1]:
+                self.is_problem(late, 422, "alreadyActed", action=winner)
+        kinds = [event["kind"] for event in server.get(f"{path}/history").lines]
+        self.assertEqual(kinds.count("acted"), 20)
+
+    def test_quiet_times_are_begun_listed_and_ended(self):
+        server, path, token = self.server, self.path, self.token
+        put = lambda name, body=None: server.call("PUT", f"{path}/mutes/{name}", body, who=token)  # noqa: E731
+        self.assertEqual(put("all", {"until": "2099-01-01T00:00:00Z"}).json["result"], "appended")
+        self.assertEqual(put("all", {"until": "2099-01-01T01:00:00+01:00"}).json["result"], "unchanged")
+        self.assertEqual(put("all").json["result"], "appended")
+        begun = server.get(f"{path}/mutes", who=token).json
+        self.assertEqual(put("all", {"until": "2100-01-01T00:00:00Z"}).json["result"], "appended")
+        self.assertEqual(put("threads/t").json["result"], "appended")
+        self.assertEqual(put("categories/c", {"until": "2099-01-01T00:00:00Z"}).json["result"], "appended")
+        answer = server.get(f"{path}/mutes", who=token).json
+        everything, category, thread = answer["mutes"]
+        self.assertEqual((everything["all"], everything["until"]), (True, "2100-01-01T00:00:00.000Z"))
+        self.assertEqual(everything["since"], begun["mutes"][0]["since"])
+        self.assertEqual((category["category"], category["until"], thread["thread"]), ("c", "2099-01-01T00:00:00.000Z", "t"))
+        self.assertNotIn("until", thread)
+        self.assertEqual(server.get(f"{path}/mutes?asOf={begun['asOf']}").json, begun)
+        server.notify(self.user, title="Quiet")
+        server.notify(self.user, title="Fire", level="critical")
+        self.assertEqual(server.get(f"{path}/tray").json["unread"], 1)
+        self.assertEqual(server.call("DELETE", f"{path}/mutes/all", who=token).json["result"], "appended")
+        self.assertEqual(server.call("DELETE", f"{path}/mutes/all", who=token).json["result"], "unchanged")
+        self.assertEqual(len(server.get(f"{path}/mutes").json["mutes"]), 2)
+        # One that is over ends by itself, and says so in the log.
+        put("all", {"until": "2026-01-01T00:00:00Z"})
+        end = time.monotonic() + 30
+        while server.get(f"{path}/mutes").json["mutes"][0].get("all"):
+            self.assertLess(time.monotonic(), end, "the quiet time did not end")
+            time.sleep(0.05)
+        self.assertEqual(server.get(f"{path}/history").lines[-1]["kind"], "unmuted")
+        self.is_problem(put("all", {"until": "soon"}), 400, "invalid", field="until")
+        self.is_problem(put("all", {"all": True}), 400, "invalid", field="all")
+        self.is_problem(server.get(f"{path}/mutes", who=None), 401)
+
+    def test_the_answers_to_a_broadcast_are_counted_and_listed(self):
+        server = self.server
+        users = [f"{self.user} {name}" for name in "abc"]
+        for user in users:
+            server.call("PUT", f"/v1/users/{quote(user)}/subscriptions/{quote(self.user)}")
+        actions = [{"id": "yes", "label": "I come"}, {"id": "no", "label": "I do not"}]
+        party = server.post(f"/v1/topics/{quote(self.user)}/broadcasts", {"title": "Party?", "actions": actions}).json["seq"]
+        path = f"/v1/items/{party}/audience"
+        self.assertEqual([server.get(path).json[name] for name in ("awaiting", "outcomes")], [3, {}])
+        for user, action in zip(users, ("yes", "no")):
+            server.post(f"/v1/users/{quote(user)}/items/{party}/action", {"action": action, "note": f"says {action}"})
+        audience = server.get(path).json
+        self.assertEqual([audience[name] for name in ("read", "awaiting", "outcomes")], [2, 1, {"no": 1, "yes": 1}])
+        acted = server.get(f"{path}?list=acted").lines
+        self.assertEqual([(one["user"], one["outcome"]["action"], one["outcome"]["note"]) for one in acted],
+                         [(users[0], "yes", "says yes"), (users[1], "no", "says no")])
+        self.assertEqual(server.get(f"{path}?list=awaiting").lines, [{"user": users[2]}])
+        self.assertEqual([server.get(f"{path}?asOf={party}").json[name] for name in ("awaiting", "outcomes")], [3, {}])
+        self.assertEqual(server.get(f"{path}?list=acted&asOf={party}").lines, [])
 
     def test_the_audience_of_a_broadcast_is_counted_and_listed(self):
         server = self.server

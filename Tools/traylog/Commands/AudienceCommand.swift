@@ -5,17 +5,18 @@ import Traylog
 struct AudienceCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "audience",
-        abstract: "Show how many of a broadcast's recipients have seen and read it, or who.",
+        abstract: "Show how many of a broadcast's recipients have seen, read and answered it, or who.",
         discussion: """
             An item that is gone keeps the states that it had when it went. It reads the tray of every user.
 
             With --list one recipient a line, in byte order of the users' names, with the event that made the item seen \
-            or read last; with --json the last line is {"next"} when --limit leaves some out.
+            or read last, and the answer; with --json the last line is {"next"} when --limit leaves some out.
 
             EXAMPLES
               traylog audience 17
               traylog audience 17 --as-of yesterday --json
               traylog audience 17 --list unread
+              traylog audience 17 --list awaiting
               traylog audience 17 --list unread --limit 1000 --json
             """)
 
@@ -75,11 +76,11 @@ struct AudienceCommand: StoreCommand {
                     try reader.recipients(
                         of: seq, part, after: last, limit: min(Self.chunk, rest), asOf: asOf, progress: progress)
                 }
-                (last, rest) = (page.next, rest - page.recipients.count)
+                (last, rest) = (page.next, rest - page.elements.count)
                 if global.json {
-                    for recipient in page.recipients { try output.json { $0.write(recipient) } }
+                    for recipient in page.elements { try output.json { $0.write(recipient) } }
                 } else {
-                    try output.lines(table.lines(page.recipients.map(Self.row)))
+                    try output.lines(table.lines(page.elements.map(Self.row)))
                 }
             } while last != nil && rest > 0
             guard let last else { return }
@@ -109,16 +110,20 @@ struct AudienceCommand: StoreCommand {
             guard audience.recipients > 0 else { return Cell(count) }
             return Cell("\(count.grouped) (\(count * 100 / audience.recipients) %)")
         }
-        return FactsText([
-            ("item", Cell(audience.item, .bold)), ("recipients", Cell(audience.recipients, .bold)),
-            ("seen", part(audience.seen)), ("read", part(audience.read)), ("archived", part(audience.archived)),
-            ("deleted", part(audience.deleted)), ("erased", Cell(audience.erased)), ("as of", Cell(audience.asOf)),
-        ])
+        let answers: [(String, Cell)] = audience.outcomes.map {
+            ("answer \(VisibleText($0.action).text)", part($0.count))
+        }
+        return FactsText(
+            [
+                ("item", Cell(audience.item, .bold)), ("recipients", Cell(audience.recipients, .bold)),
+                ("seen", part(audience.seen)), ("read", part(audience.read)), ("archived", part(audience.archived)),
+                ("deleted", part(audience.deleted)), ("awaiting", part(audience.awaiting)),
+            ] + answers + [("erased", Cell(audience.erased)), ("as of", Cell(audience.asOf))])
     }
 
     private static let columns: [Column] = [
         .flexible("USER", minimum: 12), .whole("SEEN BY", .right), .time("SEEN AT"), .whole("READ BY", .right),
-        .time("READ AT"),
+        .time("READ AT"), .flexible("ANSWER", minimum: 6),
     ]
 
     private static func row(_ recipient: Recipient) -> [Cell] {
@@ -126,5 +131,6 @@ struct AudienceCommand: StoreCommand {
             occasion.map { [Cell($0.seq), Cell($0.at)] } ?? [Cell("", .dim), Cell("", .dim)]
         }
         return [Cell(recipient.user)] + cells(recipient.seen) + cells(recipient.read)
+            + [Cell(recipient.outcome?.action)]
     }
 }

@@ -48,7 +48,7 @@ package actor AccessLog {
         var filter = EventFilter()
         (filter.user, filter.actor, filter.kinds) = (reading.user, reading.key, [.audited])
         filter.since = Timestamp(milliseconds: Timestamp.now.milliseconds - Self.hourMilliseconds)
-        let known = try await store.search(filter, newestFirst: true, limit: Self.mostLooked).events
+        let known = try await store.search(filter, newestFirst: true, limit: Self.mostLooked).elements
         if let event = known.first(where: { $0.isAudited(for: reading.purpose) }) { return event.recordedAt }
         try await store.recordAudit(of: reading.user, actor: reading.key, purpose: reading.purpose)
         return .now

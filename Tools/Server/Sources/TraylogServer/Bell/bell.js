@@ -7,22 +7,22 @@ const STRINGS = {
 	en: {
 		title: "Notifications", unseen: "{n} new", count: "{n} unread", nothing: "nothing new", inbox: "Inbox", unread: "Unread",
 		archived: "Archived", close: "Close", back: "Back", markAll: "Mark all as read ({n})", marked: "{n} marked as read.",
-		done: "Done.", undo: "Undo", loading: "Loading…", empty: "Nothing here yet.", emptyUnread: "Everything is read.",
+		done: "Done.", undo: "Undo", loading: "Loading…", empty: "Nothing here.", emptyUnread: "Everything is read.",
 		end: "That is all.", offline: "Offline.", asOf: "Offline. As of {time}.", refused: "Your access expired. Sign in again.",
 		failed: "Loading failed.", retry: "Try again", menu: "More: {title}", read: "Mark as read", unreadAgain: "Mark as unread",
 		archive: "Archive", unarchive: "Unarchive", snooze: "Snooze", hour: "1 hour", evening: "This evening", tomorrow: "Tomorrow",
-		week: "Next week", date: "Until a date…", mute: "Mute this thread", delete: "Delete", critical: "Critical",
+		week: "Next week", date: "Until a date…", mute: "Mute this thread", delete: "Delete", search: "Search", quiet: "Do not disturb", always: "Until I turn it off", critical: "Critical",
 		timeSensitive: "Urgent", more: { one: "{n} more notification", other: "{n} more notifications" },
 		by: "{more} from {names}", others: "{n} others",
 	},
 	de: {
 		title: "Mitteilungen", unseen: "{n} neu", count: "{n} ungelesen", nothing: "nichts Neues", inbox: "Eingang", unread: "Ungelesen",
 		archived: "Archiv", close: "Schließen", back: "Zurück", markAll: "Alle als gelesen markieren ({n})", marked: "{n} als gelesen markiert.",
-		done: "Erledigt.", undo: "Rückgängig", loading: "Lädt …", empty: "Noch nichts da.", emptyUnread: "Alles ist gelesen.",
+		done: "Erledigt.", undo: "Rückgängig", loading: "Lädt …", empty: "Nichts da.", emptyUnread: "Alles ist gelesen.",
 		end: "Das ist alles.", offline: "Offline.", asOf: "Offline. Stand: {time}.", refused: "Zugang abgelaufen. Bitte neu anmelden.",
 		failed: "Laden misslungen.", retry: "Noch einmal", menu: "Mehr: {title}", read: "Als gelesen markieren", unreadAgain: "Als ungelesen markieren",
 		archive: "Archivieren", unarchive: "Zurückholen", snooze: "Später", hour: "1 Stunde", evening: "Heute Abend", tomorrow: "Morgen",
-		week: "Nächste Woche", date: "Bis zum …", mute: "Thema stummschalten", delete: "Löschen", critical: "Kritisch",
+		week: "Nächste Woche", date: "Bis zum …", mute: "Thema stummschalten", delete: "Löschen", search: "Suchen", quiet: "Nicht stören", always: "Bis auf Weiteres", critical: "Kritisch",
 		timeSensitive: "Dringend", more: { one: "{n} weitere Mitteilung", other: "{n} weitere Mitteilungen" },
 		by: "{more} von {names}", others: "{n} weiteren",
 	},
@@ -57,7 +57,8 @@ header, .tabs, .toast, .banner { display: flex; align-items: center; gap: 4px; p
 [role=tab] { border-radius: 0; border-bottom: 2px solid transparent; white-space: nowrap; color: var(--tl-soft) }
 [role=tab][aria-selected=true] { border-color: var(--tl-accent); color: var(--tl-ink); font-weight: 600 }
 .banner { background: var(--tl-hover); border-bottom: 1px solid var(--tl-line) }
-b, .banner span, .toast span { flex: 1 }
+b, .banner span, .toast span, input { flex: 1; min-width: 0 }
+[aria-pressed=true] { background: var(--tl-accent); color: var(--tl-paper) }
 .body { flex: 1; overflow: hidden auto }
 .bar { text-align: end; padding: 4px }
 .link { color: var(--tl-accent) }
@@ -70,6 +71,7 @@ article { position: relative; display: grid; grid-template-columns: 1fr auto; ga
 .text { color: var(--tl-soft); display: -webkit-box; -webkit-line-clamp: 3; -webkit-box-orient: vertical; overflow: hidden }
 .meta { color: var(--tl-soft); font-size: 12px }
 .level { border: 1px solid; border-radius: 4px; padding: 0 4px; margin-inline-end: 6px; font-weight: 600; color: var(--tl-ink) }
+button.level { margin-block: 4px; padding: 4px 10px }
 .dots { grid-column: 2; grid-row: 1 / 4; align-self: start; min-width: 32px }
 .more { grid-column: 1; justify-self: start; padding-inline: 0 }
 .note { padding: 20px; text-align: center; color: var(--tl-soft); margin: 0 }
@@ -77,7 +79,7 @@ article { position: relative; display: grid; grid-template-columns: 1fr auto; ga
 .toast { border-top: 1px solid var(--tl-line) }
 .menu { padding: 4px }
 .menu button { display: block; width: 100%; text-align: start }
-@media (max-width: 479px) { .panel { inset: 0 !important; width: 100%; max-width: none; height: 100%; max-height: none !important; border: 0; border-radius: 0 } }
+@media (max-width: 479px) { .panel { inset: 0 !important; width: 100%; height: 100%; max-height: none !important; border: 0; border-radius: 0 } }
 `);
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -128,6 +130,12 @@ function dayAt(days, hour) {
 	return moment;
 }
 
+const times = (work) => [
+	["hour", () => work(Date.now() + 3_600_000)],
+	new Date().getHours() < 18 && ["evening", () => work(dayAt(0, 18))],
+	["tomorrow", () => work(dayAt(1, 9))],
+];
+
 class Groups {
 	items = [];
 	end = false;
@@ -159,8 +167,6 @@ class Groups {
 	refresh() {
 		return this.#load();
 	}
-
-	close() {}
 }
 
 class TraylogBell extends HTMLElement {
@@ -184,6 +190,7 @@ class TraylogBell extends HTMLElement {
 	#asOf = null;
 	#told = 0;
 	#timers = {};
+	#opener;
 	#title = "";
 	#frame = 0;
 
@@ -238,7 +245,7 @@ class TraylogBell extends HTMLElement {
 	#end() {
 		this.#watch?.abort();
 		if (this.#client && this.#client !== this.#given) this.#client.stop();
-		this.#list?.close();
+		this.#list?.close?.();
 		this.#client = this.#list = null;
 	}
 
@@ -311,6 +318,15 @@ class TraylogBell extends HTMLElement {
 		if (!this.isConnected) return;
 		const wasOpen = this.#isOpen;
 		const p = (this.#parts = {});
+		p.search = h("input", {
+			type: "search", part: "search", placeholder: this.#say("search"), maxlength: 200,
+			input: () => {
+				clearTimeout(this.#timers.search);
+				this.#timers.search = setTimeout(() => this.#open(), 300);
+			},
+		});
+		p.quiet = button(() => this.#hush(), {
+			part: "quiet", title: this.#say("quiet"), "aria-label": this.#say("quiet"), "aria-pressed": "false" }, "☾");
 		p.badge = h("span", { class: "badge", part: "badge", "aria-hidden": "true" });
 		p.button = button(null, { class: "bell", part: "button", "aria-haspopup": "dialog", "aria-expanded": "false" },
 			h("slot", { name: "icon" }, drawing()), p.badge);
@@ -336,7 +352,7 @@ class TraylogBell extends HTMLElement {
 				if (newState === "open") this.#place(), this.#selected.focus();
 				else if ([this, document.body].includes(document.activeElement)) p.button.focus();
 			},
-		}, h("header", { part: "header" }, h("b", { id: "name" }, this.#say("title")),
+		}, h("header", { part: "header" }, h("b", { id: "name" }, this.#say("title")), p.search, p.quiet,
 			button(() => this.close(), { "aria-label": this.#say("close") }, "✕")),
 		p.tabs, p.banner, p.body, p.toast, p.menu);
 		p.button.popoverTargetElement = p.panel;
@@ -348,15 +364,17 @@ class TraylogBell extends HTMLElement {
 
 	#toggled(isOpen) {
 		const p = this.#parts;
-		p.button.setAttribute("aria-expanded", String(isOpen));
+		p.button.ariaExpanded = isOpen;
 		clearInterval(this.#timers.clock);
 		if (!isOpen) return;
 		this.#timers.clock = setInterval(() => {
 			for (const time of p.feed.querySelectorAll("time")) time.textContent = this.#relative(new Date(time.dateTime));
 		}, 30_000);
 		this.#thread = undefined;
+		p.search.value = "";
 		this.#select(this.#tab);
 		this.#onState();
+		this.#showQuiet();
 		this.#wantsSee = !this.#client?.tray;
 		if (!this.#wantsSee) this.#try(this.#client?.see());
 	}
@@ -390,7 +408,7 @@ class TraylogBell extends HTMLElement {
 	#select(index) {
 		this.#tab = Math.min(index, this.#tabs.length - 1);
 		[...this.#parts.tabs.children].forEach((tab, at) => {
-			tab.setAttribute("aria-selected", String(at === this.#tab));
+			tab.ariaSelected = at === this.#tab;
 			tab.tabIndex = at === this.#tab ? 0 : -1;
 		});
 		this.#parts.body.setAttribute("aria-labelledby", this.#selected.id);
@@ -413,7 +431,7 @@ class TraylogBell extends HTMLElement {
 	}
 
 	#open() {
-		this.#list?.close();
+		this.#list?.close?.();
 		this.#list = null;
 		this.#active = 0;
 		this.#failed = null;
@@ -422,9 +440,10 @@ class TraylogBell extends HTMLElement {
 		this.#parts.body.scrollTop = 0;
 		if (this.#client) {
 			const { filter } = this.#tabs[this.#tab];
-			const isGrouped = this.hasAttribute("group") && this.#tab === 0;
+			const text = this.#parts.search.value.trim();
+			const isGrouped = !text && this.hasAttribute("group") && this.#tab === 0;
 			if (isGrouped && this.#thread === undefined) this.#list = new Groups(this.#client, () => this.#draw());
-			else this.#list = this.#client.inbox({ pageSize: 30, ...filter, ...(isGrouped && { thread: this.#thread }) });
+			else this.#list = this.#client.inbox({ pageSize: 30, ...filter, text, ...(isGrouped && { thread: this.#thread }) });
 			this.#load();
 		}
 		this.#draw();
@@ -438,7 +457,7 @@ class TraylogBell extends HTMLElement {
 		clearTimeout(this.#timers.loading);
 		this.#timers.loading = setTimeout(() => {
 			if (this.#isLoading !== list || list.loaded) return;
-			this.#failed = new TrayProblem();
+			this.#failed = true;
 			this.#draw();
 		}, 6000);
 		try {
@@ -492,7 +511,7 @@ class TraylogBell extends HTMLElement {
 			return [text("failed"), this.#parts.banner.hidden && h("p", { class: "note" }, this.#again())].filter(Boolean);
 		}
 		if (list && !list.loaded) {
-			return [h("p", { class: "away" }, this.#say("loading")), ...[1, 2, 3].map(() => h("div", { class: "bone", "aria-hidden": "true" }))];
+			return [h("p", { class: "away" }, this.#say("loading")), ...[1, 2, 3].map(() => h("div", { class: "bone" }))];
 		}
 		if (items.length) return list.end ? [text("end")] : [];
 		return [h("slot", { name: "empty" }, text(this.#tabs[this.#tab].empty ?? "empty"))];
@@ -512,11 +531,11 @@ class TraylogBell extends HTMLElement {
 		if (known?.item === item) return known.node;
 		const node = known?.node ?? h("article", {
 			tabindex: "-1", part: "item",
-			click: (event) => event.composedPath().some((part) => part.localName === "button" || part.localName === "a") || this.#visit(item.seq),
+			click: (event) => event.composedPath().some((part) => /^(button|a)$/.test(part.localName)) || this.#visit(item.seq),
 		});
 		const hadFocus = node !== this.#root.activeElement && node.contains(this.#root.activeElement);
 		const title = item.title || item.body?.split("\n")[0] || this.#say("title");
-		const level = ["critical", "timeSensitive"].includes(item.level) && item.level;
+		const level = this.strings[item.level];
 		node.className = item.read ? "" : "unread";
 		node.setAttribute("aria-labelledby", `title${item.seq}`);
 		const moment = new Date(item.occurredAt ?? item.recordedAt);
@@ -525,15 +544,18 @@ class TraylogBell extends HTMLElement {
 			class: "dots", "aria-haspopup": "menu", "aria-label": this.#say("menu", { title }), tabindex: "-1",
 		}, "⋯");
 		node.replaceChildren(...[
-			!item.read && h("span", { class: "dot", "aria-hidden": "true" }),
+			!item.read && h("span", { class: "dot" }),
 			h("div", { class: drawn ? "away" : "title", part: "title", id: `title${item.seq}`, dir: "auto" }, title),
 			drawn ?? [
 				item.title && item.body && h("div", { class: "text", part: "body", dir: "auto" }, item.body),
 				h("div", { class: "meta", part: "meta" },
-					level && h("span", { class: "level", part: "level" }, this.#say(level)),
+					level && h("span", { class: "level", part: "level" }, level),
 					h("time", { datetime: moment.toISOString(), title: moment.toLocaleString(this.#lang) }, this.#relative(moment)),
 					!item.read && h("span", { class: "away" }, ` ${this.#say("unread")}`)),
 			],
+			h("div", { class: "meta", part: "actions" }, item.actions?.map(({ id, label }) => item.outcome
+				? id === item.outcome.action && h("span", { class: "level", part: "outcome" }, `✓ ${label}`)
+				: button(() => this.#try(this.#client.act(item.seq, id)), { class: "level", part: "action", tabindex: "-1" }, label))),
 			item.group?.more > 0 && button(() => this.#openThread(item.thread ?? null), { class: "link more" }, this.#summary(item.group)),
 			dots,
 		].flat().filter(Boolean));
@@ -566,7 +588,7 @@ class TraylogBell extends HTMLElement {
 			const index = node === active ? 0 : -1;
 			if (node.tabIndex === index) continue;
 			node.tabIndex = index;
-			for (const button of node.querySelectorAll(":scope > button")) button.tabIndex = index;
+			for (const button of node.querySelectorAll("button")) button.tabIndex = index;
 		}
 	}
 
@@ -588,10 +610,6 @@ class TraylogBell extends HTMLElement {
 		if (to) this.#focus(to);
 	}
 
-	#item(seq) {
-		return this.#nodes.get(seq)?.item;
-	}
-
 	async #try(promise) {
 		const result = await Promise.resolve(promise).catch(() => null);
 		if (result && this.#list instanceof Groups) this.#list.refresh().catch(() => {});
@@ -599,7 +617,7 @@ class TraylogBell extends HTMLElement {
 	}
 
 	async #visit(seq) {
-		const { group, ...item } = this.#item(seq);
+		const { group, ...item } = this.#nodes.get(seq).item;
 		const marked = item.read ? null : this.#try(this.#client.mark("read", seq));
 		const isOn = this.dispatchEvent(new CustomEvent("traylog-open", { bubbles: true, composed: true, cancelable: true, detail: item }));
 		const link = isOn && safeLink(item.data?.url, (this.getAttribute("link-origins") ?? "").split(/\s+/));
@@ -629,52 +647,72 @@ class TraylogBell extends HTMLElement {
 	}
 
 	#openMenu(seq, opener) {
-		const item = this.#item(seq);
-		const { menu } = this.#parts;
+		const { item } = this.#nodes.get(seq);
 		const { client } = this;
 		const act = async (work, undo) => {
 			const result = await this.#try(work);
 			if (result?.seq && undo) this.#toast(this.#say("done"), () => undo(result.seq));
 		};
 		const mark = (as, canUndo) => () => act(client.mark(as, seq), canUndo && ((event) => client.undo(event)));
-		const snooze = (until) => () => act(client.snooze(seq, until), () => client.wake(seq));
+		const snooze = (until) => act(client.snooze(seq, until), () => client.wake(seq));
 		const { thread } = item;
 		const mute = () => act(client.mute({ thread }), () => client.unmute({ thread }));
 		const pick = () => {
+			const { menu } = this.#parts;
 			const input = h("input", { type: "datetime-local" });
-			const done = () => new Date(input.value) > new Date() && (close(), snooze(new Date(input.value))());
-			menu.setAttribute("role", "group");
+			const done = () => new Date(input.value) > new Date() && (this.#closeMenu(), snooze(new Date(input.value)));
+			menu.role = "group";
 			menu.replaceChildren(h("label", {}, this.#say("date"), " ", input), button(done, {}, this.#say("snooze")));
 			input.focus();
 		};
-		const close = () => {
-			menu.hidePopover();
-			opener.focus();
-		};
-		const show = (entries) => {
-			menu.replaceChildren(...entries.filter(Boolean).map(([name, work, stays]) => button(() => (stays || close(), work()), {
-				role: "menuitem", part: "menu-item", tabindex: "-1" }, this.#say(name))));
-			menu.firstChild.focus();
-		};
-		const later = () => show([
-			["hour", () => snooze(new Date(Date.now() + 3_600_000))()],
-			new Date().getHours() < 18 && ["evening", snooze(dayAt(0, 18))],
-			["tomorrow", snooze(dayAt(1, 9))],
-			["week", snooze(dayAt(((8 - new Date().getDay()) % 7) || 7, 9))],
+		const later = () => this.#offer([
+			...times(snooze),
+			["week", () => snooze(dayAt(((8 - new Date().getDay()) % 7) || 7, 9))],
 			["date", pick, true],
 		]);
-		menu.setAttribute("role", "menu");
-		menu.setAttribute("aria-label", opener.getAttribute("aria-label"));
-		menu.showPopover();
-		show([
+		this.#showMenu(opener, [
 			item.read ? ["unreadAgain", mark("unread")] : ["read", mark("read")],
 			item.archived ? ["unarchive", mark("unarchived")] : ["archive", mark("archived", true)],
 			["snooze", later, true],
 			thread && ["mute", mute],
 			["delete", mark("deleted", true)],
 		]);
+	}
+
+	#showMenu(opener, entries) {
+		const { menu } = this.#parts;
+		this.#opener = opener;
+		menu.role = "menu";
+		menu.ariaLabel = opener.ariaLabel;
+		menu.showPopover();
+		this.#offer(entries);
 		const bottom = this.#align(menu, opener);
 		menu.style.top = `${Math.max(0, Math.min(bottom, innerHeight - menu.offsetHeight))}px`;
+	}
+
+	#offer(entries) {
+		const { menu } = this.#parts;
+		menu.replaceChildren(...entries.filter(Boolean).map(([name, work, stays]) => button(() => (stays || this.#closeMenu(), work()), {
+			role: "menuitem", part: "menu-item", tabindex: "-1" }, this.#say(name))));
+		menu.firstChild.focus();
+	}
+
+	#closeMenu() {
+		this.#parts.menu.hidePopover();
+		this.#opener.focus();
+	}
+
+	#hush() {
+		const { quiet } = this.#parts;
+		const set = (as, until) => this.#try(this.#client[as]({ all: true, until })).then(() => this.#showQuiet());
+		if (quiet.ariaPressed === "true") set("unmute");
+		else this.#showMenu(quiet, [...times((until) => set("mute", until)), ["always", () => set("mute")]]);
+	}
+
+	async #showQuiet() {
+		const { quiet } = this.#parts;
+		const known = await this.#client?.get("mutes").catch(() => {});
+		if (known) quiet.ariaPressed = known.mutes.some(({ all }) => all);
 	}
 
 	#step(event) {
@@ -694,7 +732,7 @@ class TraylogBell extends HTMLElement {
 		const said = n ? this.#say(isUnread ? "count" : "unseen", { n }) : this.#say("nothing");
 		p.badge.hidden = !n;
 		p.badge.textContent = n > 999 ? "999+" : n || "";
-		p.button.setAttribute("aria-label", `${this.#say("title")}, ${said}`);
+		p.button.ariaLabel = `${this.#say("title")}, ${said}`;
 		this.#tabs.forEach(({ label, filter }, index) => {
 			const names = [filter.category ?? []].flat();
 			const count = filter.unread ? tray?.unread : names.reduce((sum, name) => sum + (tray?.categories[name]?.unread ?? 0), 0);
@@ -720,7 +758,7 @@ class TraylogBell extends HTMLElement {
 		if (n > this.#told) {
 			this.#timers.tell ??= setTimeout(() => {
 				this.#timers.tell = undefined;
-				this.#parts.live.textContent = this.#parts.button.getAttribute("aria-label");
+				this.#parts.live.textContent = this.#parts.button.ariaLabel;
 			}, 1500);
 		}
 		this.#told = n;

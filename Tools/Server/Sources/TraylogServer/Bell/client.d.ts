@@ -8,6 +8,8 @@ export interface Tray {
 	isSeen: boolean;
 	unseen: number;
 	unread: number;
+	/** Counted items with actions and no outcome. */
+	awaiting: number;
 	total: number;
 	seenUpTo: number;
 	seenAt: string | null;
@@ -40,6 +42,7 @@ export interface Item {
 	deleted?: boolean;
 	snoozedUntil?: string;
 	expiresAt?: string;
+	remindAt?: string;
 	actor?: string;
 	occurredAt?: string;
 	recordedAt: string;
@@ -72,6 +75,18 @@ export interface InboxOptions {
 	view?: "inbox" | "archived" | "snoozed";
 	unread?: boolean;
 	unseen?: boolean;
+	/** Items with actions of which none was chosen. */
+	awaiting?: boolean;
+	/** Words that title and body have, in any language. */
+	text?: string;
+	/** Who sent it. */
+	actor?: string;
+	/** This level or a higher one. */
+	level?: "passive" | "active" | "timeSensitive" | "critical";
+	/** Recorded at this time or later, in RFC 3339. */
+	since?: string;
+	/** Recorded at this time or earlier. */
+	until?: string;
 	/** null: items without a thread. */
 	thread?: string | null;
 	/** One category, or any of several. */

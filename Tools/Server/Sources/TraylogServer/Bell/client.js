@@ -16,12 +16,16 @@ const lost = () => new TrayProblem({ error: "unreachable", detail: "The server c
 const isRefusal = ({ status }) => status === 401 || status === 403;
 const isPassing = ({ status }) => !status || status === 429 || status >= 500;
 const isListed = (item) => !(item.archived || item.snoozedUntil || item.deleted || item.silent);
+const isAwaiting = (item) => item.actions && !item.outcome;
+const isOf = (item, { thread, category }) =>
+	(thread === undefined || (item.thread ?? null) === thread) && (!category?.length || [category].flat().includes(item.category));
 const newId = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
 
 function tally(tray, item, sign) {
 	if (!isListed(item)) return;
 	tray.total += sign;
 	if (item.muted) return;
+	if (isAwaiting(item)) tray.awaiting += sign;
 	const category = item.category && (tray.categories[item.category] ??= { unseen: 0, unread: 0 });
 	for (const [name, mark] of [["unseen", "seen"], ["unread", "read"]]) {
 		if (item[mark]) continue;
@@ -121,11 +125,9 @@ class Inbox {
 	}
 
 	async #fetch(cursor, limit) {
-		const { view, unread, unseen, thread, category } = this.#filter;
+		const { thread, category, ...more } = this.#filter;
 		const query = new URLSearchParams({ limit });
-		if (view) query.set("view", view);
-		if (unread) query.set("unread", true);
-		if (unseen) query.set("unseen", true);
+		for (const name in more) if (more[name]) query.set(name, more[name]);
 		if (thread === null) query.set("unthreaded", true);
 		else if (thread !== undefined) query.set("thread", thread);
 		for (const name of [category ?? []].flat()) query.append("category", name);
@@ -153,17 +155,18 @@ class Inbox {
 	}
 
 	#holds(item) {
-		const { view = "inbox", unread, unseen, thread, category } = this.#filter;
-		const categories = [category ?? []].flat();
+		const { view = "inbox", unread, unseen, awaiting } = this.#filter;
 		if (item.deleted || item.silent) return false;
 		if (view === "inbox" ? !isListed(item) : view === "archived" ? !item.archived : !item.snoozedUntil) return false;
-		if ((unread && item.read) || (unseen && item.seen)) return false;
-		if (thread !== undefined && (item.thread ?? null) !== thread) return false;
-		return !categories.length || categories.includes(item.category);
+		if ((unread && item.read) || (unseen && item.seen) || (awaiting && !isAwaiting(item))) return false;
+		return isOf(item, this.#filter);
 	}
 
 	merge(asOf, items, gone = []) {
 		if (!this.loaded) return;
+		const { text, actor, level, since, until } = this.#filter;
+		// What the server alone can tell is asked anew.
+		if (asOf !== null && (text || actor || level || since || until)) return void this.refresh().catch(() => {});
 		const old = new Set(gone);
 		const added = [];
 		for (const item of items) {
@@ -310,7 +313,8 @@ export class TrayClient extends EventTarget {
 	}
 
 	act(seq, action, note) {
-		return this.#change(["POST", `items/${seq}/action`, { action, ...(note && { note }) }]);
+		return this.#change(["POST", `items/${seq}/action`, { action, ...(note && { note }) }], (item) =>
+			item.seq === seq && !item.outcome && { seen: true, read: true, outcome: { action, note } });
 	}
 
 	undo(seq) {
@@ -376,12 +380,12 @@ export class TrayClient extends EventTarget {
 					method, body, signal, cache: "no-store", credentials: "omit", keepalive: method !== "GET",
 					headers: { ...headers, Authorization: `Bearer ${token}` },
 				});
-			} catch (cause) {
+			} catch {
 				throw lost();
 			}
 			if (answer.ok) return answer;
 			const problem = new TrayProblem({
-				status: answer.status, ...(await answer.json().catch(() => ({}))), retryAfter: Number(answer.headers.get("Retry-After")) * 1000 || 0,
+				status: answer.status, ...(await answer.json().catch(() => ({}))), retryAfter: answer.headers.get("Retry-After") * 1000,
 			});
 			if (problem.status !== 401) throw problem;
 			if (refused) throw this.#refuse(problem);
@@ -405,7 +409,7 @@ export class TrayClient extends EventTarget {
 		try {
 			const answer = await this.#send(method, path, headers, body && JSON.stringify(body));
 			const result = await answer.json();
-			write.seq = Number(answer.headers.get("Traylog-Seq")) || result.seq || 1;
+			write.seq = +answer.headers.get("Traylog-Seq") || result.seq || 1;
 			this.#least = Math.max(this.#least, write.seq);
 			write.before = [];
 			if (this.#writes.size > 100) this.#writes.delete(this.#writes.values().next().value);
@@ -440,10 +444,7 @@ export class TrayClient extends EventTarget {
 
 	async #all(as, only, upTo, request) {
 		if (!upTo) return { result: "unchanged", tray: this.#tray };
-		const isOne = (item) => item.position <= upTo
-			&& (only.thread === undefined || (item.thread ?? null) === only.thread)
-			&& (!only.category || item.category === only.category);
-		const patch = (item) => isOne(item) && (as === "seen" || as === "read" || isListed(item)) && MARKS[as];
+		const patch = (item) => item.position <= upTo && isOf(item, only) && (as === "seen" || as === "read" || isListed(item)) && MARKS[as];
 		return this.#change(request, patch, (tray) => {
 			if (Object.keys(only).length || upTo < (tray.newest ?? 0)) return;
 			tray.unseen = 0;

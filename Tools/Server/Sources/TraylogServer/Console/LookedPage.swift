@@ -15,9 +15,9 @@ enum LookedPage {
                 let page = try await visit.store.search(
                     filter, newestFirst: true, from: before.map { Seq($0 > 0 ? $0 - 1 : 0) }, limit: rows)
                 var context = UserPages.top(visit, "looked")
-                context["isEmpty"] = page.events.isEmpty
+                context["isEmpty"] = page.elements.isEmpty
                 context["recordsAccess"] = visit.service.accessLog != nil
-                context["looks"] = page.events.map { event -> [String: Any] in
+                context["looks"] = page.elements.map { event -> [String: Any] in
                     var purpose: String?
                     if case .audited(let said, _) = event.body { purpose = said }
                     return [

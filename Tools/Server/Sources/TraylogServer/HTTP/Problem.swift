@@ -132,7 +132,6 @@ extension Problem {
             switch refusal {
             case .invalid: .badRequest
             case .unknownItem, .unknownEvent: .notFound
-            case .wrongRevision: .conflict
             case .itemGone, .compacted, .erased, .rewound: .gone
             default: .unprocessableContent
             }

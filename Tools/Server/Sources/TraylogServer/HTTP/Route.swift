@@ -202,8 +202,7 @@ package final class Route: Sendable {
         self.takesLimitedKeys = takesLimitedKeys ?? (isOfUser || isOfTopic)
         self.status = status
         self.answers = answers
-        // Commands may expect a revision.
-        (self.headers, self.refusals) = (headers, self.manner == .command ? refusals + [409] : refusals)
+        (self.headers, self.refusals) = (headers, refusals)
         self.handler = handler
     }
 }

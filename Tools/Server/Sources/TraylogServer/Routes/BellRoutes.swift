@@ -7,9 +7,17 @@ import Hummingbird
 /// They are compiled into the program, and any page may load them.
 enum BellRoutes {
     private static let files: [(name: String, bytes: [UInt8])] = [
-        ("client.js", PackageResources.client_js), ("bell.js", PackageResources.bell_js),
+        ("client.js", plain(PackageResources.client_js)), ("bell.js", plain(PackageResources.bell_js)),
         ("client.d.ts", PackageResources.client_d_ts), ("bell.d.ts", PackageResources.bell_d_ts),
     ]
+
+    /// A module without indentation, empty lines and lines of comment, which a page would load for nothing.
+    ///
+    /// No template literal of theirs depends on such lines.
+    private static func plain(_ module: [UInt8]) -> [UInt8] {
+        let lines = module.split(separator: UInt8(ascii: "\n")).map { $0.drop { $0 == UInt8(ascii: "\t") } }
+        return Array(lines.filter { !$0.isEmpty && !$0.starts(with: "//".utf8) }.joined(separator: "\n".utf8))
+    }
 
     static var all: [Route] {
         files.map { file in

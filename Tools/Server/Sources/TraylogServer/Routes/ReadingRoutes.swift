@@ -126,7 +126,7 @@ enum ReadingRoutes {
             let page = try await call.store.recipients(
                 of: item, part, after: call.nameCursor(), limit: call.limit(), asOf: moment)
             var bytes: [UInt8] = []
-            for recipient in page.recipients { bytes += recipient.jsonBytes + [UInt8(ascii: "\n")] }
+            for recipient in page.elements { bytes += recipient.jsonBytes + [UInt8(ascii: "\n")] }
             if let next = page.next {
                 let last: JSONValue = ["next": .string(Array(next.utf8).base64URL)]
                 bytes += last.bytes + [UInt8(ascii: "\n")]
