@@ -4,7 +4,7 @@
 """
 
 from tray_fold import (
-    ABSENT, CHANGING, LASTING, STANDING, Incomplete, Tray, digest, event_of, fields_of, rfc3339,
+    ABSENT, CHANGING, LASTING, OUTCOME, STANDING, Incomplete, Tray, digest, event_of, fields_of, rfc3339,
 )
 
 
@@ -199,7 +199,7 @@ class CompleteCheck:
             topic.named = True
         if not (topic.open if is_broadcast else topic.has_items):
             if "after" in line:
-                self.wrong(f"event {leaf.seq} reached nobody, and has counts")
+                self.wrong(f"event {leaf.seq} did not reach the tray, and has counts")
             return
         if event is None:
             why = f"reached {self.user}" if is_broadcast else f"may concern an item of {self.user}"
@@ -250,7 +250,7 @@ class CompleteCheck:
             self.wrong(f"item {seq} is not in the tray after these events, or is stated twice")
         self.left.remove(seq)
         for name in stated:
-            if name not in CHANGING + LASTING + STANDING:
+            if name not in CHANGING + LASTING + STANDING + ("outcome",):
                 self.wrong(f"item {seq} has a member {name}")
         item = self.tray.items[seq]
         wanted = {"seq": seq, "position": item.position, "muted": item.muted, "seen": item.seen, "read": item.read,
@@ -260,6 +260,9 @@ class CompleteCheck:
         found = {name: stated[name] for name in STANDING if name in stated}
         if found != wanted:
             self.wrong(f"item {seq} stands as {found}, and the events make it {wanted}")
+        outcome = stated.get("outcome")
+        if (outcome and digest({name: outcome.get(name) for name in OUTCOME})) != item.outcome:
+            self.wrong(f"the outcome of item {seq} is not what its events say")
         if digest([stated.get(name) for name in LASTING]) != item.lasting:
             self.wrong(f"item {seq} is not what its event says")
         fields = fields_of(stated, CHANGING)

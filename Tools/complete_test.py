@@ -39,7 +39,8 @@ class Log:
 
     def perform(self, commands):
         """Performs commands; those that the rules refuse are left out."""
-        text = "".join(json.dumps(command) + "\n" for command in commands)
+        # Compact, as the store shows it: a line that is read and written again is the same.
+        text = "".join(written(command).decode() + "\n" for command in commands)
         answers = self.run("append", "-", "--ack", "--skip-refused", input=text)
         for command, answer in zip(commands, map(json.loads, answers.splitlines())):
             if answer["result"] != "appended":
@@ -57,7 +58,7 @@ class Log:
         user = pick(USERS)
         items = self.items[user] + self.broadcasts
         kind = pick(
-            ("notify",) * 6 + ("broadcast",) * 4 + ("seeTray", "markAll", "mute", "unmute", "snooze", "wake", "edit") * 2
+            ("notify",) * 6 + ("broadcast",) * 4 + ("act",) * 4 + ("seeTray", "markAll", "mute", "unmute", "snooze", "wake", "edit") * 2
             + ("mark",) * 5 + ("retract", "subscribe", "subscribe", "unsubscribe", "undo", "undo"))
         command = {"kind": kind, "user": user, "device": "phone"}
         if chance() < 0.2:
@@ -72,6 +73,10 @@ class Log:
                 del command["thread"]
             if chance() < 0.2:
                 command["expiresAt"] = "2026-01-01T00:00:00Z"
+            if chance() < 0.3:
+                command["actions"] = [{"id": "yes", "label": "Yes ü"}, {"id": "no", "label": "No"}]
+            if chance() < 0.2:
+                command["remindAt"] = "2026-01-01T00:00:00Z"
         if kind == "notify" and chance() < 0.4:
             command["collapseKey"] = pick("kl")
         if kind == "broadcast":
@@ -80,7 +85,9 @@ class Log:
         if kind in ("subscribe", "unsubscribe"):
             command["topic"] = pick(TOPICS)
         if kind in ("mute", "unmute"):
-            command |= pick(({"thread": pick("xyz")}, {"category": "a"}))
+            command |= pick(({"thread": pick("xyz")}, {"category": "a"}, {"all": True}))
+        if kind == "mute" and chance() < 0.5:
+            command["until"] = "2026-01-15T00:00:00Z"
         if kind == "markAll":
             command["as"] = pick(("seen", "read", "archived", "deleted"))
             command |= pick(({}, {"thread": pick("xyz")}, {"thread": None}, {"category": "a"}))
@@ -89,7 +96,7 @@ class Log:
                 return None
             command["as"] = pick(("seen", "read", "unread", "archived", "unarchived", "deleted", "restored"))
             command["items"] = [pick(items)]
-        if kind in ("snooze", "wake", "edit", "retract"):
+        if kind in ("snooze", "wake", "edit", "retract", "act"):
             if not items:
                 return None
             command["item"] = pick(items)
@@ -97,8 +104,14 @@ class Log:
             del command["user"]
         if kind == "snooze":
             command["until"] = "2026-02-01T00:00:00Z"
+        if kind == "act":
+            command["action"] = pick(("yes", "no"))
+            if chance() < 0.5:
+                command["note"] = "because"
         if kind == "edit":
-            command |= pick(({"title": "E"}, {"body": "B", "title": None}, {"summaryCount": None}, {"level": "critical"}))
+            command |= pick((
+                {"title": "E"}, {"body": "B", "title": None}, {"summaryCount": None}, {"level": "critical"},
+                {"remindAt": "2026-01-20T00:00:00Z"}, {"remindAt": None}))
         if kind == "undo":
             if not self.marks[user]:
                 return None
@@ -175,7 +188,8 @@ def manipulate(log, check, lines, head, user):
 
     for index in log.random.sample(events, min(len(events), 12)):
         without = body[:index] + body[index + 1 :]
-        missing = ("missing", "not joined", "did not join", "nobody joined", "no broadcast shows", "is not in the tray")
+        missing = ("missing", "not joined", "did not join", "nobody joined", "no broadcast shows", "is not in the tray",
+                   "did not reach the tray")
         changed("an event removed", without, missing)
     for _ in range(4):
         at = pick(range(len(events) - 1))
@@ -226,6 +240,12 @@ def manipulate(log, check, lines, head, user):
         changed("an item changed", body[:index] + [written(line)] + body[index + 1 :], ("read", "stands"))
         line = json.loads(body[index])
         line["item"]["title"] = "Forged"
+        decided = [index for index in items if b'"outcome":' in body[index]]
+        if decided:
+            at = pick(decided)
+            answer = json.loads(body[at])
+            answer["item"]["outcome"]["actor"] = "mallory"
+            changed("who decided changed", body[:at] + [written(answer)] + body[at + 1 :], "outcome")
         changed("an item's text changed", body[:index] + [written(line)] + body[index + 1 :], "title")
     changed("another tree head", body, ("root",), {**head, "rootHash": head["rootHash"][::-1]})
     later = json.loads(log.run("tree-head", "--json"))

@@ -15,9 +15,10 @@ ABSENT = -(2**63)
 LEVELS = {1: "passive", 2: "active", 3: "timeSensitive", 4: "critical"}
 MARKS = {1: "seen", 2: "read", 3: "unread", 4: "archived", 5: "unarchived", 6: "deleted", 7: "restored"}
 # The members of an item that events can change later, and those that none does.
-CHANGING = ("title", "body", "summaryArgument", "summaryCount", "level", "expiresAt", "data")
-LASTING = ("key", "topic", "thread", "category", "collapseKey", "silent", "actor", "occurredAt", "recordedAt")
+CHANGING = ("title", "body", "summaryArgument", "summaryCount", "level", "expiresAt", "data", "remindAt")
+LASTING = ("key", "topic", "thread", "category", "collapseKey", "silent", "actor", "occurredAt", "recordedAt", "actions")
 STANDING = ("seq", "position", "muted", "seen", "read", "archived", "snoozedUntil")
+OUTCOME = ("action", "note", "actor", "seq", "at")
 # Docs/internals/format/event.proto: number, JSON name, type.
 FIELDS = {
     1: ("user", str), 2: ("topic", str), 3: ("key", str), 4: ("actor", str), 5: ("device", str), 10: ("thread", str),
@@ -25,7 +26,9 @@ FIELDS = {
     16: ("silent", bool), 17: ("level", LEVELS), 18: ("expiresAt", "time"), 19: ("collapseKey", str), 20: ("data", json),
     24: ("upTo", int), 25: ("as", MARKS), 26: ("items", "packed"), 27: ("item", int), 28: ("until", "time"),
     29: ("unthreaded", bool), 30: ("event", int), 31: ("cleared", "packed"), 32: ("dropped", int), 33: ("archive", str),
-    34: ("through", int), 35: ("topicRevision", int), 42: ("purpose", str), 43: ("topicRevisions", "message"),
+    34: ("through", int), 35: ("topicRevision", int), 36: ("all", bool), 37: ("remindAt", "time"),
+    38: ("actions", {"id": str, "label": str}), 39: ("spans", {"topic": str, "from": int, "to": int}), 40: ("action", str),
+    41: ("note", str), 42: ("purpose", str), 43: ("topicRevisions", {"topic": str, "revision": int}),
 }
 
 
@@ -86,14 +89,15 @@ def packed(value, wire):
     return numbers
 
 
-def topic_revision(message):
-    found = {"topic": None, "revision": 0}
+def message_of(members, message):
+    """A message within a payload, whose fields have the numbers 1, 2, 3 …; an absent number is 0."""
+    names = list(members)
+    found = {name: 0 for name in names if members[name] is int}
     for number, _, value in parts(message):
-        if number == 1:
-            found["topic"] = value.decode()
-        elif number == 2:
-            found["revision"] = value
-    return found
+        if number <= len(names):
+            name = names[number - 1]
+            found[name] = value if members[name] is int else value.decode()
+    return {name: found[name] for name in names}
 
 
 def content_of(payload):
@@ -115,10 +119,10 @@ def content_of(payload):
             found[name] = json.loads(value)
         elif kind == "packed":
             found.setdefault(name, []).extend(packed(value, wire))
-        elif kind == "message":
-            found.setdefault(name, []).append(topic_revision(value))
-        else:
+        elif kind in (LEVELS, MARKS):
             found[name] = kind[value]
+        else:
+            found.setdefault(name, []).append(message_of(kind, value))
     return found
 
 
@@ -161,6 +165,8 @@ class Item(NamedTuple):
     deleted: bool = False
     gone: bool = False
     until: object = None
+    asks: bool = False  # has actions
+    outcome: object = None
 
     @property
     def live(self):
@@ -190,7 +196,7 @@ class Tray:
     def __init__(self):
         self.items = {}
         self.other = {}  # mutes, topics, how far the user has looked
-        self.unseen = self.unread = self.total = 0
+        self.unseen = self.unread = self.total = self.awaiting = 0
         self.not_seen, self.not_read, self.inbox = set(), set(), set()
         self.threads, self.collapsing = {}, {}
         self.changes = []  # (key, value before), of items and of other
@@ -215,6 +221,7 @@ class Tray:
                 if not item.muted:
                     self.unseen += sign * (not item.seen)
                     self.unread += sign * (not item.read)
+                    self.awaiting += sign * (item.asks and item.outcome is None)
         if new is None:
             del self.items[seq]
             for index, key in ((self.threads, old.thread), (self.collapsing, old.collapse)):
@@ -277,7 +284,8 @@ class Tray:
             return {
                 "thread": event.get("thread"), "category": event.get("category"), "collapse": event.get("collapseKey"),
                 "silent": members["silent"], "lasting": digest([members.get(name) for name in LASTING]),
-                "fields": fields_of(members, CHANGING), "topic": event.get("topic"),
+                "fields": fields_of(members, CHANGING), "topic": event.get("topic"), "asks": "actions" in event,
+                "passes": members["level"] == "critical",
             }
         if kind == "edited":
             defaults = {"summaryCount": 1, "level": "active"}
@@ -287,7 +295,13 @@ class Tray:
                 "item": event["item"], "cleared": [name for name in changed if values[name] is None],
                 "fields": {name: digest(value) for name, value in values.items() if value is not None},
             }
-        names = ("item", "items", "as", "upTo", "thread", "category", "until", "topic", "recordedAt")
+        if kind == "acted":
+            outcome = {
+                "action": event["action"], "note": event.get("note"), "actor": event.get("actor", event["user"]),
+                "seq": event["seq"], "at": event["recordedAt"],
+            }
+            return {"item": event["item"], "outcome": digest(outcome)}
+        names = ("item", "items", "as", "upTo", "thread", "category", "all", "until", "topic", "recordedAt")
         return {name: event[name] for name in names if name in event}
 
     def on_notified(self, seq, fact):
@@ -297,11 +311,11 @@ class Tray:
                     self.change(other, gone=True)
         muted = any(
             fact[scope] is not None and self.other.get(("muted", scope, fact[scope])) for scope in ("thread", "category")
-        )
+        ) or bool(not fact["passes"] and self.other.get(("muted", "all", True)))
         self.put(
             seq,
             Item(seq, fact["thread"], fact["category"], fact["collapse"], fact["silent"], muted, fact["lasting"],
-                 fact["fields"]),
+                 fact["fields"], asks=fact["asks"]),
         )
 
     def on_broadcast(self, seq, fact):
@@ -337,7 +351,7 @@ class Tray:
                 self.change(seq, **values)
 
     def on_muted(self, seq, fact, value=True):
-        for scope in ("thread", "category"):
+        for scope in ("thread", "category", "all"):
             if scope in fact:
                 self.set(("muted", scope, fact[scope]), value)
 
@@ -346,6 +360,11 @@ class Tray:
 
     def on_snoozed(self, seq, fact):
         self.change(fact["item"], until=fact["until"])
+
+    def on_acted(self, seq, fact):
+        item = self.items.get(fact["item"])
+        if item is not None and item.asks and item.outcome is None:
+            self.change(fact["item"], seen=True, read=True, outcome=fact["outcome"])
 
     def on_woken(self, seq, fact):
         self.change(fact["item"], until=None, position=seq, seen=False, read=False)
@@ -384,7 +403,8 @@ class Tray:
                 found["unread"] += not item.read
         up_to, at = self.other.get("seenUpTo") or (0, None)
         return {
-            "user": user, "asOf": as_of, "revision": revision, "isSeen": self.unseen == 0, **self.counts,
+            "user": user, "asOf": as_of, "revision": revision, "isSeen": self.unseen == 0, "unseen": self.unseen,
+            "unread": self.unread, "awaiting": self.awaiting, "total": self.total,
             "seenUpTo": up_to, "seenAt": at, "newest": max((item.position for item in listed), default=None),
             "newestCounted": max((item.position for item in counted), default=None), "categories": categories,
         }

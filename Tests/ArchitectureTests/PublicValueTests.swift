@@ -7,13 +7,15 @@ import Testing
     /// Public structs and enums that are no values to be sent.
     private static let reasons = [
         "are asked or read, and hold a store, files, a connection or a fold": [
-            "Archives", "BlockingProjector", "BlockingReader", "BlockingStore", "ChangeFollower", "Iterator", "Lines",
-            "LogExport", "MerkleAccumulator", "HandedOutCheck", "JSONWriter",
+            "Archives", "BlockingProjector", "BlockingReader", "BlockingStore", "ChangeFollower", "CompleteCheck",
+            "CompleteHistory", "Iterator", "Lines", "LogExport", "MerkleAccumulator", "HandedOutCheck", "JSONWriter",
             "Projected", "Projector", "Rebuild", "TokenFile", "TrayReplica", "SystemDeviceClock",
         ],
         "watch a store for logs, metrics and the shutdown of a program": ["StoreService", "StoreTelemetry"],
         "name functions or constants": ["Limits", "Replay", "Verification"],
         "hold closures": ["StoreOptions", "TypedTime", "NodeOptions", "TrayClientOptions"],
+        "are written into a file whose check reads it line by line": ["CompleteEntry"],
+        "is told in words": ["RevisionGap"],
         "is a secret; its text is asked for by name": ["NotePrivateKey"],
         "are a member of another value, where being absent says something": ["Change", "Thread"],
         "travels in its note, which has the text": ["Signature"],

@@ -9,11 +9,12 @@ struct StatedItems {
     /// The members of an item's JSON form that events can change later, each with its field.
     private static let changing: [(name: String, field: ContentFields)] = [
         ("title", .title), ("body", .body), ("summaryArgument", .summaryArgument), ("summaryCount", .summaryCount),
-        ("level", .level), ("expiresAt", .expiresAt), ("data", .data),
+        ("level", .level), ("expiresAt", .expiresAt), ("data", .data), ("remindAt", .remindAt), ("outcome", .outcome),
     ]
     /// The members that no event changes.
     private static let lasting = [
         "key", "topic", "thread", "category", "collapseKey", "silent", "actor", "occurredAt", "recordedAt",
+        "actions",
     ]
     /// The members that say how the item stands.
     private static let standing = ["seq", "position", "muted", "seen", "read", "archived", "snoozedUntil"]
@@ -38,16 +39,23 @@ struct StatedItems {
         case .broadcast(let topic, let content): try keep(event, content, topic: topic)
         case .edited(_, let edit): try keep(event, Content().applying(edit), topic: nil)
         case .snoozed(_, let until): snoozes[event.seq.rawValue] = until
+        case .acted(_, let action, let note):
+            let actor = event.actor ?? event.user ?? ""
+            try keep(
+                event, Content(), topic: nil,
+                outcome: Outcome(action: action, note: note, actor: actor, seq: event.seq, at: event.recordedAt))
         default: break
         }
     }
 
-    private mutating func keep(_ event: Event, _ content: Content, topic: String?) throws(Refusal) {
+    private mutating func keep(
+        _ event: Event, _ content: Content, topic: String?, outcome: Outcome? = nil
+    ) throws(Refusal) {
         var writer = JSONWriter()
         writer.write(
             Item(
-                seq: event.seq, position: event.seq, key: event.key, topic: topic, content: content, actor: event.actor,
-                occurredAt: event.occurredAt, recordedAt: event.recordedAt))
+                seq: event.seq, position: event.seq, key: event.key, topic: topic, content: content, outcome: outcome,
+                actor: event.actor, occurredAt: event.occurredAt, recordedAt: event.recordedAt))
         let text = writer.bytes
         hashes[event.seq.rawValue] = try Self.hashes(of: MemberValues(text.span, "item"), text)
     }

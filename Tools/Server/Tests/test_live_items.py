@@ -121,9 +121,11 @@ class LiveItemTests(unittest.TestCase):
             self.assertEqual([item["title"] for item in data["items"]], ["one"])
             event, identity, data = copy.next()
             self.assertEqual((event, identity, data["unread"]), ("tray", str(seq), 1))
-            # An edit changes no number: the items come alone.
+            # An edit changes no count, but the revision.
             self.server.call("PATCH", f"/v1/users/ann/items/{seq}", {"title": "two"})
             self.assertEqual(copy.next()[2]["items"][0]["title"], "two")
+            event, _, data = copy.next()
+            self.assertEqual((event, data["unread"], data["revision"]), ("tray", 1, 2))
             self.server.post("/v1/users/ann/marks", {"as": "deleted", "items": [seq]})
             self.assertEqual(copy.next()[2]["gone"], [seq])
             self.assertEqual(copy.next()[0], "tray")
