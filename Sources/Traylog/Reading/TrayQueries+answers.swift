@@ -151,14 +151,14 @@ extension BlockingQueries {
     ) throws(TraylogError) -> Page<String, String> {
         guard limit >= 0 else { throw .refused(.invalid(field: "limit", reason: "must be 0 or more, not \(limit)")) }
         guard let asOf else {
-            let head = try head()
-            return Page(users: try users(after: name, prefix, limit: limit), limit: limit, asOf: head)
+            let (users, head) = try users(after: name, prefix, limit: limit)
+            return Page(users: users, limit: limit, asOf: head)
         }
         let end = try seq(of: asOf)
         var found: [String] = []
         var last = name
         while found.count < limit {
-            let chunk = try users(after: last, prefix, limit: 1_000)
+            let chunk = try users(after: last, prefix, limit: 1_000).names
             guard let newLast = chunk.last else { break }
             last = newLast
             for user in chunk where found.count < limit {
@@ -169,7 +169,9 @@ extension BlockingQueries {
         return Page(users: found, limit: limit, asOf: end)
     }
 
-    private func users(after name: String?, _ prefix: String, limit: Int) throws(TraylogError) -> [String] {
+    private func users(
+        after name: String?, _ prefix: String, limit: Int
+    ) throws(TraylogError) -> (names: [String], head: Seq) {
         try queries.translatingErrors { source in
             try source.readUsers { store, unnamed in
                 let named = try store.read {
@@ -181,7 +183,8 @@ extension BlockingQueries {
                     user.utf8.starts(with: prefix.utf8) && name.map { $0.precedesInBytes(user) } ?? true
                         && last.map { user.precedesInBytes($0) } ?? true
                 }
-                return Queries.merge(named, new.sorted { $0.precedesInBytes($1) }, limit: limit)
+                let names = Queries.merge(named, new.sorted { $0.precedesInBytes($1) }, limit: limit)
+                return (names, Seq(store.head))
             }
         }
     }

@@ -408,13 +408,13 @@ class ReadingTests(ServiceCase):
         server = self.server
         users = [f"{self.user} {name}" for name in "abc"]
         for user in users:
-            server.call("PUT", f"/v1/users/{quote(user)}/subscriptions/{quote(self.user)}")
+            server.call("PUT", f"/v1/users/{quote(user, safe='')}/subscriptions/{quote(self.user, safe='')}")
         actions = [{"id": "yes", "label": "I come"}, {"id": "no", "label": "I do not"}]
-        party = server.post(f"/v1/topics/{quote(self.user)}/broadcasts", {"title": "Party?", "actions": actions}).json["seq"]
+        party = server.post(f"/v1/topics/{quote(self.user, safe='')}/broadcasts", {"title": "Party?", "actions": actions}).json["seq"]
         path = f"/v1/items/{party}/audience"
         self.assertEqual([server.get(path).json[name] for name in ("awaiting", "outcomes")], [3, {}])
         for user, action in zip(users, ("yes", "no")):
-            server.post(f"/v1/users/{quote(user)}/items/{party}/action", {"action": action, "note": f"says {action}"})
+            server.post(f"/v1/users/{quote(user, safe='')}/items/{party}/action", {"action": action, "note": f"says {action}"})
         audience = server.get(path).json
         self.assertEqual([audience[name] for name in ("read", "awaiting", "outcomes")], [2, 1, {"no": 1, "yes": 1}])
         acted = server.get(f"{path}?list=acted").lines
@@ -428,9 +428,9 @@ class ReadingTests(ServiceCase):
         server = self.server
         users = [f"{self.user} {name}" for name in "abc"]
         for user in users:
-            server.call("PUT", f"/v1/users/{quote(user)}/subscriptions/{quote(self.user)}")
-        notice = server.call("POST", f"/v1/topics/{quote(self.user)}/broadcasts", {"title": "Notice"}).json["seq"]
-        mark = server.call("POST", f"/v1/users/{quote(users[1])}/marks", {"as": "read", "items": [notice]}).json["seq"]
+            server.call("PUT", f"/v1/users/{quote(user, safe='')}/subscriptions/{quote(self.user, safe='')}")
+        notice = server.call("POST", f"/v1/topics/{quote(self.user, safe='')}/broadcasts", {"title": "Notice"}).json["seq"]
+        mark = server.call("POST", f"/v1/users/{quote(users[1], safe='')}/marks", {"as": "read", "items": [notice]}).json["seq"]
         path = f"/v1/items/{notice}/audience"
         audience = server.get(path).json
         self.assertEqual(
