@@ -74,6 +74,11 @@ extension Environment {
         }
     }
 
+    /// How many pages of trees this process has read since it opened the present file, for tests.
+    package func countExaminedPages() throws(LMDBError) -> Int {
+        try withSnapshot { $0.pages.examinedPages }
+    }
+
     /// Tells the system whether much of a table will be read in its order, by this process; without it pages that are not
     /// in memory are read one by one.
     ///

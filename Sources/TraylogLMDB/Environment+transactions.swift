@@ -191,6 +191,7 @@ extension Environment {
                     try file.finishReplacement()
                     try file.clearFailedCommit(newest: newest)
                     try file.writeCheck.begin(after: newest)
+                    try file.writeCheck.prove()
                     return unsafe (file, handle)
                 } catch {
                     unsafe abortWrite(file, handle, after: nil)

@@ -46,7 +46,7 @@ import TraylogPlatform
         unsafe handle = mapped.handle
         dataFile = mapped.dataFile
         pages = mapped.pages
-        writeCheck = WriteCheck(mapped.pages)
+        writeCheck = mapped.writeCheck
         journal = mapped.journal
         databases = mapped.databases
         self.directory = directory
@@ -62,6 +62,8 @@ import TraylogPlatform
         // Without the lock, libraries from 0.9.26 to 0.9.31 break a process that opens the store right now.
         let isLocked = openLock?.tryAcquire() ?? false
         try? takeBackFailed()
+        // Before the sync that the journal's end may need.
+        if isSound, !isLost, writeCheck.isProven { try? CleanClose.note(in: pages) }
         endAtLastPage()
         if !isLost { closeJournal() }
         giveUp()
@@ -91,7 +93,7 @@ import TraylogPlatform
         unsafe handle = mapped.handle
         dataFile = mapped.dataFile
         pages = mapped.pages
-        writeCheck = WriteCheck(mapped.pages)
+        writeCheck = mapped.writeCheck
         journal.close(isNeedless: false)
         journal = mapped.journal
         isLost = false

@@ -10,6 +10,7 @@ struct MappedStore {
     let handle: OpaquePointer
     let dataFile: FileDescriptor
     let pages: PageMap
+    let writeCheck: WriteCheck
     let databases: [String: Database]
     let journal: Journal
 
@@ -40,10 +41,11 @@ struct MappedStore {
             Self.keepFromChildren(dataFile)
             if usesLocks, !hadLock { Self.adoptLock(directory.lockPath, owner: owner) }
             pages = try unsafe Self.pages(handle, dataFile, path: directory.dataPath, names: names)
+            writeCheck = WriteCheck(pages)
             databases =
                 access == .readOnly
                 ? try unsafe Self.findDatabases(handle, pages, path: path, usesLocks: usesLocks, names: names)
-                : try unsafe Self.openDatabases(handle, pages, path: path, names: names)
+                : try unsafe Self.openDatabases(handle, writeCheck, path: path, names: names)
             journal = Journal(pages, path: directory.journalPath, capacityBytes: configuration.journalBytes)
             unsafe self.handle = handle
         } catch {
@@ -130,7 +132,6 @@ struct MappedStore {
         defer { read.end() }
         guard try read.load() else { throw LMDBError(result: MDB_MAP_RESIZED, operation: "open", path: path) }
         var databases: [String: Database] = [:]
-        let suspects: [UInt64: PageFault]
         do throws(LMDBError) {
             for (index, name) in names.enumerated() {
                 guard try read.snapshot.tableRecord(index) != nil else {
@@ -139,12 +140,12 @@ struct MappedStore {
                 databases[name] = Database(handle: 0, index: index)
             }
             try read.snapshot.checkCommits()
-            suspects = try PageAccount(read.snapshot, .outline).suspects
         } catch {
             _ = isWhole(read.snapshot)
             throw error
         }
-        if isWhole(read.snapshot) { pages.distrust(suspects) }
+        let free = read.snapshot.freePages()
+        if isWhole(read.snapshot) { pages.noteFree(free) }
         return databases
     }
 
@@ -152,18 +153,17 @@ struct MappedStore {
     ///
     /// LMDB gets to see the table of tables only after it was looked at.
     private static func openDatabases(
-        _ handle: OpaquePointer, _ pages: PageMap, path: String, names: [String]
+        _ handle: OpaquePointer, _ check: WriteCheck, path: String, names: [String]
     ) throws(LMDBError) -> [String: Database] {
         let transaction = unsafe try begin(handle, 0, path: path)
         var databases: [String: Database] = [:]
         do throws(LMDBError) {
-            let check = WriteCheck(pages)
             try check.begin(after: unsafe UInt64(mdb_txn_id(transaction)) - 1)
             try check.snapshot.checkCommits()
-            // A page in two places would be lost with the next commit, so nothing is written then.
-            let account = try PageAccount(check.snapshot, .outline)
-            if let finding = account.findings.first(where: { $0.fault != .lost }) { throw pages.error(finding) }
+            check.noteFree()
+            try check.trustClose()
             for (index, name) in names.enumerated() {
+                if try check.snapshot.tableRecord(index) == nil { try check.prove() }
                 var number: MDB_dbi = 0
                 let result = unsafe mdb_dbi_open(transaction, name, UInt32(MDB_CREATE), &number)
                 guard result == 0 else { throw failure(result, name: name, path: path) }

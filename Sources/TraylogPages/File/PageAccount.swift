@@ -65,15 +65,6 @@ package struct PageAccount {
         takeLostPages()
     }
 
-    /// Pages that two places claim.
-    package var suspects: [UInt64: PageFault] {
-        var suspects: [UInt64: PageFault] = [:]
-        for finding in findings where finding.fault == .free || finding.fault == .twice {
-            if let page = finding.page { suspects[page] = finding.fault }
-        }
-        return suspects
-    }
-
     private mutating func find(_ fault: PageFault, _ page: UInt64?, _ table: TableName?) {
         findings.append(Finding(page: page, table: table, fault: fault))
     }

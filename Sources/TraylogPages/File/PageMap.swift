@@ -6,7 +6,7 @@ import TraylogPlatform
 /// The map is replaced only while no transaction is under way.
 @safe
 package final class PageMap: @unchecked Sendable {
-    // @unchecked: `base` and `byteCount` change only inside of the gate's draining, when nobody reads; `suspects` and
+    // @unchecked: `base` and `byteCount` change only inside of the gate's draining, when nobody reads; `free` and
     // `confirmed` only before the file is shared; the bits are atomic.
     private(set) var base: UnsafeRawPointer
     private var map: MemoryMap
@@ -19,8 +19,8 @@ package final class PageMap: @unchecked Sendable {
     let tableNames: [[UInt8]]
     /// Whole pages in the file, as far as was looked; a file only grows.
     private let filePages = Atomic<UInt64>(0)
-    /// Pages that two places claim, so that neither can be believed.
-    private(set) var suspects: [UInt64: PageFault] = [:]
+    /// Pages that were free when the file was opened: whoever is led to one makes sure that it is not free any more.
+    private(set) var free = FreePages(.max, pageCount: 0)
     /// A commit that counts although its page of the header says that it is pending.
     private(set) var confirmed: UInt64?
     /// A bit for each page of the map: all of the page was examined since opening.
@@ -114,6 +114,15 @@ package final class PageMap: @unchecked Sendable {
         unsafe examined[Int(number >> 6)].load(ordering: .relaxed) & (1 << UInt(number & 63)) != 0
     }
 
+    /// How many pages were read, those in the inside of large values left out.
+    ///
+    /// - Complexity: O(size of the map).
+    package var examinedPages: Int {
+        (0..<examinedBits.byteCount / 8).reduce(0) { count, index in
+            unsafe count + examined[index].load(ordering: .relaxed).nonzeroBitCount
+        }
+    }
+
     func markExamined(_ number: UInt64) {
         unsafe examined[Int(number >> 6)].bitwiseOr(1 << UInt(number & 63), ordering: .relaxed)
     }
@@ -121,11 +130,11 @@ package final class PageMap: @unchecked Sendable {
     /// Notes a commit that was found to be on disk, before anybody else reads.
     package func confirm(_ commit: UInt64?) { confirmed = commit }
 
-    /// Notes what was found at opening, before anybody else reads.
-    package func distrust(_ pages: [UInt64: PageFault]) {
-        suspects = pages
-        for number in pages.keys {
-            unsafe examined[Int(number >> 6)].bitwiseAnd(~(1 << UInt(number & 63)), ordering: .relaxed)
+    /// Notes which pages are free, before anybody else reads.
+    package func noteFree(_ pages: FreePages) {
+        free = pages
+        for (index, word) in pages.words.enumerated() where word != 0 {
+            unsafe examined[index].bitwiseAnd(~word, ordering: .relaxed)
         }
     }
 

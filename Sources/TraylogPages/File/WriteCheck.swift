@@ -1,3 +1,5 @@
+import CTraylogCRC
+
 /// Looks at the pages that LMDB is about to trust in a write transaction.
 ///
 /// LMDB reads and changes pages of the last commit without a look at their bytes. Whoever writes asks here first, and
@@ -11,6 +13,17 @@
     private var latest: [Leaf?]
     /// Tables whose end was looked at.
     private var endsExamined: [Bool]
+    private var proof = Proof.none
+    /// What the account found.
+    private var damage: LMDBError?
+
+    /// How it is known that each page is in one place, so that pages may be used again.
+    private enum Proof {
+        case none
+        /// Only the values of large rows could share a page, where nothing has changed since an account.
+        case close
+        case account
+    }
 
     private struct Leaf {
         var place: Place
@@ -44,6 +57,42 @@
         if case .gone = try snapshot.load(transaction) { throw pages.error(.record, page: transaction & 1, .tables) }
         if let tables = snapshot.tables { try examineAll(tables) }
         if let freeList = snapshot.freeList { try examineEnds(freeList) }
+    }
+
+    /// Notes which pages are free, at opening.
+    package func noteFree() { pages.noteFree(snapshot.freePages()) }
+
+    /// Whether each page is known to be in one place.
+    package var isProven: Bool { proof != .none }
+
+    /// Goes by what the last process left, at opening.
+    ///
+    /// - Throws: ``LMDBError`` when the file was closed in order, and something is wrong with it now.
+    package func trustClose() throws(LMDBError) {
+        switch CleanClose.state(of: snapshot) {
+        case .absent: break
+        case .intact: proof = .close
+        case .changed: try prove()
+        }
+    }
+
+    /// Takes account of all pages, unless that is needless: a page in two places would be lost with the next commit, so
+    /// nothing is written then.
+    ///
+    /// - Complexity: O(branch pages), once.
+    package func prove() throws(LMDBError) {
+        if let damage { throw damage }
+        if proof == .none { try takeAccount() }
+    }
+
+    private func takeAccount() throws(LMDBError) {
+        let account = try PageAccount(snapshot, .outline)
+        if let finding = account.findings.first(where: { $0.fault != .lost }) {
+            let error = pages.error(finding)
+            damage = error
+            throw error
+        }
+        proof = .account
     }
 
     /// Before a value is stored or looked up: the way to its leaf, and the value that is there.
@@ -102,6 +151,17 @@
         if pages > UInt64(PageLayout.overflowPages(value.byteCount, pageSize: snapshot.pageSize)) {
             try checkOverflowPages(of: table)
         }
+        guard proof != .account else { return }
+        let bytes = unsafe try snapshot.overflow(number, byteCount: value.byteCount, table.name)
+        if unsafe !endsWithChecksum(bytes, key) { try takeAccount() }
+    }
+
+    /// Whether a value shows that it is the key's, and no other's: most of a store's end with the CRC-32C of key and value.
+    private func endsWithChecksum(_ value: UnsafeRawBufferPointer, _ key: KeyBytes) -> Bool {
+        guard value.count >= 4, let base = value.baseAddress, let keyBase = unsafe key.base else { return false }
+        let end = value.count - 4
+        let crc = unsafe traylog_crc32c(traylog_crc32c(0, keyBase, key.count), base, end)
+        return unsafe UInt32(littleEndian: value.loadUnaligned(fromByteOffset: end, as: UInt32.self)) == crc
     }
 
     /// Holds what all large values of a table say of their pages against the table's record.
@@ -145,44 +205,54 @@
     private func descend(
         _ table: TableRecord, besides: Bool = false, _ choose: (Page) -> Int?
     ) throws(LMDBError) -> Place {
-        var number = table.root
-        var (lower, upper) = (KeyBytes.none, KeyBytes.none)
-        for level in 1..<table.depth {
-            let branch = try visit(number, isLeaf: false, table.name)
-            guard let index = choose(branch), let child = branch.child(index) else {
-                throw snapshot.error(.entries, branch, table)
-            }
-            if index > 0, let key = branch.key(index) { lower = key }
-            if index + 1 < branch.count, let key = branch.key(index + 1) { upper = key }
+        var way = Way(number: table.root, level: 1)
+        while way.level < table.depth {
+            let branch = try visit(way.number, isLeaf: false, table.name)
+            guard let index = choose(branch) else { throw snapshot.error(.entries, branch, table) }
+            let next = try step(way, branch, index, table)
             if besides {
                 for sibling in [index - 1, index + 1] where sibling >= 0 && sibling < branch.count {
-                    guard let page = branch.child(sibling) else { throw snapshot.error(.entries, branch, table) }
-                    try visitEdges(page, table, level: level + 1)
+                    let beside = try step(way, branch, sibling, table)
+                    try visitEdge(beside, table) { _ in 0 }
+                    try visitEdge(beside, table) { $0.count - 1 }
                 }
-                try visitEdge(child, table, level: level + 1) { _ in 0 }
+                try visitEdge(next, table) { _ in 0 }
             }
-            number = child
+            way = next
         }
-        let leaf = try visit(number, isLeaf: true, table.name)
-        return Place(leaf: leaf, count: leaf.count, lower: lower, upper: upper)
+        return try visitLeaf(way, table)
     }
 
-    private func visitEdges(_ number: UInt64, _ table: TableRecord, level: Int) throws(LMDBError) {
-        try visitEdge(number, table, level: level) { _ in 0 }
-        try visitEdge(number, table, level: level) { $0.count - 1 }
+    /// A page, and the keys that the branches above promise for it.
+    private struct Way {
+        var number: UInt64
+        var level: Int
+        var lower = KeyBytes.none
+        var upper = KeyBytes.none
+    }
+
+    private func step(_ way: Way, _ branch: Page, _ index: Int, _ table: TableRecord) throws(LMDBError) -> Way {
+        var next = way
+        next.level += 1
+        next.number = try snapshot.child(of: branch, at: index, table, lower: &next.lower, upper: &next.upper)
+        return next
     }
 
     /// The first or the last leaf below a page, and the way there.
-    private func visitEdge(
-        _ number: UInt64, _ table: TableRecord, level: Int, _ choose: (Page) -> Int
-    ) throws(LMDBError) {
-        var number = number
-        for _ in level..<table.depth {
-            let branch = try visit(number, isLeaf: false, table.name)
-            guard let child = branch.child(choose(branch)) else { throw snapshot.error(.entries, branch, table) }
-            number = child
+    private func visitEdge(_ start: Way, _ table: TableRecord, _ choose: (Page) -> Int) throws(LMDBError) {
+        var way = start
+        while way.level < table.depth {
+            let branch = try visit(way.number, isLeaf: false, table.name)
+            way = try step(way, branch, choose(branch), table)
         }
-        _ = try visit(number, isLeaf: true, table.name)
+        _ = try visitLeaf(way, table)
+    }
+
+    private func visitLeaf(_ way: Way, _ table: TableRecord) throws(LMDBError) -> Place {
+        let leaf = try visit(way.number, isLeaf: true, table.name)
+        let place = Place(leaf: leaf, count: leaf.count, lower: way.lower, upper: way.upper)
+        if table.name != .freePages { try snapshot.checkRange(place, table) }
+        return place
     }
 
     private func visit(_ number: UInt64, isLeaf: Bool, _ table: TableName) throws(LMDBError) -> Page {

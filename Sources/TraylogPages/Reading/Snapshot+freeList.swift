@@ -27,6 +27,16 @@ extension Snapshot {
             unsafe numbers.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self)
         }
 
+        /// Whether a page is among them, if they descend.
+        func contains(_ number: UInt64) -> Bool {
+            var (low, high) = (0, count)
+            while low < high {
+                let middle = (low + high) >> 1
+                if self[middle] > number { low = middle + 1 } else { high = middle }
+            }
+            return low < count && self[low] == number
+        }
+
         /// Whether the pages descend, and are pages of the file.
         func isSound(pageCount: UInt64) -> Bool {
             var previous = pageCount
@@ -41,14 +51,17 @@ extension Snapshot {
 
     /// Calls `body` with the records of the list of free pages, in their order, until it returns false.
     ///
+    /// - Parameter isThorough: whether the pages of each record are looked at one by one.
     /// - Throws: ``LMDBError`` for a damaged page; and what `body` throws.
-    func forEachFreeRecord(_ body: (FreeRecord) throws(LMDBError) -> Bool) throws(LMDBError) {
+    func forEachFreeRecord(
+        isThorough: Bool = true, _ body: (FreeRecord) throws(LMDBError) -> Bool
+    ) throws(LMDBError) {
         guard let table = freeList, !table.isEmpty else { return }
         var number: UInt64? = 0
         while let from = number {
             let leaf = try freeLeaf(from, table)
             for index in 0..<leaf.page.count {
-                guard try body(freeRecord(leaf.page, index, table)) else { return }
+                guard try body(freeRecord(leaf.page, index, table, isThorough: isThorough)) else { return }
             }
             number = leaf.next
         }
@@ -86,6 +99,34 @@ extension Snapshot {
             !isThorough || record.isSound(pageCount: pageCount)
         else { throw error(.entries, leaf, table) }
         return record
+    }
+
+    /// The pages that the commit lists as free, as far as the list can be read: who writes needs all of it, and finds out.
+    ///
+    /// - Complexity: O(free pages).
+    package func freePages() -> FreePages {
+        var free = FreePages(transaction, pageCount: readablePages)
+        try? forEachFreeRecord { record in
+            for index in 0..<record.count { free.insert(record[index]) }
+            return true
+        }
+        return free
+    }
+
+    /// Whether a page that is read for the first time since opening is listed as free, so that a wrong number led there.
+    ///
+    /// A later commit may have used the page again, which its own list tells.
+    func isFree(_ number: UInt64, _ table: TableName) -> Bool {
+        guard pages.free.contains(number) else { return false }
+        if pages.free.transaction == transaction { return true }
+        // The list is not asked about its own pages.
+        guard table != .freePages else { return false }
+        var isListed = false
+        try? forEachFreeRecord(isThorough: false) { record in
+            isListed = record.contains(number)
+            return !isListed
+        }
+        return isListed
     }
 
     /// - Complexity: O(free pages).

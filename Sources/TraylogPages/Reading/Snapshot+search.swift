@@ -84,26 +84,41 @@ extension Snapshot {
         var (parentLower, parentUpper) = (KeyBytes.none, KeyBytes.none)
         for _ in 1..<table.depth {
             let branch = try page(number, isLeaf: false, table.name)
-            guard let index = choose(branch), let child = branch.child(index) else {
-                throw error(.entries, branch, table)
-            }
+            guard let index = choose(branch) else { throw error(.entries, branch, table) }
             (parentLower, parentUpper) = (lower, upper)
-            if index > 0 {
-                guard let key = branch.key(index) else { throw error(.entries, branch, table) }
-                lower = key
-            }
-            if index + 1 < branch.count {
-                guard let key = branch.key(index + 1) else { throw error(.entries, branch, table) }
-                upper = key
-            }
+            number = try child(of: branch, at: index, table, lower: &lower, upper: &upper)
             parent = branch
             parentIndex = index
-            number = child
         }
         let leaf = try page(number, isLeaf: true, table.name)
         return Place(
             leaf: leaf, index: 0, count: leaf.count, parent: parent, parentIndex: parentIndex, lower: lower,
             upper: upper, parentLower: parentLower, parentUpper: parentUpper)
+    }
+
+    /// The page below an entry of a branch.
+    ///
+    /// The keys that are promised for the branch become those that are promised for that page.
+    ///
+    /// - Throws: ``LMDBError`` also when the branch promises other keys than those above do: it belongs elsewhere.
+    @inline(__always)
+    func child(
+        of branch: Page, at index: Int, _ table: TableRecord, lower: inout KeyBytes, upper: inout KeyBytes
+    ) throws(LMDBError) -> UInt64 {
+        guard let child = branch.child(index) else { throw error(.entries, branch, table) }
+        // The keys of the list of free pages are sorted in another way.
+        let isCompared = table.name != .freePages
+        if index > 0 {
+            guard let key = branch.key(index) else { throw error(.entries, branch, table) }
+            if isCompared, !lower.isNone, key.compare(lower) < 0 { throw error(.range, branch, table) }
+            lower = key
+        }
+        if index + 1 < branch.count {
+            guard let key = branch.key(index + 1) else { throw error(.entries, branch, table) }
+            if isCompared, !upper.isNone, key.compare(upper) >= 0 { throw error(.range, branch, table) }
+            upper = key
+        }
+        return child
     }
 
     /// The first entry of the leaf after the one of `place`; nil after the last leaf.

@@ -134,7 +134,7 @@ import Synchronization
 
     /// Looks at all of a page that was not looked at since the store was opened.
     private func examine(_ page: Page, _ number: UInt64, isLeaf: Bool, _ table: TableName) throws(LMDBError) {
-        if let fault = pages.suspects[number] { throw pages.error(fault, page: number, table) }
+        if isFree(number, table) { throw pages.error(.free, page: number, table) }
         if let fault = page.fault(isLeaf: isLeaf, table.content, pageCount: pageCount) {
             throw pages.error(fault, page: number, table)
         }
@@ -178,7 +178,10 @@ import Synchronization
         else {
             throw pages.error(page.number == number ? .value : .misplaced, page: number, table)
         }
-        if let fault = pages.suspects[number] { throw pages.error(fault, page: number, table) }
+        if !pages.isExamined(number) {
+            if isFree(number, table) { throw pages.error(.free, page: number, table) }
+            pages.markExamined(number)
+        }
         return unsafe UnsafeRawBufferPointer(
             start: base + Int(number << pageShift) + PageLayout.headerBytes, count: byteCount)
     }
@@ -219,8 +222,23 @@ import Synchronization
             let record = TableRecord(
                 place.leaf, at: value.offset, name: .named(index), flags: 0, pageCount: pageCount)
         else { throw pages.error(.record, page: place.leaf.number, .tables) }
+        try checkRoot(record)
         records[index] = record
         return record
+    }
+
+    /// Makes sure that a record's root is not the page of another table: as far as one page tells, it has as many entries
+    /// as the record counts.
+    private func checkRoot(_ record: TableRecord) throws(LMDBError) {
+        let counted: UInt64
+        switch record.depth {
+        case 1: counted = record.entries
+        case 2: counted = record.leafPages
+        case 3: counted = record.branchPages - 1
+        default: return
+        }
+        let root = try page(record.root, isLeaf: record.depth == 1, record.name)
+        if UInt64(root.count) != counted { throw pages.error(.count, page: record.root, record.name) }
     }
 }
 

@@ -1,0 +1,199 @@
+import Foundation
+import Testing
+import TraylogLMDB
+import TraylogPages
+
+/// What an opening reads, and what a writer knows of the file before it uses pages again.
+@Suite struct OpeningPagesTests {
+    /// More than the pages of the header, of the list of free pages, and the way through some tables.
+    private static let few = 30
+
+    /// A store of so many rows of 500 bytes, and some free pages.
+    ///
+    /// - Returns: the bytes of the data file as a process leaves them that is killed.
+    private func fill(_ path: String, rows: Int) throws -> Data {
+        let environment = try openWriter(path, .init(durability: .relaxed))
+        defer { environment.close() }
+        let log = environment.database("log")
+        for start in stride(from: 0, to: rows, by: 1_000) {
+            try environment.write { transaction in
+                for row in start..<start + 1_000 {
+                    try transaction.append(log, UInt64(row), [UInt8](repeating: UInt8(row & 0xFF), count: 500))
+                }
+            }
+        }
+        for row in 0..<4 { try environment.write { try $0.put(log, Self.key(row), [1]) } }
+        return try Data(contentsOf: URL(filePath: dataFile(of: path)))
+    }
+
+    private static func key(_ row: Int) -> [UInt8] {
+        unsafe withUnsafeBytes(of: UInt64(row).bigEndian) { unsafe Array($0) }
+    }
+
+    private func pagesRead(_ environment: Environment) throws -> Int {
+        defer { environment.close() }
+        return try environment.countExaminedPages()
+    }
+
+    @Test func anOpeningReadsAsFewPagesOfALargeFileAsOfASmallOne() throws {
+        for rows in [1_000, 60_000] {
+            try withPath { path in
+                let killed = try fill(path, rows: rows)
+                #expect(try pagesRead(openReader(path)) < Self.few)
+                #expect(try pagesRead(openWriter(path)) < Self.few)
+                let writer = try openWriter(path)
+                try writer.write { try $0.put(writer.database("log"), Self.key(rows / 2), [2]) }
+                #expect(try pagesRead(writer) < Self.few)
+                try killed.write(to: URL(filePath: dataFile(of: path)))
+                #expect(try pagesRead(openReader(path)) < Self.few)
+                #expect(try pagesRead(openWriter(path)) < Self.few)
+            }
+        }
+    }
+
+    @Test func theFirstCommitAfterAKillTakesAccountOfAllBranches() throws {
+        try withPath { path in
+            let killed = try fill(path, rows: 60_000)
+            try killed.write(to: URL(filePath: dataFile(of: path)))
+            let writer = try openWriter(path)
+            let opened = try writer.countExaminedPages()
+            try writer.write { try $0.put(writer.database("index"), [1], [2]) }
+            // There are more than 8,000 leaves, and a branch for some 225 of them.
+            #expect(try pagesRead(writer) > opened + 8_000 / 250)
+            // From then on the close says what it has shown.
+            let next = try openWriter(path)
+            try next.write { try $0.put(next.database("index"), [1], [3]) }
+            #expect(try pagesRead(next) < Self.few)
+        }
+    }
+
+    /// The list of a killed process's file names a page in use: it can be read, and nothing is written over.
+    @Test func afterAKillNoPageInUseIsWrittenOver() throws {
+        try withPath { path in
+            var killed = try fill(path, rows: 10_000)
+            let meta = killed.number(144) > killed.number(4_096 + 144) ? 0 : 4_096
+            let list = Int(killed.number(meta + 80)) * 4_096
+            let record = list + Int(killed.number(list + 16) & 0xFFFF) + 8 + 8
+            #expect(killed.number(record) > 0)
+            // The greatest number of a record comes first, so a leaf of the log may take its place.
+            let free = Set((1...Int(killed.number(record))).map { killed.number(record + 8 * $0) })
+            let used = (killed.number(record + 16) + 1..<killed.number(meta + 136)).first { page in
+                !free.contains(page) && killed.number(Int(page) * 4_096 + 10) & 0xFFFF == 2
+            }
+            let page = try #require(used)
+            unsafe withUnsafeBytes(of: page) { unsafe killed.replaceSubrange(record + 8..<record + 16, with: $0) }
+            try killed.write(to: URL(filePath: dataFile(of: path)))
+            let writer = try openWriter(path)
+            for row in 0..<3 {
+                #expect(
+                    try failureCode { try writer.write { try $0.put(writer.database("log"), Self.key(row), [3]) } }
+                        == .corrupted)
+            }
+            #expect(try writer.value("log", 9_999)?.count == 500)
+            writer.close()
+            let after = try Data(contentsOf: URL(filePath: dataFile(of: path)))
+            let place = Int(page) * 4_096
+            #expect(after[place..<place + 4_096] == killed[place..<place + 4_096])
+        }
+    }
+
+    /// Any bit that the note covers, and those of the note itself: the opening says so, or takes account.
+    @Test func aCloseIsTrustedOnlyWhereNothingHasChanged() throws {
+        try withPath { path in
+            _ = try fill(path, rows: 1_000)
+            let url = URL(filePath: dataFile(of: path))
+            let sound = try Data(contentsOf: url)
+            let meta = sound.number(144) > sound.number(4_096 + 144) ? 0 : 4_096
+            #expect(sound.number(meta + 184) == sound.number(meta + 144))
+            for bit in stride(from: 0, to: 128, by: 5) {
+                var changed = sound
+                changed[meta + 176 + bit / 8] ^= 1 << UInt8(bit % 8)
+                try changed.write(to: url)
+                try openWriter(path).close()
+            }
+            let list = Int(sound.number(meta + 80)) * 4_096
+            for offset in stride(from: 0, to: 4_096, by: 61) {
+                var changed = sound
+                changed[list + offset] ^= 4
+                try changed.write(to: url)
+                guard let writer = try? openWriter(path) else { continue }
+                defer { writer.close() }
+                // Pages that are left out of the list are lost, which harms nobody.
+                #expect(try writer.checkPages().allSatisfy { $0.contains("belongs to no table") }, "offset \(offset)")
+            }
+        }
+    }
+
+    /// A number in a branch that leads to a page of the same file, in use or an old one, never gives a wrong answer, whatever
+    /// is written then.
+    @Test func aWrongNumberInABranchNeverGivesAWrongAnswer() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        var failures = 0
+        try withPath { path in
+            let made = try openWriter(path, .init(durability: .relaxed))
+            let index = made.database("index")
+            for round in 0..<5 {
+                try made.write { transaction in
+                    for number in stride(from: round, to: 2_000, by: round + 1) {
+                        try transaction.put(index, Self.name(number), Self.text(number, round))
+                    }
+                }
+            }
+            // What a row has to be: the newest of its rounds.
+            let right = Dictionary(
+                uniqueKeysWithValues: try made.keys("index").map { ($0, try made.value("index", $0)) })
+            made.close()
+            let url = URL(filePath: dataFile(of: path))
+            let sound = try Data(contentsOf: url)
+            let pages = (2..<sound.count / 4_096).filter { [1, 2].contains(sound.number($0 * 4_096 + 10) & 0xFFFF) }
+            let entries = pages.filter { sound.number($0 * 4_096 + 10) & 0xFFFF == 1 }.flatMap { page in
+                (0..<(Int(sound.number(page * 4_096 + 12) & 0xFFFF) - 16) / 2).map { entry in
+                    page * 4_096 + Int(sound.number(page * 4_096 + 16 + 2 * entry) & 0xFFFF)
+                }
+            }
+            #expect(entries.count > 20)
+            for _ in 0..<150 {
+                var changed = sound
+                let entry = entries.randomElement(using: &random)!
+                let page = UInt32(pages.randomElement(using: &random)!)
+                unsafe withUnsafeBytes(of: page) { unsafe changed.replaceSubrange(entry..<entry + 4, with: $0) }
+                try changed.write(to: url)
+                failures += try wrongAnswers(path, right)
+                let written = (0..<12).map { _ in Int.random(in: 0..<2_000, using: &random) }
+                if let writer = try? openWriter(path, .init(durability: .relaxed)) {
+                    for number in written {
+                        _ = try? writer.write { transaction in
+                            let index = writer.database("index")
+                            if number % 2 == 0 { return try transaction.delete(index, Self.name(number)) }
+                            try transaction.put(index, Self.name(number), Self.text(number, 9))
+                            return true
+                        }
+                    }
+                    writer.close()
+                }
+                failures += try wrongAnswers(
+                    path, right.filter { key, _ in !written.contains { Self.name($0) == key } })
+            }
+        }
+        #expect(failures == 0, "seed \(seed)")
+    }
+
+    /// How many of some rows are not as they should be, without an error.
+    private func wrongAnswers(_ path: String, _ right: [[UInt8]: [UInt8]?]) throws -> Int {
+        guard let reader = try? openReader(path) else { return 0 }
+        defer { reader.close() }
+        var count = 0
+        for (key, value) in right {
+            let found = Result { try reader.value("index", key) }
+            if case .success(let answer) = found, answer != value { count += 1 }
+        }
+        return count
+    }
+
+    private static func name(_ number: Int) -> [UInt8] { Array("name \(number &* 7_919 % 2_003) \(number)".utf8) }
+
+    private static func text(_ number: Int, _ round: Int) -> [UInt8] {
+        Array("\(number) in round \(round)".utf8) + [UInt8](repeating: 7, count: number % 150)
+    }
+}
