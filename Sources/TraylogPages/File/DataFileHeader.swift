@@ -13,7 +13,6 @@ import TraylogPlatform
 /// | 32 | size of the map, u64 |
 /// | 40 | page size, u32 |
 /// | 44 | flags of the free list, u16 |
-/// | 80 | root page of the free list, u64 |
 /// | 92 | flags of the table of tables, u16 |
 /// | 128 | root page of the table of tables, u64 |
 /// | 136 | last page, u64 |
@@ -30,7 +29,6 @@ package struct DataFileHeader: Sendable {
     package var pageSize: Int
     package var lastPage: UInt64
     package var transaction: UInt64
-    var freeListRoot: UInt64
     /// Of the table of tables.
     var root: UInt64
     /// Whether the commit may not be on disk: it counts if the journal has it, or if its seal fits.
@@ -94,7 +92,6 @@ package struct DataFileHeader: Sendable {
             pageSize: pageSize,
             lastPage: page.integer(at: 136, as: UInt64.self),
             transaction: transaction,
-            freeListRoot: page.integer(at: 80, as: UInt64.self),
             root: page.integer(at: 128, as: UInt64.self),
             isPending: page.integer(at: MetaPage.mark.lowerBound, as: UInt64.self) == ~transaction)
     }

@@ -44,15 +44,32 @@ package enum Preflight {
             throw failure(.damaged, path: path)
         }
         guard size < covered else { return }
-        let pageCount = UInt64(size) / UInt64(header.pageSize)
-        let list = FreePageList(file: file, pageSize: header.pageSize, pageCount: pageCount)
-        guard list.contains(pageCount...header.lastPage, root: header.freeListRoot) else {
+        let pages = try PageMap(file, path: path, byteCount: Int(size), pageSize: header.pageSize, tableNames: [])
+        guard isFreeBehindEnd(of: pages, header) else {
             throw LMDBError(
                 .truncated, operation: "open", path: path,
                 message:
                     "The data file has \(size) bytes where its header needs \(covered): its end is lost, so restore "
                     + "a backup.")
         }
+    }
+
+    /// Whether all pages that the file lacks are free: those that a transaction took and gave up again are never written.
+    private static func isFreeBehindEnd(of pages: PageMap, _ header: DataFileHeader) -> Bool {
+        let missing = pages.readablePages(header.lastPage + 1)...header.lastPage
+        guard missing.count <= 1 << 24 else { return false }
+        var left = Set(missing)
+        let snapshot = Snapshot(pages)
+        do throws(LMDBError) {
+            guard case .whole = try snapshot.load(header.transaction) else { return false }
+            try snapshot.forEachFreeRecord { record in
+                for index in 0..<record.count { left.remove(record[index]) }
+                return true
+            }
+        } catch {
+            return false
+        }
+        return left.isEmpty
     }
 
     private static func failure(_ fault: DataFileHeader.Fault, path: String) -> LMDBError {
