@@ -177,7 +177,7 @@ extension Store {
         let record = found.record
         let entry = try projections.start(name, run, since: erasures) {
             () throws(ThreadRefused) in
-            try OSThread.start(name: "traylog-fold") {
+            try OSThread.start(name: "traylog-values") {
                 var loop = ProjectionLoop(run, record: record, intervalMilliseconds: milliseconds)
                 loop.live()
             }

@@ -61,7 +61,7 @@ import TraylogDomain
         let calls: [(String, (Store) async throws -> Void)] = [
             ("traylog-query", { _ = try await $0.inbox(of: "ann") }),
             ("traylog-query", { _ = try await $0.search(EventFilter()) }),
-            ("traylog-job", { _ = try await $0.verify() }), ("traylog-fold", { _ = try $0.project(Counted.self) }),
+            ("traylog-job", { _ = try await $0.verify() }), ("traylog-values", { _ = try $0.project(Counted.self) }),
         ]
         try await store.notify("ann", title: "1")
         for (name, call) in calls {
