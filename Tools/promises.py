@@ -48,8 +48,8 @@ def exists(name):
 
 problems, promises, named = [], set(), 0
 for number, line in enumerate(PAGE.read_text().splitlines(), 1):
-    row = re.fullmatch(r"\| (.+?) \| (.*?) ?\|", line)
-    if not row or row[1] in ("promise", "rule") or row[1].startswith("**"):
+    row = re.fullmatch(r"\|(.+?)\|(.*?)\|", line)
+    if not row or row[1] in ("promise", "rule") or row[1].startswith(("**", "---")):
         continue
     where = f"{PAGE.relative_to(ROOT)}:{number}: "
     if row[1] in promises:
