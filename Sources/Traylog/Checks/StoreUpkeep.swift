@@ -184,6 +184,11 @@ import TraylogWriter
     /// Reads up to four small files.
     public var upkeep: StoreUpkeep { StoreUpkeep.read(directory) }
 
+    /// Bytes that may still be written to the disk of the store; nil where the system does not tell.
+    public var availableDiskBytes: UInt64? {
+        FileSystem.availableBytes(path: directory).map { UInt64(clamping: $0) }
+    }
+
     /// Records a backup that ended now.
     public func noteBackup(head: Seq) throws(TraylogError) { try StoreUpkeep.noteBackup(head: head, in: directory) }
 

@@ -1,4 +1,22 @@
-"""Rules for pages that everybody can use (WCAG 2.2, AA), as one script that returns what breaks them."""
+"""Rules for pages that everybody can use (WCAG 2.2, AA), as one script that returns what breaks them; and axe-core's."""
+
+import importlib.util
+import pathlib
+
+
+def axe():
+    """The source of axe-core, which a package from PyPI carries; None without it."""
+    found = importlib.util.find_spec("axe_selenium_python")
+    path = found and pathlib.Path(found.origin).parent / "node_modules/axe-core/axe.min.js"
+    return path.read_text() if path and path.exists() else None
+
+
+def axe_findings(browser):
+    """What axe-core finds in the page that is open: its rule, and the first element that breaks it."""
+    return browser.driver.execute_async_script(
+        "const done = arguments[arguments.length - 1];" + axe() + ";axe.run({ resultTypes: ['violations'] }).then((result) =>"
+        "done(result.violations.map((one) => [one.id, one.nodes[0].html])), (error) => done(String(error)))")
+
 
 RULES = r"""
 const faults = [];

@@ -9,10 +9,11 @@ import unittest
 
 try:
     from selenium import webdriver
+    from selenium.webdriver.common.action_chains import ActionChains  # noqa: F401 (for the tests)
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys  # noqa: F401 (for the tests)
 except ImportError:
-    webdriver = By = Keys = None
+    webdriver = ActionChains = By = Keys = None
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 

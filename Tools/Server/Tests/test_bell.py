@@ -1,7 +1,6 @@
 """The bell in Chromium, on a page of another origin, against a real server."""
 
 import gzip
-import importlib.util
 import json
 import os
 import pathlib
@@ -13,6 +12,7 @@ import threading
 import time
 import unittest
 
+from accessible import axe, axe_findings
 from bellpage import App
 from browsed import Browser, BrowserCase, Keys
 from served import Server
@@ -502,19 +502,10 @@ class BellTest(BellCase):
         self.browser.size(1440)
 
 
-def axe():
-    """The source of axe-core, which a package from PyPI carries; None without it."""
-    found = importlib.util.find_spec("axe_selenium_python")
-    path = found and pathlib.Path(found.origin).parent / "node_modules/axe-core/axe.min.js"
-    return path.read_text() if path and path.exists() else None
-
-
 @unittest.skipIf(axe() is None, "needs the Python package axe-selenium-python")
 class AccessibleTest(BellCase):
     def check(self, state):
-        found = self.browser.driver.execute_async_script(
-            axe() + ";const done = arguments[0]; axe.run({ resultTypes: ['violations'] }).then((result) =>"
-            "done(result.violations.map((one) => [one.id, one.nodes[0].html])), (error) => done(String(error)))")
+        found = axe_findings(self.browser)
         self.assertEqual(found, [], state)
 
     def test_axe_finds_nothing_in_any_state(self):

@@ -20,12 +20,14 @@ final class Console: Sendable {
     let isSecure: Bool
     let signIns = RateLimits(perUser: 20, perKey: 20)
     private let compactions: [LastCompaction]
+    private let recents: [RecentFigures]
     private let routes: RouteTable
     private let byName: [String: ConsolePage]
 
     init(_ service: Service, _ partitions: Partitions?, isSecure: Bool) throws {
         (self.service, self.partitions) = (service, partitions)
         compactions = (partitions?.services ?? [service]).map { _ in LastCompaction() }
+        recents = (partitions?.services ?? [service]).map { _ in RecentFigures() }
         self.isSecure = isSecure
         pages = try Pages()
         let all = ConsolePage.all
@@ -71,6 +73,8 @@ final class Console: Sendable {
     func site(_ partition: Int) -> String { partitions == nil ? Self.root : "\(Self.root)/partitions/\(partition)" }
 
     func service(_ partition: Int) -> Service { partitions?.services[partition] ?? service }
+
+    func recent(_ partition: Int) -> RecentFigures { recents[partition] }
 
     func compaction(_ partition: Int) -> LastCompaction { compactions[partition] }
 

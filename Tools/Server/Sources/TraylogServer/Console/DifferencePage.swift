@@ -12,6 +12,9 @@ enum DifferencePage {
                 var context = UserPages.top(visit, "difference")
                 context["from"] = visit.query["from"] ?? ""
                 context["to"] = visit.query["to"] ?? ""
+                if let from = visit.query["from"], let to = visit.query["to"] {
+                    context["swapped"] = ["from=\(PercentEncoding.encode(to))&to=\(PercentEncoding.encode(from))"]
+                }
                 let (store, user) = (visit.store, visit.segment("u"))
                 let title = "Difference of \(user)"
                 let from: Seq

@@ -8,7 +8,8 @@ enum EventPages {
     static var all: [ConsolePage] {
         [
             ConsolePage(.get, "/events/{seq}", .key(.audit)) { visit in
-                visit.page("event", "Event \(visit.segment("seq"))", try await event(visit))
+                let (title, context) = ("Event \(visit.segment("seq"))", try await event(visit))
+                return visit.page("event", title, context) { try await below(visit) }
             },
             ConsolePage(.get, "/events/{seq}/disclosure", .key(.audit)) { visit in
                 let seq = try seq(visit)
@@ -70,6 +71,18 @@ enum EventPages {
         return context
     }
 
+    /// What takes longer: how many have a broadcast, and what a mark did.
+    private static func below(_ visit: Visit) async throws -> [String: Any] {
+        let seq = try seq(visit)
+        var context: [String: Any] = ["seq": seq.description]
+        guard case .success(let event) = try await find(seq, visit.store) else { return context }
+        if case .broadcast = event.body {
+            context["audience"] = [try await AudiencePage.context(of: seq, visit.store)]
+        }
+        context["undo"] = try await UndoForm.context(of: event, visit)
+        return context
+    }
+
     private static func find(_ seq: Seq, _ store: Store) async throws -> Result<Event, Refusal> {
         do throws(TraylogError) {
             return .success(try await store.event(seq))
@@ -88,6 +101,9 @@ enum EventPages {
         context["hasUser"] = event.user != nil
     }
 
+    /// Fields by whose value the log is searched.
+    private static let filters: Set = ["user", "actor", "device", "kind", "key", "thread", "category", "topic"]
+
     /// The members of the event as `show --json` has them, but `data`.
     private static func fields(_ event: Event) -> [[String: Any]] {
         guard case .object(let members)? = try? JSONParser.value(event.withoutData.jsonBytes) else { return [] }
@@ -103,6 +119,9 @@ enum EventPages {
                 "name": member.name, "label": label(member.name),
                 "raw": label(member.name) == member.name ? [] : [member.name], "value": text,
                 "links": links.map { ["seq": $0] }, "isLinked": !links.isEmpty,
+                // The log with this filter.
+                "filter": filters.contains(member.name) ? "\(member.name)=\(PercentEncoding.encode(text))" : "",
+                "isFilter": filters.contains(member.name),
                 "isTime": member.name.hasSuffix("At") || member.name == "until",
             ]
         }

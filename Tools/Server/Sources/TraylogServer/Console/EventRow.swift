@@ -17,8 +17,12 @@ struct EventRow {
             "raw": summary.title.lowercased() == event.kind.rawValue ? [] : [event.kind.rawValue], "what": what,
             "erased": isErased,
             "actor": event.shownActor ?? "", "hasActor": event.shownActor != nil,
-            "device": event.device ?? "", "user": event.user ?? "", "hasUser": event.user != nil,
+            "actorPath": event.shownActor.map(PercentEncoding.encode) ?? "",
+            "device": event.device ?? "", "hasDevice": event.device != nil,
+            "devicePath": event.device.map(PercentEncoding.encode) ?? "", "isItem": isItem, "user": event.user ?? "",
+            "hasUser": event.user != nil,
             "userPath": event.user.map(PercentEncoding.encode) ?? "",
+            "when": Moments.context(event.occurredAt ?? event.recordedAt),
             "topic": topic, "undoes": undoes?.description ?? "", "isUndo": undoes != nil,
             "voidedBy": voidedBy?.description ?? "", "isVoided": voidedBy != nil, "hasStep": step != nil,
             "occurred": event.occurredAt.map { [Moments.context($0)] } ?? [],
@@ -40,6 +44,9 @@ struct EventRow {
     }
 
     private var isErased: Bool { if case .redacted = event.body { true } else { false } }
+
+    /// Whether it brought an item, whose page has what became of it.
+    private var isItem: Bool { if case .notified = event.body { event.user != nil } else { false } }
 
     private var topic: String { if case .broadcast(let topic, _) = event.body { topic } else { "" } }
 

@@ -6,8 +6,13 @@ import Hummingbird
 enum OperationPages {
     static var all: [ConsolePage] {
         [
-            ConsolePage(.get, "/operations", .key(.admin)) { visit in
-                visit.page("operations", "Operations", try await overview(visit))
+            ConsolePage(.get, "/operations", .key(.admin), query: ["erase"]) { visit in
+                var context = try await overview(visit)
+                if let user = visit.query["erase"]?.trimmingSpaces, !user.isEmpty {
+                    context["preview"] = [try await preview(user, visit)]
+                    for field in ["typed-erase", "typed-user"] { context[field] = user }
+                }
+                return visit.page("operations", "Operations", context)
             },
             ConsolePage(.get, "/findings", .key(.audit)) { visit in
                 let upkeep = visit.store.upkeep
@@ -66,6 +71,19 @@ enum OperationPages {
             "free": Figures.bytes(statistics.freeBytes),
             "mayVerify": true, "runs": visit.service.jobs.all.prefix(50).map(Runs.context),
             "hasRuns": !visit.service.jobs.all.isEmpty,
+        ]
+    }
+
+    /// What an erasure of a person would reach.
+    private static func preview(_ user: String, _ visit: Visit) async throws -> [String: Any] {
+        let store = visit.store
+        let known = try await store.users(prefix: user, limit: 1).elements.first
+        guard known.map({ $0.utf8.elementsEqual(user.utf8) }) == true else { return ["user": user, "isNobody": true] }
+        let report = try await store.audit(of: user)
+        return [
+            "user": user, "path": PercentEncoding.encode(user), "isNobody": false,
+            "actions": Figures.count(report.steps.count), "listed": Figures.count(report.tray.total),
+            "isHeld": try await store.isHeld(user),
         ]
     }
 
@@ -180,12 +198,30 @@ enum Runs {
             "id": job.id, "name": isDryRun(job) ? "\(name), dry run" : name, "kind": job.kind, "by": job.by,
             "startedAt": Moments.context(job.startedAt), "took": "\(Double(max(0, seconds) / 100) / 10) s",
             "isRunning": job.state == "running", "isDone": job.state == "done", "isFailed": job.state == "failed",
-            "state": job.state, "stateText": state(job), "outcome": rows(job),
+            "sentence": sentence(job), "state": job.state, "stateText": state(job), "outcome": rows(job),
             "findings": (outcome(job)?["findings"]?.array ?? []).compactMap(\.string).map(finding),
             "isDifferent": outcome(job)?["identical"]?.bool == false, "hasOutcome": !rows(job).isEmpty,
             "isSound": job.state == "done" && outcome(job)?["identical"]?.bool != false
                 && outcome(job)?["ok"]?.bool != false,
         ]
+    }
+
+    /// What came of a run, in a sentence; empty where the figures say it.
+    private static func sentence(_ job: Jobs.Job) -> [String] {
+        guard job.state == "done", let outcome = outcome(job) else { return [] }
+        func number(_ name: String) -> String { Figures.count(outcome[name]?.integer ?? 0) }
+        switch job.kind {
+        case "erasures":
+            guard let pseudonym = outcome["pseudonym"]?.string else { return [] }
+            return [
+                "The person is erased: \(number("events")) events. What is left of them belongs to \(pseudonym) now."
+            ]
+        case "verifications" where outcome["findings"]?.array?.isEmpty ?? false:
+            return ["The store is sound. Every record, page and stored tray was read and compared with the log."]
+        case "replays" where outcome["identical"]?.bool ?? false:
+            return ["Every tray was rebuilt from the log, and each is the same as the stored one."]
+        default: return []
+        }
     }
 
     static func outcome(_ job: Jobs.Job) -> JSONValue? {
@@ -209,8 +245,11 @@ enum Runs {
                 case .array(let values) where values.isEmpty: "none"
                 case .array(let values) where member.name == "tables": values.map(tableWords).joined(separator: "; ")
                 case .object(let parts):
-                    parts.map { "\($0.name) \(String(decoding: $0.value.bytes, as: UTF8.self))" }.joined(
-                        separator: ", ")
+                    parts.map { part in
+                        let name = EventKind(rawValue: part.name)?.title.lowercased() ?? words(part.name)
+                        let number = part.value.integer.map { Figures.count($0) }
+                        return "\(name) \(number ?? String(decoding: part.value.bytes, as: UTF8.self))"
+                    }.joined(separator: ", ")
                 default: String(decoding: member.value.bytes, as: UTF8.self)
                 }
             return ["name": words(member.name), "value": text]

@@ -24,7 +24,7 @@ enum OverviewPage {
                     "unflushed": .int(statistics.unflushed), "bytes": .int(statistics.bytes),
                     "readers": .int(others(statistics).count),
                     "problems": .array(problems(visit, statistics).map { .string($0) }),
-                    "failedChecks": .int(visit.store.upkeep.failures.count),
+                    "failedChecks": .int(visit.store.upkeep.failures.count), "recent": recent(visit),
                 ])
             },
         ]
@@ -56,7 +56,39 @@ enum OverviewPage {
             "readers": others(statistics).map { ["pid": "\($0.pid)", "lag": Figures.count($0.lag)] },
             "readerCount": "\(others(statistics).count)",
             "compaction": compaction.map { [EventRow(event: $0).context] } ?? [], "isLooking": isLooking,
-            "isEmpty": statistics.head == .zero,
+            "isEmpty": statistics.head == .zero, "disk": visit.store.availableDiskBytes.map(Figures.bytes) ?? "unknown",
+            "recent": [recentContext(visit)],
+        ]
+    }
+
+    // MARK: What people got
+
+    private static func recentContext(_ visit: Visit) -> [String: Any] {
+        guard case .object(let members) = recent(visit) else { return [:] }
+        return Dictionary(members.map { ($0.name, $0.value.string ?? "") }) { $1 }
+    }
+
+    /// The figures of the last days, in words.
+    private static func recent(_ visit: Visit) -> JSONValue {
+        let today = visit.typed.timeAgo("today") ?? .now
+        let figures = visit.console.recent(visit.partition).latest(visit.store, today: today)
+        let isCut = figures.begin.map { $0 > today } ?? false
+        let begin = figures.begin.map { "counted since \(Moments.text($0))" }
+        let share = figures.cohort == 0 ? "–" : "\(figures.cohortSeen * 100 / figures.cohort) %"
+        let counting = figures.isCounting ? "counting…" : nil
+        return [
+            "today": .string((isCut ? "over " : "") + Figures.count(figures.today)),
+            "todayNote": .string(counting ?? (isCut ? begin : nil) ?? "since midnight"),
+            "seen": .string(share),
+            "seenNote": .string(
+                counting
+                    ?? (figures.cohort == 0
+                        ? "no notification is one to two days old"
+                        : "\(Figures.count(figures.cohortSeen)) of \(Figures.count(figures.cohort)) that came the day before")
+            ),
+            "unread": .string(Figures.count(figures.unread)),
+            "unreadNote": .string(counting ?? begin ?? "of the last \(RecentFigures.days) days"),
+            "trend": .string(figures.trend.map { "\($0)" }.joined(separator: " ")),
         ]
     }
 

@@ -59,7 +59,8 @@ struct Pages: Sendable {
         ("tree", PackageResources.tree_mustache), ("operations", PackageResources.operations_mustache),
         ("run", PackageResources.run_mustache), ("search", PackageResources.search_mustache),
         ("looked", PackageResources.looked_mustache),
-        ("findings", PackageResources.findings_mustache),
+        ("findings", PackageResources.findings_mustache), ("item", PackageResources.item_mustache),
+        ("audience", PackageResources.audience_mustache), ("item-filter", PackageResources.item_filter_mustache),
         ("finding", PackageResources.finding_mustache),
     ]
 
@@ -70,7 +71,8 @@ struct Pages: Sendable {
         ("event.js", PackageResources.event_js), ("payload.js", PackageResources.payload_js),
         ("heads.js", PackageResources.heads_js),
         ("tree.js", PackageResources.tree_js), ("complete.js", PackageResources.complete_js),
-        ("run.js", PackageResources.run_js),
+        ("run.js", PackageResources.run_js), ("sheet.js", PackageResources.sheet_js),
+        ("moments.js", PackageResources.moments_js),
     ]
 }
 
@@ -160,6 +162,8 @@ extension Visit {
         context["assets"] = "\(Console.root)/assets/\(console.pages.version)"
         context["template"] = name
         context["site"] = site
+        context["seesTrays"] = may(.users)
+        context["seesLog"] = may(.audit)
         if session != nil {
             context["failures"] = failures
             context["paper"] =
@@ -182,7 +186,8 @@ extension Visit {
         if let session {
             context["session"] =
                 [
-                    "key": session.keyID, "form": session.formToken(), "role": role,
+                    "key": session.key.name ?? session.keyID, "keyID": session.keyID, "form": session.formToken(),
+                    "role": role,
                     "mayUsers": may(.users), "mayAudit": may(.audit), "mayAdmin": may(.admin),
                 ] as [String: Any]
         }

@@ -40,10 +40,10 @@ enum SearchPage {
         if visit.may(.audit) {
             var (byKey, byText) = (EventFilter(), EventFilter())
             (byKey.key, byText.text) = (text, text)
-            let keyed = try await visit.store.search(byKey, newestFirst: true, limit: shownEvents)
-            let worded = try await visit.store.search(byText, newestFirst: true, limit: shownEvents)
-            let known = Set(keyed.elements.map(\.seq))
-            let events = keyed.elements + worded.elements.filter { !known.contains($0.seq) }
+            let keyed = try await LogSearch(byKey, limit: shownEvents).run(below: nil, in: visit.store)
+            let worded = try await LogSearch(byText, limit: shownEvents).run(below: nil, in: visit.store)
+            let known = Set(keyed.events.map(\.seq))
+            let events = keyed.events + worded.events.filter { !known.contains($0.seq) }
             context["mayAudit"] = true
             context["rows"] = events.map { EventRow(event: $0).context }
             context["hasRows"] = !events.isEmpty

@@ -9,7 +9,9 @@ enum TimelinePages {
     /// Own events that one step of a filtered page looks at, and steps of a page.
     private static let window = 1_000
     private static let windows = 20
-    private static let fields = ["actor", "device", "kind", "text", "since", "until", "before"]
+    private static let fields = [
+        "actor", "device", "kind", "text", "thread", "category", "key", "since", "until", "before",
+    ]
 
     static var all: [ConsolePage] {
         [
@@ -28,7 +30,7 @@ enum TimelinePages {
                     return rows(found.rows, found.next, visit, UserPages.top(visit, "timeline"))
                 }
             },
-            ConsolePage(.get, "/log", .key(.audit), query: fields + ["user"]) { visit in
+            ConsolePage(.get, "/log", .key(.audit), query: fields + ["user", "topic"]) { visit in
                 let filter: EventFilter
                 do {
                     filter = try Self.filter(visit)
@@ -47,7 +49,10 @@ enum TimelinePages {
     private static func filter(_ visit: Visit) throws -> EventFilter {
         var filter = EventFilter()
         (filter.actor, filter.device, filter.user) = (visit.query["actor"], visit.query["device"], visit.query["user"])
-        filter.text = visit.query["text"]
+        (filter.thread, filter.category, filter.key) = (
+            visit.query["thread"], visit.query["category"], visit.query["key"]
+        )
+        filter.text = try visit.text("text", atMost: Limits.titleBytes)
         if let name = visit.query["kind"] {
             guard let kind = EventKind(rawValue: name) else { throw Problem.invalid("kind", "is no kind of event") }
             filter.kinds = [kind]
@@ -62,7 +67,7 @@ enum TimelinePages {
         _ error: any Error, _ name: String, _ title: String, _ visit: Visit,
         _ top: @escaping @Sendable () -> [String: Any]
     ) throws -> Response {
-        guard let errors = visit.errors(error, fields: ["since", "until", "kind"]) else { throw error }
+        guard let errors = visit.errors(error, fields: ["since", "until", "kind", "text"]) else { throw error }
         let context = form(EventFilter(), visit, top().merging(errors.context) { $1 })
         return visit.page(name, title, context, errors.status) { rows([], nil, visit, top()) }
     }
@@ -70,7 +75,8 @@ enum TimelinePages {
     /// The form as it was sent.
     private static func form(_ filter: EventFilter, _ visit: Visit, _ top: [String: Any]) -> [String: Any] {
         var context = top
-        for name in fields + ["user"] where context[name] == nil { context[name] = visit.query[name] ?? "" }
+        for name in fields + ["user", "topic"] where context[name] == nil { context[name] = visit.query[name] ?? "" }
+        context["hasMore"] = ["device", "thread", "category", "key", "topic"].contains { visit.query[$0] != nil }
         context["kinds"] = EventKind.allCases.map {
             ["kind": $0.rawValue, "title": $0.title, "isChosen": filter.kinds.contains($0)] as [String: Any]
         }
@@ -88,17 +94,13 @@ enum TimelinePages {
         context["isFiltered"] = !kept.isEmpty
         context["isFirst"] = visit.query["before"] == nil
         context["next"] = next.map { [["before": $0.description, "filter": kept]] } ?? []
-        context["isEmpty"] = rows.isEmpty
-        context["mayFollow"] = next != nil
+        context["hasTable"] = !rows.isEmpty || next != nil
+        context["isPending"] = rows.isEmpty && next != nil
         return context
     }
 
     /// The filter as the address of the next page has it.
-    private static func kept(_ visit: Visit) -> String {
-        (fields.dropLast() + ["user"]).compactMap { name in
-            visit.query[name].map { "&\(name)=\(PercentEncoding.encode($0))" }
-        }.joined()
-    }
+    private static func kept(_ visit: Visit) -> String { visit.kept(fields.dropLast() + ["user", "topic"]) }
 
     // MARK: One tray
 
@@ -156,8 +158,7 @@ enum TimelinePages {
     private static func log(_ visit: Visit, _ filter: EventFilter) async throws -> (events: [Event], next: Seq?) {
         let before = try visit.number("before")
         if before ?? 2 <= 1 { return ([], nil) }
-        let page = try await visit.store.search(
-            filter, newestFirst: true, from: before.map { Seq($0 - 1) }, limit: pageRows(visit))
-        return (page.elements, page.next.map { Seq($0.rawValue + 1) })
+        let search = LogSearch(filter, topic: visit.query["topic"], limit: pageRows(visit))
+        return try await search.run(below: before.map { Seq($0) }, in: visit.store)
     }
 }

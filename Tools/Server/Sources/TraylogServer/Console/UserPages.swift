@@ -7,6 +7,7 @@ enum UserPages {
     private static let pageUsers = 50
     private static let mostSorted = 5_000
     private static let pageItems = 25
+    private static let mostTimes = 2_000
 
     static var all: [ConsolePage] {
         [
@@ -15,7 +16,7 @@ enum UserPages {
                 return visit.page("users", "Users", search) { try await users(visit) }
             },
             ConsolePage(
-                .get, "/users/{u}", .key(.users), query: ["asOf", "view", "cursor", "part"]
+                .get, "/users/{u}", .key(.users), query: ItemList.fields + ["cursor", "part"]
             ) { visit in
                 let title = visit.segment("u")
                 do {
@@ -23,10 +24,11 @@ enum UserPages {
                     return visit.page("user", title, top(visit, "tray")) { try await tray(visit, view) }
                 } catch {
                     // The present below, and what is wrong beside the field.
-                    guard let errors = visit.errors(error, fields: ["asOf"]) else { throw error }
-                    let view = try await view(visit.without(["asOf", "cursor"]))
+                    guard let errors = visit.errors(error, fields: ["asOf"] + ItemList.filters) else { throw error }
+                    let plain = visit.without(["asOf", "cursor"] + ItemList.filters)
+                    let view = try await view(plain)
                     return visit.page("user", title, top(visit, "tray"), errors.status) {
-                        try await tray(visit, view).merging(errors.context) { $1 }
+                        try await tray(plain, view).merging(ItemList.form(visit)) { $1 }.merging(errors.context) { $1 }
                     }
                 }
             },
@@ -77,7 +79,10 @@ enum UserPages {
             "seenAt": tray.seenAt.map { [Moments.context($0)] } ?? [],
             "newest": tray.newest?.description ?? "", "hasNewest": tray.newest != nil,
             "categories": tray.categories.map {
-                ["category": $0.category, "unseen": Figures.count($0.unseen), "unread": Figures.count($0.unread)]
+                [
+                    "category": $0.category, "categoryPath": PercentEncoding.encode($0.category),
+                    "unseen": Figures.count($0.unseen), "unread": Figures.count($0.unread),
+                ]
             },
         ]
     }
@@ -95,20 +100,20 @@ enum UserPages {
 
     /// Which part of a tray a page shows, and as of when.
     private struct View {
-        var (head, asOf) = (Seq.zero, Seq.zero)
+        var head = Seq.zero
+        var asOf = Seq.zero
         var isPast = false
-        var query = InboxQuery(limit: pageItems)
-        var name = "inbox"
+        var list: ItemList
+        var query: InboxQuery
     }
 
     private static func view(_ visit: Visit) async throws -> View {
-        var view = View()
+        let list = try ItemList(visit, limit: pageItems)
+        var view = View(list: list, query: list.query)
         let moment = try visit.moment("asOf")
         view.head = try await visit.store.head()
         view.asOf = try await visit.store.seq(of: moment ?? .seq(view.head))
         view.isPast = moment != nil
-        view.name = visit.query["view"] ?? "inbox"
-        view.query.view = view.name == "archived" ? .archived : view.name == "snoozed" ? .snoozed : .inbox
         if let text = visit.query["cursor"] {
             guard let cursor = Traylog.Cursor(text) else {
                 throw Problem.invalid("cursor", "was not given out by a page")
@@ -130,14 +135,19 @@ enum UserPages {
         context["isPast"] = view.isPast
         context["asOf"] = asOf.description
         context["head"] = view.head.description
-        context["in-" + view.name] = true
-        context["view"] = view.name
-        context["items"] = page.elements.map(item)
+        context["in-" + view.list.view] = true
+        context["view"] = view.list.view
+        context.merge(ItemList.form(visit)) { $1 }
+        context["isFiltered"] = view.list.isFiltered
+        context["items"] = page.elements.map { Self.context($0) }
         context["next"] = page.next.map { [["cursor": $0.description]] } ?? []
         context["threads"] = threads.elements.map(thread)
         context["moreThreads"] = threads.next != nil
         context["isEmpty"] = page.elements.isEmpty
-        context["query"] = view.isPast ? "&asOf=\(asOf)" : ""
+        let moment = view.isPast ? "&asOf=\(asOf)" : ""
+        context["moment"] = moment
+        context["filter"] = visit.kept(ItemList.filters)
+        context["query"] = visit.kept(ItemList.filters) + moment
         try await neighbours(visit, asOf, view.head, &context)
         if page.elements.isEmpty, context["hasEarlier"] as? Bool != true, context["hasLater"] as? Bool != true {
             // The events of somebody who is known may have left the log.
@@ -170,24 +180,32 @@ enum UserPages {
         }
     }
 
-    private static func item(_ item: Item) -> [String: Any] {
-        [
+    static func context(_ item: Item) -> [String: Any] {
+        let content = item.content
+        func path(_ name: String?) -> String { name.map(PercentEncoding.encode) ?? "" }
+        return [
             "seq": item.seq.description, "position": item.position.description,
-            "title": item.content.title ?? "", "hasTitle": item.content.title != nil, "body": item.content.body ?? "",
-            "hasBody": item.content.body != nil, "hasThread": item.content.thread != nil,
-            "hasCategory": item.content.category != nil, "isTopic": item.topic != nil,
-            "thread": item.content.thread ?? "", "category": item.content.category ?? "",
+            "title": content.title ?? "", "hasTitle": content.title != nil, "body": content.body ?? "",
+            "hasBody": content.body != nil, "hasThread": content.thread != nil,
+            "hasCategory": content.category != nil, "isTopic": item.topic != nil,
+            "thread": content.thread ?? "", "threadPath": path(content.thread),
+            "category": content.category ?? "", "categoryPath": path(content.category),
+            "sender": item.actor ?? "", "senderPath": path(item.actor), "hasSender": item.actor != nil,
             "isUnread": !item.isRead, "isSeen": item.isSeen, "isMuted": item.isMuted, "topic": item.topic ?? "",
-            "isUrgent": item.content.level == .timeSensitive || item.content.level == .critical,
-            "level": item.content.level.rawValue, "when": Moments.context(item.occurredAt ?? item.recordedAt),
+            "topicPath": path(item.topic),
+            "isUrgent": content.level == .timeSensitive || content.level == .critical,
+            "level": content.level.rawValue, "when": Moments.context(item.occurredAt ?? item.recordedAt),
             "snoozedUntil": item.snoozedUntil.map { [Moments.context($0)] } ?? [],
-            "isSilent": item.content.isSilent,
+            "isSilent": content.isSilent,
+            "isAwaiting": !content.actions.isEmpty && item.outcome == nil,
+            "answer": item.outcome.map { [["action": $0.action]] } ?? [],
         ]
     }
 
     private static func thread(_ group: ThreadGroup) -> [String: Any] {
         [
             "thread": group.thread ?? "", "isNamed": group.thread != nil,
+            "threadPath": group.thread.map(PercentEncoding.encode) ?? "",
             "count": group.count == 1 ? "1 item" : "\(Figures.count(group.count)) items",
             "unread": Figures.count(group.unread), "hasUnread": group.unread > 0,
             "newest": group.newest.content.title ?? "", "summary": group.summary ?? "",
@@ -195,8 +213,9 @@ enum UserPages {
         ]
     }
 
-    /// Every event that touched the tray: first a seq and the unread count before them, then for each event the step
-    /// from the seq before, and that from the count before (zigzag).
+    /// Every event that touched the tray: first a seq and the unread count before them; then how many times follow, and for each the
+    /// steps from the position and from the time before it, in milliseconds; then for each event the step from the seq before, and
+    /// that from the count before (zigzag).
     ///
     /// All are varints, about three bytes an event.
     private static func moments(_ visit: Visit) async throws -> Response {
@@ -214,6 +233,15 @@ enum UserPages {
         var (seq, unread) = (report.from.rawValue - 1, report.before.unread)
         append(seq)
         append(UInt64(unread))
+        let timed = timedPositions(report.steps.count)
+        let events = try await visit.store.events(of: timed.map { report.steps[$0 - 1] })
+        append(UInt64(timed.count))
+        var (position, time) = (0, Int64(0))
+        for (next, event) in zip(timed, events) {
+            append(UInt64(next - position))
+            append(UInt64(max(0, event.recordedAt.milliseconds - time)))
+            (position, time) = (next, max(time, event.recordedAt.milliseconds))
+        }
         for step in report.steps {
             append(step.seq.rawValue - seq)
             let change = step.after.unread - unread
@@ -223,5 +251,11 @@ enum UserPages {
         return Response(
             status: .ok, headers: [.contentType: "application/octet-stream", .cacheControl: "no-store"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    /// The positions whose times a page gets, 1 for the first event: all, or so many that a line shows no gap between them.
+    private static func timedPositions(_ count: Int) -> [Int] {
+        guard count > mostTimes else { return Array(1..<(count + 1)) }
+        return (0..<mostTimes).map { 1 + $0 * (count - 1) / (mostTimes - 1) }
     }
 }

@@ -126,20 +126,35 @@ export function localTime(moment) {
   return `${day} ${pad(moment.getHours())}:${pad(moment.getMinutes())}:${pad(moment.getSeconds())}`;
 }
 
-/** Shows times in the browser's zone; UTC is what hovering says. */
-export function localize(root = document) {
+export const utcTime = (moment) => moment.toISOString().slice(0, 19).replace("T", " ");
+
+/** How times are shown: `relative` where they are new, `local`, or `utc`. */
+export const timesMode = () => localStorage.getItem("traylog-times") ?? "relative";
+
+/** `3 min ago`; nothing for what is a day ago, or to come. */
+function ago(moment) {
+  const seconds = (Date.now() - moment) / 1000;
+  if (seconds < -5 || seconds >= 86400) return undefined;
+  if (seconds < 60) return "just now";
+  return seconds < 3600 ? `${Math.floor(seconds / 60)} min ago` : `${Math.floor(seconds / 3600)} h ago`;
+}
+
+/** Shows times as the reader chose; hovering says them exactly, in the browser's zone and in UTC. */
+export function localize(root = document, isPaper = false) {
+  const mode = timesMode();
   for (const time of all("time[datetime]", root)) {
-    if (time.title) continue;
     const moment = new Date(time.dateTime);
     if (Number.isNaN(moment.getTime())) continue;
-    time.title = `${time.dateTime.slice(0, 23).replace("T", " ").replace("Z", "")} UTC`;
-    time.textContent = localTime(moment);
+    const utc = `${time.dateTime.slice(0, 23).replace("T", " ").replace("Z", "")} UTC`;
+    time.title = zone === "UTC" ? utc : `${localTime(moment)} ${zone}\n${utc}`;
+    const isRelative = mode === "relative" && !isPaper && !("exact" in time.dataset);
+    time.textContent = (isRelative && ago(moment)) || (mode === "utc" ? `${utcTime(moment)} UTC` : localTime(moment));
   }
 }
 
 export function sayZone() {
-  find("[data-zone]").textContent =
-    zone === "UTC" ? "Times are UTC." : `Times are of the zone ${zone}; hold the pointer over one for UTC.`;
+  find("[data-zone]").textContent = timesMode() === "utc" || zone === "UTC" ? "Times are UTC."
+    : `Times are of the zone ${zone}; hold the pointer over one for UTC.`;
 }
 
 /** A colour of the style sheet. */

@@ -1,7 +1,7 @@
 // Verifies one event in this browser.
 
 import { all, announce, count, element, find, icon, json, localTime, site, visible } from "./dom.js";
-import { fromFile, keptOf, noteVerified, publicKey } from "./heads.js";
+import { fromFile, keptOf, noteVerified, publicKey, save, saveHead } from "./heads.js";
 import { checkEvent, checkSignature, checkSize, fromBase64, readNote } from "./proof.js";
 import { kinds, readPayload } from "./payload.js";
 
@@ -31,7 +31,7 @@ function offer(chosen) {
 }
 
 function line(state, text, hash) {
-  const row = element("li", { class: state }, icon(state === "bad" ? "cross" : "check"), element("span", {}, text));
+  const row = element("li", { class: state }, icon(state.includes("bad") ? "cross" : state.includes("note") ? "warning" : "check"), element("span", {}, text));
   if (hash) row.lastChild.append(element("span", { class: "hash" }, hash));
   list.append(row);
   return row;
@@ -61,15 +61,38 @@ function compare(disclosure, leaf) {
   line("good", `The fields on this page match the proved content: ${["kind", "recordedAt", ...Object.keys(payload)].join(", ")}`);
 }
 
+/** The tree head that is chosen; that of the server has its signature. */
+async function chosenHead() {
+  if (choice.value !== "server") return heads[Number(choice.value)];
+  const note = await (await fetch(`${site}/data/checkpoint`)).text();
+  const { size, root } = readNote(note);
+  return { size, root, note };
+}
+
+/** Salt and payload of the event; null where they were erased. */
+const disclose = () => json(`${site}/events/${seq}/disclosure`).catch((failure) => {
+  if (failure.status === 410) return null;
+  throw failure;
+});
+
+/** Files that `traylog check` holds against each other on any machine. */
+async function hand() {
+  try {
+    const head = await chosenHead();
+    const proof = await json(`${site}/data/proofs/${seq}?asOf=${head.size}`);
+    save(`proof-${seq}.json`, `${JSON.stringify({ ...proof, ...(proof.leaf === undefined ? null : await disclose()) })}\n`);
+    saveHead(head);
+    line("note", `Saved: the proof, and the tree head of ${count(head.size)} events. On any machine: traylog check proof-${seq}.json --tree-head FILE`);
+  } catch (failure) {
+    line("bad", `The proof could not be saved: ${failure.message}.`);
+  }
+}
+
 async function verify() {
   list.replaceChildren();
   const isWord = choice.value === "server";
   try {
-    let head = heads[Number(choice.value)];
-    if (isWord) {
-      const word = await json(`${site}/data/tree-head`);
-      head = { size: word.treeSize, root: word.rootHash };
-    }
+    const head = await chosenHead();
     if (head.note && publicKey()) {
       await checkSignature(head.note, publicKey());
       line("good", "The tree head is signed by the key that you trust");
@@ -77,10 +100,7 @@ async function verify() {
     const last = await json(`${site}/data/proofs/${head.size}?asOf=${head.size}`);
     if (await checkSize(head, last)) line("good", `The tree head covers all ${count(head.size)} events`);
     const proof = await json(`${site}/data/proofs/${seq}?asOf=${head.size}`);
-    const disclosure = proof.leaf === undefined ? null : await json(`${site}/events/${seq}/disclosure`).catch((failure) => {
-      if (failure.status === 410) return null;
-      throw failure;
-    });
+    const disclosure = proof.leaf === undefined ? null : await disclose();
     const leaf = await checkEvent({
       seq, proof, disclosure, head, tell: (step, hash) => line("good", sentences[step], hash),
     });
@@ -113,6 +133,7 @@ function conclude(isWord, head, leaf, disclosure) {
 
 find("[data-verify]").hidden = false;
 find("[data-run]").addEventListener("click", verify);
+find("[data-hand]").addEventListener("click", hand);
 find("[data-file]").addEventListener("change", async (event) => {
   list.replaceChildren();
   try {

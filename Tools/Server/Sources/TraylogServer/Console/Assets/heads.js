@@ -50,3 +50,16 @@ export async function fromFile(file, readNote) {
   const { size, root } = readNote(text);
   return { size, root, note: text };
 }
+
+/** Gives the reader a file. */
+export function save(name, text) {
+  const link = document.createElement("a");
+  link.download = name;
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+/** Gives the reader a tree head, with its signature where it has one. */
+export const saveHead = (head) =>
+  save(`tree-head-${head.size}${head.note ? "" : ".json"}`, head.note ?? `${JSON.stringify({ treeSize: head.size, rootHash: head.root })}\n`);

@@ -1,11 +1,32 @@
 // Loads what a page needs.
 
-import { announce, find, localize, sayZone, zone } from "./dom.js";
+import { announce, find, localize, sayZone, timesMode, zone } from "./dom.js";
 
-sayZone();
-// Times are typed as they are shown: in the browser's zone, which the server learns by this.
-document.cookie = `traylog-zone=${encodeURIComponent(zone)}; Path=/console; SameSite=Strict; Max-Age=31536000`;
-localize();
+function showTimes() {
+  sayZone();
+  // Times are typed as they are shown: in this zone, which the server learns by this.
+  const typed = timesMode() === "utc" ? "UTC" : zone;
+  document.cookie = `traylog-zone=${encodeURIComponent(typed)}; Path=/console; SameSite=Strict; Max-Age=31536000`;
+  localize();
+  dispatchEvent(new Event("times"));
+}
+showTimes();
+setInterval(() => localize(), 30000);
+const times = find("[data-times]");
+if (times) {
+  times.parentElement.hidden = false;
+  times.value = timesMode();
+  times.addEventListener("change", () => {
+    localStorage.setItem("traylog-times", times.value);
+    showTimes();
+  });
+}
+
+// An address has the fields that say something.
+document.addEventListener("formdata", ({ target, formData }) => {
+  if (target.method !== "get") return;
+  for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
+});
 
 // The search box is one key away, but for keys that are typed into a field.
 document.addEventListener("keydown", (event) => {
@@ -15,14 +36,13 @@ document.addEventListener("keydown", (event) => {
   find("#find")?.focus();
 });
 
-// Paper says when it was printed, which may be long after the page was opened.
+// Paper has exact times, and says when it was printed, which may be long after the page was opened.
 addEventListener("beforeprint", () => {
   const time = find("[data-printed]");
-  if (!time) return;
-  time.dateTime = new Date().toISOString();
-  time.title = "";
-  localize(time.parentElement);
+  if (time) time.dateTime = new Date().toISOString();
+  localize(document, true);
 });
+addEventListener("afterprint", () => localize());
 
 const scripts = {
   overview: () => import("./overview.js"),

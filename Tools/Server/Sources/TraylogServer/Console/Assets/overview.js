@@ -25,6 +25,10 @@ async function pulse() {
   cell("floor").textContent = now.floor;
   cell("unflushed").textContent = count(now.unflushed);
   cell("readers").textContent = count(now.readers);
+  for (const [name, text] of Object.entries(now.recent)) {
+    for (const part of all(`[data-recent="${name}"]`)) part.textContent = text;
+  }
+  trend(now.recent.trend);
   show(now.problems);
   if (samples.length > 1) {
     const [before, last] = [samples.at(-2), samples.at(-1)];
@@ -34,7 +38,24 @@ async function pulse() {
   spark();
 }
 
+/** Unread items over the last days. */
+function trend(text) {
+  const line = find("[data-trend]");
+  const values = text.split(" ").map(Number);
+  line.hidden = values.length < 2 || !Math.max(...values);
+  if (line.hidden) return;
+  const { context, width, height } = drawing(line);
+  const most = Math.max(...values);
+  context.strokeStyle = colour("--accent");
+  context.lineWidth = 1.4;
+  context.beginPath();
+  values.forEach((value, index) => context.lineTo((index * (width - 2)) / (values.length - 1) + 1, height - 2 - (value / most) * (height - 4)));
+  context.stroke();
+}
+
 function spark() {
+  canvas.hidden = samples.length < 3;
+  if (canvas.hidden) return;
   const { context, width, height } = drawing(canvas);
   const rates = samples.slice(1).map((sample, index) => {
     const before = samples[index];
@@ -68,6 +89,7 @@ if (verified) {
   find("[data-verified-when]").textContent = `this browser proved ${count(verified.size)} events, ${localTime(new Date(verified.verifiedAt))}`;
 }
 
+trend(find("[data-trend]").dataset.trend);
 pulse();
 setInterval(pulse, 2000);
 const tail = find("[data-tail]");

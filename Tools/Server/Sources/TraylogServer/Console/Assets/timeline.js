@@ -28,11 +28,29 @@ class Scroller {
     const look = () => this.isNearEnd() && this.load();
     addEventListener("scroll", look, { passive: true });
     addEventListener("resize", look);
-    look();
     this.more.addEventListener("click", (event) => {
       event.preventDefault();
+      this.isStopped = false;
       this.load();
     });
+    look();
+  }
+
+  /** Says how far a search has come that finds few events, and offers to stop it. */
+  say(found) {
+    const reached = Number(new URL(this.more.href).searchParams.get("before"));
+    this.progress ??= element("p", { class: "progress", role: "status" });
+    if (!this.progress.isConnected) this.more.before(this.progress);
+    const stop = element("button", { type: "button" }, "Stop");
+    stop.addEventListener("click", () => {
+      this.isStopped = true;
+      this.progress.textContent = `Stopped. Events before ${reached} were not searched.`;
+      this.more.focus();
+    });
+    if (found) this.progress.replaceChildren();
+    else this.progress.replaceChildren(`Searched back to event ${reached}. `, stop);
+    const pending = find("[data-pending]");
+    if (pending) pending.hidden = true;
   }
 
   adopt(body) {
@@ -44,12 +62,20 @@ class Scroller {
     this.near.observe(body);
   }
 
+  over() {
+    this.more.parentElement.remove();
+    if (all("tr[data-seq]", this.table).length || all(".gap", this.table).length) return;
+    this.table.closest(".scroll").replaceWith(element("div", { class: "empty" },
+      element("h2", {}, "No events match"), element("p", {}, "The whole log was searched. Names must match exactly.")));
+    find("[data-pending]")?.remove();
+  }
+
   isNearEnd() {
     return this.more.isConnected && this.more.getBoundingClientRect().top < innerHeight + farAway;
   }
 
   async load() {
-    if (this.loading || !this.more.isConnected) return;
+    if (this.loading || this.isStopped || !this.more.isConnected) return;
     this.loading = true;
     let failed = false;
     try {
@@ -64,7 +90,8 @@ class Scroller {
       }
       const link = find("[data-next]", next);
       if (link) this.more.href = link.getAttribute("href");
-      else this.more.parentElement.remove();
+      if (link) this.say(rows.length);
+      else this.over();
     } catch (failure) {
       failed = true;
       alarm("older", `Older events could not be loaded: ${failure.message}.`);

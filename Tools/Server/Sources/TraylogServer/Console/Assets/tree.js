@@ -2,7 +2,7 @@
 
 import { watchComplete } from "./complete.js";
 import { all, announce, count, element, find, icon, json, localTime, site } from "./dom.js";
-import { fromFile, keep, keepPublicKey, keptOf, noteVerified, publicKey, remove } from "./heads.js";
+import { fromFile, keep, keepPublicKey, keptOf, noteVerified, publicKey, remove, saveHead } from "./heads.js";
 import { checkGrowth, checkSignature, readNote } from "./proof.js";
 
 const panel = find("[data-tree]");
@@ -123,14 +123,7 @@ watchComplete(() => keptOf(store));
     line("bad", `The present tree head could not be read: ${failure.message}.`);
   }
 });
-find("[data-save]").addEventListener("click", async () => {
-  const head = await present();
-  const text = head.note ?? `${JSON.stringify({ treeSize: head.size, rootHash: head.root })}\n`;
-  const link = element("a", { download: `tree-head-${head.size}${head.note ? "" : ".json"}` });
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-});
+find("[data-save]").addEventListener("click", async () => saveHead(await present()));
 find("[data-import]").addEventListener("change", async (event) => {
   list.replaceChildren();
   try {

@@ -1,15 +1,16 @@
 // One tray at any moment: a slider over the user's events.
 
-import { alarm, announce, colour, count, drawing, find, live, localize, page, site } from "./dom.js";
+import { alarm, announce, find, live, localize, page, site } from "./dom.js";
+import { append, chart, decode, include, moments, place, positionOf, scale, span, words, zoom } from "./moments.js";
+import "./sheet.js";
 
 const panel = find("[data-moment]");
 const user = panel.dataset.user;
 const slide = find("#slide");
 const canvas = find("[data-chart]");
+const bubble = find("[data-bubble]");
 const root = `${site}/users/${user}`;
 
-/** The events of the user: position 0 is before the first one. */
-const moments = { seqs: [0], unread: [0] };
 let position = 0;
 let isPresent = find("[data-present]").hidden;
 const fetched = new Map();
@@ -20,93 +21,55 @@ let isConnected = false;
 /** Position and presence of what the page shows, while another moment is on its way. */
 let settled;
 
-function decode(bytes) {
-  let at = 0;
-  const number = () => {
-    let value = 0;
-    let scale = 1;
-    for (;;) {
-      const byte = bytes[at++];
-      value += (byte & 0x7f) * scale;
-      if (byte < 0x80) return value;
-      scale *= 128;
-    }
-  };
-  const [seqs, unread] = [[number()], [number()]];
-  while (at < bytes.length) {
-    seqs.push(seqs.at(-1) + number());
-    const zigzag = number();
-    unread.push(unread.at(-1) + (zigzag % 2 ? -(zigzag + 1) / 2 : zigzag / 2));
-  }
-  return { seqs, unread };
-}
-
-/** The last position whose event is at or before a seq. */
-function positionOf(seq) {
-  let [low, high] = [0, moments.seqs.length - 1];
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if (moments.seqs[middle] <= seq) low = middle;
-    else high = middle - 1;
-  }
-  return low;
-}
-
 /** Past or live: never both, and the way back to now is there as soon as the past is shown. */
 function standing() {
   panel.classList.toggle("is-past", !isPresent);
   find("[data-past]", panel).hidden = isPresent;
   find("[data-present]", panel).hidden = isPresent;
+  const since = find("[data-since]", panel);
+  if (since) since.hidden = isPresent;
   find("[data-live]", panel).hidden = !isPresent || !isConnected;
 }
 
-function chart() {
+/** The line, its dates, and the thumb. */
+function draw() {
   canvas.hidden = !isLoaded || moments.seqs.length < 2;
+  find("[data-slider]").hidden = canvas.hidden;
   if (canvas.hidden) return;
-  const { context, width, height } = drawing(canvas);
-  const { unread } = moments;
-  const last = Math.max(1, unread.length - 1);
-  const most = unread.reduce((a, b) => Math.max(a, b), 1);
-  const [left, right, floor] = [18, width - 18, height - 12];
-  const x = (index) => left + ((right - left) * index) / last;
-  const y = (value) => floor - (value / most) * (floor - 8);
-  context.beginPath();
-  context.moveTo(left, floor);
-  // The greatest and the least of each column, so that no peak is lost.
-  const columns = Math.min(unread.length, Math.round(right - left));
-  for (let column = 0; column < columns; column += 1) {
-    const from = Math.floor((column * unread.length) / columns);
-    const to = Math.max(from + 1, Math.floor(((column + 1) * unread.length) / columns));
-    let [low, high] = [Infinity, 0];
-    for (let index = from; index < to; index += 1) {
-      low = Math.min(low, unread[index]);
-      high = Math.max(high, unread[index]);
-    }
-    context.lineTo(x(from), y(high));
-    context.lineTo(x(to - 1), y(low));
-  }
-  context.lineTo(right, y(unread.at(-1)));
-  context.lineTo(right, floor);
-  context.closePath();
-  context.fillStyle = colour("--accent-soft");
-  context.fill();
-  context.strokeStyle = colour("--accent-line");
-  context.stroke();
-  context.fillStyle = colour("--accent");
-  context.fillRect(x(position) - 0.75, 4, 1.5, floor - 2);
-  context.fillStyle = colour("--soft");
-  context.font = `11px ${getComputedStyle(document.body).fontFamily}`;
-  const label = `most ${count(most)} unread`;
-  if (width > 480 && unread.length > 1) context.fillText(label, left + 4, 14);
+  slide.min = String(span.from);
+  slide.max = String(span.to);
+  slide.value = String(position);
+  slide.setAttribute("aria-valuetext", `event ${moments.seqs[position]}, ${words(position)}`);
+  const { width } = canvas.getBoundingClientRect();
+  chart(canvas, position);
+  scale(find("[data-scale]"), width);
+  bubble.textContent = words(position);
+  const half = bubble.getBoundingClientRect().width / 2;
+  bubble.style.left = `${Math.min(Math.max(place(position, width), half + 4), width - half - 4)}px`;
+  find("[data-nearer]").disabled = span.to - span.from <= 10;
+  find("[data-wider]").disabled = span.to - span.from >= moments.seqs.length - 1;
 }
 
+/** Where the page of a moment is, with the filter of this one. */
 function address(at) {
-  const asked = new URL(location.href);
-  const view = asked.searchParams.get("view");
-  const query = new URLSearchParams();
+  const query = new URL(location.href).searchParams;
+  for (const name of ["asOf", "cursor", "part"]) query.delete(name);
+  for (const [name, value] of [...query]) if (!value) query.delete(name);
   if (at !== null) query.set("asOf", String(at));
-  if (view) query.set("view", view);
   return query.size ? `${root}?${query}` : root;
+}
+
+/** What leads from here on stays at the moment. */
+function carry(at) {
+  find("[data-as-of]").value = at ?? "";
+  const since = find("[data-since]");
+  if (since && at !== null) since.href = `${root}/difference?from=${at}`;
+  const clear = find("[data-clear]");
+  if (!clear) return;
+  const there = new URL(clear.href);
+  if (at === null) there.searchParams.delete("asOf");
+  else there.searchParams.set("asOf", at);
+  clear.href = there.href;
 }
 
 /** A page of the tray; those of neighbours are fetched before they are asked for. */
@@ -146,15 +109,15 @@ async function show(index) {
   standing();
   const at = moments.seqs[position];
   const asked = (shown = Symbol(at));
-  slide.value = String(position);
-  slide.setAttribute("aria-valuetext", `event ${at}, ${moments.unread[position]} unread`);
-  chart();
+  include(position);
+  draw();
   try {
     const next = await (isPresent ? page(address(null)) : tray(at));
     if (asked !== shown) return;
     swap(next);
     alarm("moment", "");
     history.replaceState(null, "", address(isPresent ? null : at));
+    carry(isPresent ? null : at);
     document.documentElement.dataset.shown = String(at);
     settled = undefined;
     for (const near of [position + 1, position - 1]) {
@@ -165,9 +128,8 @@ async function show(index) {
     // The thumb goes back to what the page shows.
     [position, isPresent] = settled ?? before;
     settled = undefined;
-    slide.value = String(position);
     standing();
-    chart();
+    draw();
     alarm("moment", `That moment could not be shown: ${failure.message}.`);
   }
 }
@@ -180,15 +142,13 @@ function follow() {
     const isNew = known === undefined ? now.unread !== moments.unread.at(-1) : figures !== known;
     known = figures;
     if (!isNew || now.asOf <= moments.seqs.at(-1)) return;
-    if (isLoaded) {
-      moments.seqs.push(now.asOf);
-      moments.unread.push(now.unread);
-      slide.max = String(moments.seqs.length - 1);
-    }
-    if (!isPresent) return chart();
+    if (isLoaded) append(now.asOf, now.unread);
+    if (!isPresent) return draw();
     position = moments.seqs.length - 1;
-    slide.value = slide.max;
-    chart();
+    include(position);
+    draw();
+    // Who reads older items goes on reading them.
+    if (new URL(location.href).searchParams.has("cursor")) return announce(`${now.unread} unread, ${now.unseen} unseen`);
     // An answer that a later one has overtaken is not shown.
     const asked = (shown = Symbol(now.asOf));
     try {
@@ -208,6 +168,18 @@ function follow() {
 }
 
 slide.addEventListener("input", () => show(Number(slide.value)));
+function magnify(factor) {
+  zoom(position, factor);
+  draw();
+}
+find("[data-nearer]").addEventListener("click", () => magnify(0.5));
+find("[data-wider]").addEventListener("click", () => magnify(2));
+slide.addEventListener("keydown", (event) => {
+  const factor = { "+": 0.5, "-": 2 }[event.key];
+  if (!factor) return;
+  event.preventDefault();
+  magnify(factor);
+});
 for (const [selector, step] of [["[data-earlier]", -1], ["[data-later]", 1]]) {
   find(selector).addEventListener("click", (event) => {
     if (moments.seqs.length < 2) return;
@@ -218,16 +190,13 @@ for (const [selector, step] of [["[data-earlier]", -1], ["[data-later]", 1]]) {
 const answer = await fetch(`${root}/moments`).catch(() => ({ ok: false }));
 if (answer.ok) {
   isLoaded = true;
-  Object.assign(moments, decode(new Uint8Array(await answer.arrayBuffer())));
-  slide.max = String(moments.seqs.length - 1);
+  decode(new Uint8Array(await answer.arrayBuffer()));
   const at = Number(find("[data-now] b").textContent);
   position = positionOf(isPresent ? Number.MAX_SAFE_INTEGER : at);
-  slide.value = String(position);
-  slide.setAttribute("aria-valuetext", `event ${moments.seqs[position]}, ${moments.unread[position]} unread`);
-  find("[data-slider]").hidden = moments.seqs.length < 2;
-  chart();
-  addEventListener("resize", chart);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", chart);
+  draw();
+  addEventListener("resize", draw);
+  addEventListener("times", draw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   if (position > 0) tray(moments.seqs[position - 1]).catch(() => {});
   document.documentElement.dataset.moments = String(moments.seqs.length - 1);
 } else {

@@ -1,0 +1,219 @@
+import Hummingbird
+@_spi(Operations) import Traylog
+
+/// One item: its full text, its data, and what happened to it.
+///
+/// A list shows it beside itself; without scripts it is a page.
+enum ItemPage {
+    static var all: [ConsolePage] {
+        [
+            ConsolePage(.get, "/users/{u}/items/{item}", .key(.users), query: ItemList.fields) { visit in
+                guard let seq = UInt64(visit.segment("item")), seq > 0 else {
+                    throw Problem.invalid("item", "must be the number of an item, from 1 on")
+                }
+                let list = try ItemList(visit, limit: 1)
+                let moment = try visit.moment("asOf")
+                let (store, user) = (visit.store, visit.segment("u"))
+                let life = try await store.life(of: .seq(Seq(seq)), of: user, asOf: moment)
+                var context = UserPages.top(visit, "tray").merging(self.context(life)) { $1 }
+                context["asOf"] = life.asOf.description
+                context["isPast"] = moment != nil
+                context["keptMoment"] = visit.kept(["asOf"])
+                context["kept"] = String(visit.kept(ItemList.fields).dropFirst())
+                try await neighbours(of: life.item, list, moment, visit, &context)
+                return visit.page("item", life.item.content.title ?? "Item \(seq)", context)
+            }
+        ]
+    }
+
+    // MARK: The item
+
+    private static func context(_ life: ItemLife) -> [String: Any] {
+        let (item, content) = (life.item, life.item.content)
+        var context = UserPages.context(item)
+        context["facts"] = facts(item)
+        context["data"] = content.data.map { [PrettyJSON.text($0)] } ?? []
+        context["actions"] = content.actions.map { ["id": $0.id, "label": $0.label] }
+        context["hasActions"] = !content.actions.isEmpty
+        context["outcome"] =
+            item.outcome.map { outcome -> [[String: Any]] in
+                [
+                    [
+                        "action": content.actions.first { $0.id == outcome.action }?.label ?? outcome.action,
+                        "note": outcome.note ?? "", "hasNote": outcome.note != nil, "by": outcome.actor,
+                        "at": [Moments.context(outcome.at)], "event": outcome.seq.description,
+                    ]
+                ]
+            } ?? []
+        context["occasions"] = occasions(life)
+        context["steps"] = life.events.map { step($0, item.seq) }
+        let states = [
+            ("archived", item.isArchived), ("deleted", item.isDeleted), ("no longer in the tray", item.isGone),
+            ("arrived muted", item.isMuted), ("silent", content.isSilent),
+        ]
+        context["states"] = states.filter(\.1).map { ["word": $0.0] }
+        return context
+    }
+
+    private static func facts(_ item: Item) -> [[String: Any]] {
+        let content = item.content
+        func fact(_ name: String, _ value: String?, filter: String? = nil) -> [String: Any]? {
+            guard let value else { return nil }
+            let query = filter.map { "?\($0)=\(PercentEncoding.encode(value))" }
+            return ["name": name, "value": value, "filter": query ?? "", "isLink": query != nil, "time": [String]()]
+        }
+        func time(_ name: String, _ value: Timestamp?) -> [String: Any]? {
+            value.map { ["name": name, "value": "", "filter": "", "isLink": false, "time": [Moments.context($0)]] }
+        }
+        return [
+            time("occurred", item.occurredAt), time("recorded", item.recordedAt),
+            fact("from", item.actor, filter: "actor"), fact("thread", content.thread, filter: "thread"),
+            fact("category", content.category, filter: "category"),
+            fact("level", content.level == .active ? nil : content.level.rawValue, filter: "level"),
+            fact("key", item.key), fact("collapse key", content.collapseKey), time("expires", content.expiresAt),
+            time("reminds", content.remindAt), time("snoozed until", item.snoozedUntil),
+        ].compactMap(\.self)
+    }
+
+    /// When it was seen and read last, from where, by whom: the answer to "did she see it?".
+    private static func occasions(_ life: ItemLife) -> [[String: Any]] {
+        let voided = Set(
+            life.events.compactMap { event -> Seq? in
+                if case .undone(let seq) = event.body { seq } else { nil }
+            })
+        func last(_ isIt: (Event.Body) -> Bool) -> Event? {
+            life.events.last { isIt($0.body) && !voided.contains($0.seq) }
+        }
+        func makesRead(_ body: Event.Body) -> Bool {
+            switch body {
+            case .marked(.read, _), .allMarked(.read, _, _), .acted: true
+            default: false
+            }
+        }
+        let seen = life.events.first { event in
+            guard !voided.contains(event.seq) else { return false }
+            return switch event.body {
+            case .traySeen, .marked(.seen, _), .allMarked(.seen, _, _): true
+            default: makesRead(event.body)
+            }
+        }
+        return [
+            occasion("Seen", "Not seen yet", item: life, holds: life.item.isSeen, seen),
+            occasion("Read", "Not read yet", item: life, holds: life.item.isRead, last(makesRead)),
+        ]
+    }
+
+    private static func occasion(
+        _ word: String, _ otherwise: String, item life: ItemLife, holds: Bool, _ event: Event?
+    ) -> [String: Any] {
+        let event = holds ? event : nil
+        let actor = event?.actor.flatMap { $0.utf8.elementsEqual(life.user.utf8) ? nil : $0 }
+        return [
+            "holds": holds, "word": holds ? word : otherwise,
+            "at": event.map { [Moments.context($0.occurredAt ?? $0.recordedAt)] } ?? [],
+            "on": event?.device ?? "", "hasDevice": event?.device != nil, "by": actor ?? "", "hasActor": actor != nil,
+        ]
+    }
+
+    /// An event of the item's life, in words.
+    private static func step(_ event: Event, _ item: Seq) -> [String: Any] {
+        let summary = EventSummary(event, mostItems: 1, time: Moments.text)
+        var (title, detail) = (summary.title, "")
+        switch event.body {
+        case .notified, .broadcast: title = "Arrived"
+        case .traySeen: title = "Seen"
+        case .marked(let mark, let items):
+            title = mark.rawValue.prefix(1).uppercased() + mark.rawValue.dropFirst()
+            detail = items.count > 1 ? "with \(Figures.count(items.count - 1)) other items" : ""
+        case .allMarked(let mark, _, _):
+            title = mark.rawValue.prefix(1).uppercased() + mark.rawValue.dropFirst()
+            detail = "with all others" + (summary.detail.isEmpty ? "" : ": " + summary.detail)
+        case .snoozed(_, let until): detail = "until \(Moments.text(until))"
+        case .acted(_, let action, let note): detail = action + (note.map { ": \($0)" } ?? "")
+        case .woken, .retracted, .expired, .reminded: break
+        case .edited: detail = summary.detail.replacing("item \(item): ", with: "")
+        default: detail = summary.detail
+        }
+        var context = EventRow(event: event).context
+        context["title"] = title
+        context["detail"] = detail
+        context["at"] = [Moments.context(event.occurredAt ?? event.recordedAt)]
+        return context
+    }
+
+    // MARK: Its neighbours
+
+    /// The items above and below it in its list.
+    private static func neighbours(
+        of item: Item, _ list: ItemList, _ moment: Moment?, _ visit: Visit, _ context: inout [String: Any]
+    ) async throws {
+        let (store, user) = (visit.store, visit.segment("u"))
+        /// The newest item at or below a position.
+        func newest(through position: UInt64) async throws -> Item? {
+            var query = list.query
+            // As a page gives it out for the item above.
+            query.cursor = Traylog.Cursor("c1-" + String(position + 1, radix: 36))
+            return try await store.inbox(of: user, query, asOf: moment).elements.first
+        }
+        let older = try await newest(through: item.position.rawValue - 1)
+        context["older"] = older.map { [["seq": $0.seq.description]] } ?? []
+        // Of a filtered list only the list itself knows quickly what stands above.
+        guard !list.isFiltered else { return }
+        let head = try await store.head()
+        let end = try await store.seq(of: moment ?? .seq(head)).rawValue
+        // Nothing stands between the item and `low`.
+        var (low, high, newer) = (item.position.rawValue, item.position.rawValue, Item?.none)
+        while high < end, newer == nil {
+            (low, high) = (high, min(end, high + max(1, high - item.position.rawValue)))
+            newer = try await newest(through: high).flatMap { $0.position > item.position ? $0 : nil }
+        }
+        while let found = newer, found.position.rawValue > low + 1 {
+            let middle = low + (found.position.rawValue - low) / 2
+            if let half = try await newest(through: middle), half.position > item.position {
+                newer = half
+            } else {
+                low = middle
+            }
+        }
+        context["newer"] = newer.map { [["seq": $0.seq.description]] } ?? []
+    }
+}
+
+/// JSON with a line for each member, every token as it was written.
+enum PrettyJSON {
+    static func text(_ json: String) -> String {
+        var (result, depth, isString, isEscaped) = ("", 0, false, false)
+        var previous: Character = " "
+        func line() { result += "\n" + String(repeating: "  ", count: depth) }
+        for character in json {
+            if isString {
+                result.append(character)
+                (isString, isEscaped) = (isEscaped || character != "\"", !isEscaped && character == "\\")
+                previous = character
+                continue
+            }
+            if character.isWhitespace { continue }
+            switch character {
+            case "{", "[":
+                if previous == "{" || previous == "[" { line() }
+                result.append(character)
+                depth += 1
+            case "}", "]":
+                depth -= 1
+                if previous != "{", previous != "[" { line() }
+                result.append(character)
+            default:
+                if previous == "{" || previous == "[" { line() }
+                result.append(character)
+            }
+            switch character {
+            case "\"": isString = true
+            case ",": line()
+            case ":": result.append(" ")
+            default: break
+            }
+            previous = character
+        }
+        return result
+    }
+}

@@ -1,0 +1,67 @@
+import Traylog
+
+/// Events that match, newest first, as far back as a page can look in the time that it has.
+struct LogSearch {
+    /// How long a page looks through events that do not match.
+    private static let budget = Duration.milliseconds(250)
+    /// Events that one step looks at.
+    private static let window: UInt64 = 20_000
+
+    private var filter: EventFilter
+    private let topic: String?
+    private let limit: Int
+
+    /// - Parameter topic: of broadcasts, subscriptions and their ends; nil for all events.
+    init(_ filter: EventFilter, topic: String? = nil, limit: Int) {
+        (self.filter, self.topic, self.limit) = (filter, topic, limit)
+        guard topic != nil else { return }
+        let kinds: Set<EventKind> = [.broadcast, .subscribed, .unsubscribed]
+        self.filter.kinds = filter.kinds.isEmpty ? kinds : filter.kinds.intersection(kinds)
+    }
+
+    /// - Parameter below: looks at events before this one; nil for all.
+    /// - Returns: the events, and where to go on: older events than `next` were not looked at.
+    func run(below end: Seq?, in store: Store) async throws -> (events: [Event], next: Seq?) {
+        guard topic == nil || !filter.kinds.isEmpty else { return ([], nil) }
+        let (clock, start) = (ContinuousClock(), ContinuousClock.now)
+        var high = try await store.head().rawValue
+        if let end { high = min(high, max(end.rawValue, 1) - 1) }
+        if let until = filter.until { high = min(high, try await store.seq(of: .time(until)).rawValue) }
+        var events: [Event] = []
+        while high > 0 {
+            let (part, low) = try await part(through: high, store)
+            let page = try await store.search(
+                part, newestFirst: true, from: Seq(high), limit: topic == nil ? limit - events.count : Int(Self.window))
+            for event in page.elements where event.seq.rawValue >= low && isOfTopic(event) {
+                events.append(event)
+                if events.count == limit, event.seq > 1 { return (events, event.seq) }
+            }
+            guard low > 1 else { return (events, nil) }
+            high = low - 1
+            if clock.now - start > Self.budget { return (events, Seq(low)) }
+        }
+        return (events, nil)
+    }
+
+    /// The filter for the events of one step, and the first event of the step; 1 for the last step.
+    private func part(through high: UInt64, _ store: Store) async throws -> (EventFilter, low: UInt64) {
+        var part = filter
+        // A person's own events are found without looking at others.
+        guard high > Self.window, filter.user == nil else { return (part, 1) }
+        let low = high - Self.window + 1
+        // An event that left the log says no time: then the rest is one step.
+        guard let time = try? await store.event(Seq(low)).recordedAt else { return (part, 1) }
+        if let since = filter.since, since > time { return (part, 1) }
+        part.since = time
+        return (part, low)
+    }
+
+    private func isOfTopic(_ event: Event) -> Bool {
+        guard let topic else { return true }
+        return switch event.body {
+        case .broadcast(let name, _), .subscribed(let name, _), .unsubscribed(let name, _):
+            name.utf8.elementsEqual(topic.utf8)
+        default: false
+        }
+    }
+}

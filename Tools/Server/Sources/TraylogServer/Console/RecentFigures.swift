@@ -1,0 +1,252 @@
+import Synchronization
+@_spi(Operations) import Traylog
+
+/// How many notifications came lately, and how many of them were seen and read: counted along the log, each event once.
+final class RecentFigures: Sendable {
+    /// What a page shows.
+    struct Shown: Sendable {
+        /// Notifications and broadcasts since the time that was asked for.
+        var today = 0
+        /// Notifications that came one to two days ago, and how many of them were seen within a day.
+        var cohort = 0
+        var cohortSeen = 0
+        /// Notifications of the last days that are not read now, and how many there were before, a number for each step of the time.
+        var unread = 0
+        var trend: [Int] = []
+        /// From when on is counted, where it is later than the beginning of these days.
+        var begin: Timestamp?
+        /// Whether newer events are not counted yet.
+        var isCounting = false
+    }
+
+    static let days: Int64 = 7
+    private static let step: Int64 = 900_000
+    private static let day: Int64 = 86_400_000
+    /// Older events are not looked at, so that a busy store does not count forever.
+    private static let mostEvents: UInt64 = 200_000
+    private static let chunk = 2_000
+
+    private struct Arrival {
+        let seq: UInt64
+        let time: Int64
+        let thread: String?
+        let category: String?
+        var isSeen = false
+        var isRead = false
+
+        func matches(_ filter: ItemFilter) -> Bool {
+            let isOfThread =
+                switch filter.thread {
+                case .any: true
+                case .unthreaded: thread == nil
+                case .named(let name): thread.map { $0.utf8.elementsEqual(name.utf8) } ?? false
+                }
+            guard isOfThread, let wanted = filter.categories.first else { return isOfThread }
+            return category.map { $0.utf8.elementsEqual(wanted.utf8) } ?? false
+        }
+    }
+
+    /// What came to one person, ascending.
+    ///
+    /// Most events are about the newest of it.
+    private struct Person {
+        var arrivals: [Arrival] = []
+        /// Before these places all are seen, or read.
+        private var firstUnseen = 0
+        private var firstUnread = 0
+
+        /// The places that a mark may change: those of the items, or all from the first one on that is not marked yet.
+        mutating func places(of items: [Seq]?, isReading: Bool) -> [Int] {
+            if let items { return items.compactMap { place(of: $0.rawValue) } }
+            while firstUnseen < arrivals.count, arrivals[firstUnseen].isSeen { firstUnseen += 1 }
+            while firstUnread < arrivals.count, arrivals[firstUnread].isRead { firstUnread += 1 }
+            return Array((isReading ? min(firstUnread, firstUnseen) : firstUnseen)..<arrivals.count)
+        }
+
+        func place(of seq: UInt64) -> Int? {
+            var (low, high) = (0, arrivals.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if arrivals[middle].seq < seq { low = middle + 1 } else { high = middle }
+            }
+            return low < arrivals.count && arrivals[low].seq == seq ? low : nil
+        }
+
+        /// What was marked is unseen or unread again.
+        mutating func reopen(_ place: Int) {
+            (firstUnseen, firstUnread) = (min(firstUnseen, place), min(firstUnread, place))
+        }
+
+        mutating func forget(before time: Int64) {
+            arrivals.removeAll { $0.time < time }
+            (firstUnseen, firstUnread) = (0, 0)
+        }
+    }
+
+    /// What an event that can be undone did to an arrival.
+    private struct Change {
+        let before: Arrival
+        let user: String
+        let countsAsSeen: Bool
+    }
+
+    private struct State {
+        var through = Seq.zero
+        var begin: Timestamp?
+        var isCounting = false
+        /// What came within each step of time, and how the number of unread ones changed in it.
+        var (came, unread) = ([Int64: Int](), [Int64: Int]())
+        /// Notifications of a step, and how many were seen within a day.
+        var (cohorts, seen) = ([Int64: Int](), [Int64: Int]())
+        var people: [String: Person] = [:]
+        /// By the event that made them.
+        var changes: [UInt64: [Change]] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// What is known by now; starts to count what is new.
+    func latest(_ store: Store, today: Timestamp, now: Timestamp = .now) -> Shown {
+        let mayStart = state.withLock { state -> Bool in
+            guard !state.isCounting else { return false }
+            state.isCounting = true
+            return true
+        }
+        if mayStart {
+            Task {
+                defer { state.withLock { $0.isCounting = false } }
+                try? await count(store, now: now)
+            }
+        }
+        return state.withLock { Self.shown($0, today: today, now: now) }
+    }
+
+    private func count(_ store: Store, now: Timestamp) async throws {
+        let head = try await store.head()
+        let begin = Timestamp(milliseconds: now.milliseconds - Self.days * Self.day)
+        var next = state.withLock { $0.through.rawValue + 1 }
+        if next == 1 {
+            // The first time: from the event after the days' beginning on.
+            var first = try await store.statistics().floor.rawValue + 1
+            if let before = try? await store.seq(of: .time(begin)).rawValue { first = before + 1 }
+            next = max(first, head.rawValue - min(head.rawValue, Self.mostEvents) + 1)
+            if next > first, let begin = try? await store.event(Seq(next)).recordedAt {
+                state.withLock { $0.begin = begin }
+            }
+        }
+        while next <= head.rawValue {
+            let page = try await store.events(from: Seq(next), limit: Self.chunk)
+            state.withLock { state in
+                for event in page.elements { Self.note(event, &state) }
+                state.through = page.next.map { Seq($0.rawValue - 1) } ?? max(state.through, page.asOf)
+            }
+            guard let following = page.next else { break }
+            next = following.rawValue
+        }
+        state.withLock { Self.forget(before: begin.milliseconds, &$0) }
+    }
+
+    private static func note(_ event: Event, _ state: inout State) {
+        let (seq, time) = (event.seq.rawValue, event.recordedAt.milliseconds)
+        guard let user = event.user else {
+            if case .broadcast = event.body { state.came[time / step, default: 0] += 1 }
+            return
+        }
+        func change(
+            _ items: [Seq]? = nil, isSeen: Bool, isRead: Bool? = nil, _ isIt: (Arrival) -> Bool = { _ in true }
+        ) {
+            guard var person = state.people.removeValue(forKey: user) else { return }
+            defer { state.people[user] = person }
+            var changes: [Change] = []
+            for index in person.places(of: items, isReading: isRead != nil) where isIt(person.arrivals[index]) {
+                let before = person.arrivals[index]
+                if isSeen { person.arrivals[index].isSeen = true }
+                if let isRead { person.arrivals[index].isRead = isRead }
+                let after = person.arrivals[index]
+                guard before.isSeen != after.isSeen || before.isRead != after.isRead else { continue }
+                if before.isRead, !after.isRead { person.reopen(index) }
+                let countsAsSeen = after.isSeen && !before.isSeen && time - before.time <= day
+                if countsAsSeen { state.seen[before.time / step, default: 0] += 1 }
+                if before.isRead != after.isRead { state.unread[time / step, default: 0] += after.isRead ? -1 : 1 }
+                changes.append(Change(before: before, user: user, countsAsSeen: countsAsSeen))
+            }
+            if !changes.isEmpty, event.kind.isUndoable { state.changes[seq] = changes }
+        }
+        switch event.body {
+        case .notified(let content) where !content.isSilent:
+            state.came[time / step, default: 0] += 1
+            state.cohorts[time / step, default: 0] += 1
+            state.unread[time / step, default: 0] += 1
+            state.people[user, default: Person()].arrivals.append(
+                Arrival(seq: seq, time: time, thread: content.thread, category: content.category))
+        case .traySeen(let upTo): change(isSeen: true) { $0.seq <= upTo.rawValue }
+        case .marked(let mark, let items): change(items, isSeen: mark == .seen || mark == .read, isRead: isRead(mark))
+        case .allMarked(let mark, let filter, let upTo):
+            let isSeen = mark == .seen || mark == .read
+            change(isSeen: isSeen, isRead: mark == .seen ? nil : true) { $0.seq <= upTo.rawValue && $0.matches(filter) }
+        case .acted(let item, _, _): change([item], isSeen: true, isRead: true)
+        case .retracted(let item), .expired(let item): change([item], isSeen: false, isRead: true)
+        case .undone(let undone):
+            for change in state.changes.removeValue(forKey: undone.rawValue) ?? [] { undo(change, time, &state) }
+        default: break
+        }
+    }
+
+    /// What a mark makes of an item that may be unread: one that was put away waits for nobody.
+    private static func isRead(_ mark: Mark) -> Bool? {
+        switch mark {
+        case .read, .archived, .deleted: true
+        case .unread: false
+        default: nil
+        }
+    }
+
+    private static func undo(_ change: Change, _ time: Int64, _ state: inout State) {
+        guard let place = state.people[change.user]?.place(of: change.before.seq),
+            let now = state.people[change.user]?.arrivals[place]
+        else { return }
+        if now.isRead != change.before.isRead { state.unread[time / step, default: 0] += now.isRead ? 1 : -1 }
+        if change.countsAsSeen { state.seen[now.time / step, default: 0] -= 1 }
+        state.people[change.user]?.arrivals[place] = change.before
+        state.people[change.user]?.reopen(place)
+    }
+
+    /// Lets go of what is older than the days that are shown.
+    private static func forget(before time: Int64, _ state: inout State) {
+        let oldest = time / step
+        for user in state.people.keys {
+            // What leaves the days does not stand among their unread ones.
+            let gone = state.people[user]?.arrivals.prefix { $0.time < time } ?? []
+            guard !gone.isEmpty else { continue }
+            state.unread[oldest, default: 0] -= gone.filter { !$0.isRead }.count
+            state.people[user]?.forget(before: time)
+            if state.people[user]?.arrivals.isEmpty ?? true { state.people[user] = nil }
+        }
+        let sum = state.unread.filter { $0.key < oldest }.values.reduce(0, +)
+        state.unread = state.unread.filter { $0.key >= oldest }
+        state.unread[oldest, default: 0] += sum
+        state.came = state.came.filter { $0.key >= oldest }
+        state.cohorts = state.cohorts.filter { $0.key >= oldest }
+        state.seen = state.seen.filter { $0.key >= oldest }
+        if let begin = state.begin, begin.milliseconds < time { state.begin = nil }
+        state.changes = state.changes.filter { $0.value.contains { $0.before.time >= time } }
+    }
+
+    private static func shown(_ state: State, today: Timestamp, now: Timestamp) -> Shown {
+        var shown = Shown(begin: state.begin, isCounting: state.isCounting)
+        let time = now.milliseconds
+        shown.today = state.came.filter { $0.key >= today.milliseconds / step }.values.reduce(0, +)
+        let cohort = ((time - 2 * day) / step)..<((time - day) / step)
+        shown.cohort = state.cohorts.filter { cohort.contains($0.key) }.values.reduce(0, +)
+        shown.cohortSeen = state.seen.filter { cohort.contains($0.key) }.values.reduce(0, +)
+        shown.unread = state.unread.values.reduce(0, +)
+        let (first, last) = ((time - days * day) / step, time / step)
+        var sum = state.unread.filter { $0.key < first }.values.reduce(0, +)
+        for step in first...last {
+            sum += state.unread[step] ?? 0
+            // A point for each hour and a half.
+            if (step - first) % 6 == 0 || step == last { shown.trend.append(max(0, sum)) }
+        }
+        return shown
+    }
+}

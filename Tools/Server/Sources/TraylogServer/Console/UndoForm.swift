@@ -1,0 +1,44 @@
+import HTTPTypes
+import Hummingbird
+@_spi(Operations) import Traylog
+
+/// What a mark did to a tray, and the form that takes it back.
+enum UndoForm {
+    static var all: [ConsolePage] {
+        [
+            ConsolePage(.post, "/users/{u}/undo", .key(.users)) { visit in
+                let fields = try await visit.form()
+                guard let event = fields["event"].flatMap({ UInt64($0) }), event > 0 else {
+                    throw Problem.invalid("event", "must be the number of an event")
+                }
+                let path = PercentEncoding.encode(visit.segment("u"))
+                // Without an actor it would be the person's own undo.
+                let actor = visit.session?.caller.name ?? ""
+                _ = try await visit.ask(
+                    .post, "/v1/users/\(path)/undo", body: ["event": .int(event), "actor": .string(actor)])
+                return .seeOther("\(visit.site)/events/\(event)")
+            }
+        ]
+    }
+
+    /// The effect of an event that can be undone; empty for other events, and where the past is gone.
+    static func context(of event: Event, _ visit: Visit) async throws -> [[String: Any]] {
+        guard event.kind.isUndoable, let user = event.user else { return [] }
+        if let undo = try await visit.store.voidedEvents(of: user)[event.seq] {
+            return [["isVoided": true, "voidedBy": undo.description, "path": PercentEncoding.encode(user)]]
+        }
+        guard
+            let difference = try? await visit.store.difference(
+                of: user, from: .seq(Seq(event.seq.rawValue - 1)), to: .seq(event.seq))
+        else { return [] }
+        let changed = difference.items.count
+        return [
+            [
+                "isVoided": false, "changed": changed == 1 ? "1 item" : "\(Figures.count(changed)) items",
+                "before": Figures.count(difference.before.unread), "after": Figures.count(difference.after.unread),
+                "mayUndo": visit.may(.users), "event": event.seq.description, "user": user,
+                "path": PercentEncoding.encode(user), "previous": "\(event.seq.rawValue - 1)",
+            ]
+        ]
+    }
+}

@@ -1,0 +1,253 @@
+"""Items in a browser: filters of a tray, the sheet beside it, what happened to an item, links that lead on, undo, audiences."""
+
+import json
+import re
+import unittest
+
+from browsed import Keys
+from consoled import Visitor, console_server, text_of
+from test_console_pages import PageCase
+
+
+def ids(visitor, path):
+    return re.findall(r'data-open="(\d+)"', visitor.get(path).body.decode())
+
+
+class ItemCase(PageCase):
+    events = 60
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        def send(**content):
+            answer = cls.server.notify("maria", **content)
+            return answer.json["seq"]
+        cls.invoice = send(
+            title="Your March invoice", body="Line one.\n" * 40, thread="billing", category="money", actor="erp", key="inv-3",
+            occurredAt="2026-03-05T08:00:00Z", data={"amount": 12.50, "lines": [{"id": 1}], "empty": []})
+        cls.disk = send(title="The disk of db-3 is at 91 %", thread="ops", category="alarms", level="critical")
+        cls.plain = send(title="Hello")
+        cls.server.post("/v1/users/maria/seen", {"upTo": cls.invoice, "device": "iPhone 15"})
+        cls.server.post("/v1/users/maria/marks", {"as": "read", "items": [cls.invoice], "device": "laptop"})
+        cls.question = send(title="Approve the order?", actions=[{"id": "yes", "label": "Approve"}, {"id": "no", "label": "Reject"}])
+
+    def sheet(self):
+        return self.browser.wait("document.querySelector('.sheet[open] [data-sheet]')?.innerText")
+
+    def focused(self):
+        return self.browser.run("return document.activeElement.dataset.open ?? document.activeElement.id")
+
+
+class FilterTests(ItemCase):
+    def test_each_filter_of_a_tray_shows_what_matches(self):
+        visitor = Visitor(self.server, "viewer")
+        for query, wanted in (
+                ("thread=billing", [self.invoice]), ("category=alarms", [self.disk]), ("actor=erp", [self.invoice]),
+                ("level=critical", [self.disk]), ("text=DISK+db-3", [self.disk]), ("unthreaded=true", [self.question, self.plain]),
+                ("state=unread", [self.question, self.plain, self.disk]), ("state=unseen", [self.question, self.plain, self.disk]),
+                ("state=awaiting", [self.question]), ("thread=billing&state=unread", []), ("since=now", []),
+                ("until=yesterday", []), ("since=2h", [self.question, self.plain, self.disk, self.invoice])):
+            self.assertEqual(ids(visitor, f"/users/maria?{query}"), [str(seq) for seq in wanted], query)
+
+    def test_a_filter_that_cannot_be_read_says_so_and_keeps_the_rest(self):
+        for query, field, words in (
+                ("since=never", "since", "must be a time"), ("state=old", "state", "unread, unseen or awaiting"),
+                ("level=loud", "level", "must be passive"), (f"thread={'x' * 300}", "thread", "256 bytes")):
+            answer = Visitor(self.server, "viewer").get(f"/users/maria?text=invoice&{query}")
+            self.assertEqual(answer.status, 400, query)
+            page = answer.body.decode()
+            self.assertIn(words, text_of(answer).replace("Must", "must"), query)
+            self.assertIn('name="text" type="search" value="invoice"', page)
+            self.assertIn("Your March invoice", page)
+            if field in ("since", "thread"):
+                self.assertIn(f'value="{query.split("=")[1]}"', page)
+
+    def test_a_filter_stays_along_the_slider(self):
+        self.open("/users/maria?thread=billing")
+        self.browser.wait("document.documentElement.dataset.moments !== undefined")
+        self.browser.one("#slide").send_keys(Keys.ARROW_LEFT)
+        self.browser.wait("document.documentElement.dataset.shown !== undefined")
+        self.assertEqual(self.browser.run("return [...document.querySelectorAll('[data-open]')].map((link) => Number(link.dataset.open))"),
+                         [self.invoice])
+        self.assertIn("thread=billing", self.browser.driver.current_url)
+        self.assertIn("asOf=", self.browser.driver.current_url)
+
+    def test_threads_categories_senders_and_devices_lead_to_what_they_name(self):
+        for link, query in (
+                (f"a.tag[href*='thread=billing']", "thread=billing"), ("a.tag[href*='category=money']", "category=money"),
+                ("a.tag[href*='actor=erp']", "actor=erp"), (".threads a[href*='thread=ops']", "thread=ops")):
+            self.open("/users/maria")
+            self.browser.one(link).click()
+            self.browser.wait("location.search.includes(arguments[0]) && document.querySelectorAll('[data-open]').length === 1", query)
+        for page, link, query in (
+                ("/users/maria/timeline", "td.name a[href*='device=iPhone']", "device=iPhone"), ("/log", "td.name a[href*='actor=erp']", "actor=erp"),
+                ("/log", "td.kind a[href*='kind=traySeen']", "kind=traySeen"), (f"/events/{self.invoice}", "[data-field=key] a", "key=inv-3"),
+                (f"/events/{self.invoice}", "[data-field=thread] a", "thread=billing")):
+            self.open(page)
+            self.browser.one(link).click()
+            self.browser.wait("location.search.includes(arguments[0]) && document.querySelector('tr[data-seq]') !== null", query)
+
+
+class SheetTests(ItemCase):
+    def test_an_item_opens_beside_the_list_and_escape_leads_back(self):
+        self.open("/users/maria")
+        self.browser.one(f"[data-open='{self.invoice}']").click()
+        text = self.sheet()
+        for words in ("Your March invoice", "Line one.\nLine one.", '"amount": 12.5', "Seen ", "on iPhone 15", "Read ", "on laptop", "Arrived", "erp"):
+            self.assertIn(words, text)
+        self.assertEqual(text.count("Line one."), 40)
+        self.browser.press(Keys.ESCAPE)
+        self.browser.wait("document.querySelector('.sheet[open]') === null")
+        self.assertEqual(self.focused(), str(self.invoice))
+
+    def test_arrow_keys_go_to_the_items_above_and_below(self):
+        self.open("/users/maria")
+        self.browser.one(f"[data-open='{self.plain}']").send_keys(Keys.ENTER)
+        self.assertIn("Hello", self.sheet())
+        for key, seq in ((Keys.ARROW_RIGHT, self.disk), (Keys.ARROW_RIGHT, self.invoice), (Keys.ARROW_LEFT, self.disk),
+                         (Keys.ARROW_LEFT, self.plain), (Keys.ARROW_LEFT, self.question)):
+            self.browser.press(key)
+            self.browser.wait("document.querySelector('.sheet [data-sheet]')?.dataset.sheet === arguments[0]", str(seq))
+        self.browser.press(Keys.ESCAPE)
+        self.browser.wait("document.querySelector('.sheet[open]') === null")
+        self.assertEqual(self.focused(), str(self.question))
+
+    def test_an_item_is_a_page_of_its_own_without_scripts(self):
+        visitor = Visitor(self.server, "viewer")
+        page = visitor.get(f"/users/maria/items/{self.disk}?view=inbox")
+        self.assertIn("Not seen yet", text_of(page))
+        for rel, seq in (("prev", self.plain), ("next", self.invoice)):
+            self.assertRegex(page.body.decode(), rf'rel="{rel}" href="/console/users/maria/items/{seq}\?')
+        page = visitor.get(f"/users/maria/items/{self.invoice}?asOf={self.invoice}")
+        self.assertIn("Not seen yet", text_of(page))
+        self.assertNotIn("iPhone", text_of(page))
+        for path, status in (("1", 404), ("0", 400), ("x", 400), ("999999", 404)):
+            self.assertEqual(visitor.get(f"/users/maria/items/{path}").status, status, path)
+
+    def test_the_sheet_fills_a_phone(self):
+        self.browser.size(390, 844)
+        try:
+            self.open("/users/maria")
+            self.browser.wait("document.documentElement.dataset.moments !== undefined")
+            self.browser.one(f"[data-open='{self.invoice}']").click()
+            self.sheet()
+            box = self.browser.run("const { left, width } = document.querySelector('.sheet').getBoundingClientRect(); return [left, width]")
+            self.assertEqual(box, [0, 390])
+        finally:
+            self.browser.size(1440)
+
+    def test_an_answer_is_shown_with_who_gave_it(self):
+        item = self.server.notify("zoe", title="Deploy?", actions=[{"id": "go", "label": "Go ahead"}]).json["seq"]
+        self.assertIn("no answer yet", text_of(Visitor(self.server, "viewer").get(f"/users/zoe/items/{item}")))
+        self.server.post(f"/v1/users/zoe/items/{item}/action", {"action": "go", "note": "after lunch", "device": "watch"})
+        page = text_of(Visitor(self.server, "viewer").get(f"/users/zoe/items/{item}"))
+        self.assertRegex(page, r"Answered “Go ahead”.* by zoe: after lunch")
+        self.open("/users/zoe/timeline")
+        self.assertRegex(self.browser.text(), r"Answered acted\s+item \d+: go, after lunch")
+
+
+class UndoTests(ItemCase):
+    def test_an_auditor_sees_what_a_mark_changed_and_takes_it_back(self):
+        for index in range(30):
+            self.server.notify("paul", title=f"Item {index}")
+        mark = self.server.post("/v1/users/paul/marks/all", {"as": "read", "actor": "intern"}).json["seq"]
+        self.open(f"/events/{mark}")
+        self.assertIn("It changed 30 items: 30 unread before, 0 after", self.browser.text())
+        self.browser.one("[data-undo] button").click()
+        self.browser.wait("document.body.innerText.includes('This event no longer counts')")
+        self.assertEqual(self.server.get("/v1/users/paul/tray").json["unread"], 30)
+        undo = self.server.get("/v1/users/paul/history?limit=1000").lines[-1]
+        self.assertEqual((undo["kind"], undo["event"]), ("undone", mark))
+        self.assertEqual(undo["actor"], self.server.keys["operator"].split("_")[1], "the undo is not in the user's name")
+
+    def test_an_undo_needs_a_form_of_the_session(self):
+        visitor = Visitor(self.server, "viewer")
+        self.assertEqual(visitor.send("/users/maria/undo", {"event": "1"}).status, 403)
+        self.assertEqual(visitor.send("/users/maria/undo", {"event": "x", "form": visitor.form()}).status, 400)
+        self.assertEqual(visitor.send("/users/maria/undo", {"event": str(self.invoice), "form": visitor.form()}).status, 422)
+
+
+class AudienceTests(ItemCase):
+    def test_a_broadcast_names_who_has_read_it(self):
+        for name in ("al", "bo", "cy"):
+            self.server.call("PUT", f"/v1/users/{name}/subscriptions/news", b"{}", {"Content-Type": "application/json"})
+        seq = self.server.post("/v1/topics/news/broadcasts", {"title": "We moved"}).json["seq"]
+        self.server.post("/v1/users/al/seen", {"upTo": seq})
+        self.server.post("/v1/users/bo/marks", {"as": "read", "items": [seq]})
+        self.open(f"/events/{seq}")
+        text = self.browser.wait("document.querySelector('[data-audience]')?.innerText")
+        self.assertRegex(" ".join(text.split()), r"3 recipients Seen 2 67 % Not seen 1 33 % Read 1 33 % Not read 2 67 %")
+        self.browser.one("[data-audience] a[href*='part=unread']").click()
+        self.browser.wait("document.body.dataset.page === 'audience'")
+        self.assertEqual(self.browser.run("return [...document.querySelectorAll('.users .name')].map((cell) => cell.innerText)"), ["al", "cy"])
+        self.browser.one(".users .name a").click()
+        self.browser.wait("document.body.dataset.page === 'item'")
+        self.assertIn("Not read yet", self.browser.text())
+        self.open("/log?topic=news")
+        self.assertEqual(self.browser.run("return document.querySelectorAll('tr[data-seq]').length"), 4)
+
+
+class TimeTests(ItemCase):
+    def test_times_are_when_it_happened_and_exact_on_hover(self):
+        self.open("/users/maria")
+        times = self.browser.run("""return Object.fromEntries([...document.querySelectorAll('.item')].map((item) =>
+            [item.querySelector('[data-open]').dataset.open, [item.querySelector('time').textContent, item.querySelector('time').title]]))""")
+        self.assertRegex(times[str(self.plain)][0], "just now|min ago")
+        self.assertRegex(times[str(self.plain)][1], r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC$")
+        self.assertTrue(times[str(self.invoice)][0].startswith("2026-03-05"), times)
+
+    def test_the_reader_chooses_local_times_or_utc(self):
+        self.browser.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kolkata"})
+        try:
+            self.open("/users/maria")
+            shown = "return [...document.querySelectorAll('.item time')].at(-1).textContent"
+            self.assertEqual(self.browser.run(shown), "2026-03-05 13:30:00")
+            choose = "const s = document.querySelector('#times'); s.value = arguments[0]; s.dispatchEvent(new Event('change'))"
+            self.browser.run(choose, "utc")
+            self.assertEqual(self.browser.run(shown), "2026-03-05 08:00:00 UTC")
+            self.assertIn("Times are UTC", self.browser.text())
+            self.open("/users/maria")
+            self.assertEqual(self.browser.run(shown), "2026-03-05 08:00:00 UTC")
+            self.assertIn("traylog-zone=UTC", self.browser.run("return document.cookie"))
+            self.browser.run(choose, "local")
+            self.assertEqual(self.browser.run(shown), "2026-03-05 13:30:00")
+        finally:
+            self.browser.run("localStorage.removeItem('traylog-times')")
+            self.browser.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
+
+    def test_the_slider_has_dates_and_a_bubble_and_zooms(self):
+        self.open("/users/ann")
+        self.browser.wait("document.documentElement.dataset.moments !== undefined")
+        marks = self.browser.run("return [...document.querySelectorAll('[data-scale] span')].map((mark) => mark.textContent).filter(Boolean)")
+        self.assertRegex(marks[0], r"\d{4}-\d\d-\d\d")
+        self.assertRegex(self.browser.run("return document.querySelector('[data-bubble]').textContent"),
+                         r"^\d{4}-\d\d-\d\d \d\d:\d\d, [\d,]+ unread$")
+        slider = self.browser.one("#slide")
+        before = self.browser.run("return [Number(document.querySelector('#slide').min), Number(document.querySelector('#slide').max)]")
+        slider.send_keys("+")
+        after = self.browser.run("return [Number(document.querySelector('#slide').min), Number(document.querySelector('#slide').max)]")
+        self.assertLess(after[1] - after[0], before[1] - before[0])
+        self.assertEqual(after[1], before[1])
+        slider.send_keys(Keys.HOME, Keys.ARROW_LEFT, "-", "-", "-")
+        self.assertEqual(self.browser.run("return Number(document.querySelector('#slide').min)"), 0)
+
+
+class LongLogTests(unittest.TestCase):
+    def test_a_search_that_takes_long_goes_on_page_by_page(self):
+        with console_server() as server:
+            server.notify("first", title="The needle")
+            lines = [json.dumps({"kind": "notify", "user": f"user {number % 50}", "title": "Hay"}) for number in range(45_000)]
+            server.post("/v1/commands", "\n".join(lines), headers={"Content-Type": "application/x-ndjson"})
+            visitor, path, found, pages = Visitor(server, "auditor"), "/log?text=needle", [], 0
+            while path:
+                page = visitor.get(path).body.decode()
+                found += re.findall(r'<tr data-seq="(\d+)"', page)
+                pages += 1
+                more = re.search(r'data-next href="/console([^"]+)"', page)
+                path = more and more.group(1).replace("&amp;", "&")
+            self.assertEqual(found, ["1"])
+            self.assertLessEqual(pages, 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
