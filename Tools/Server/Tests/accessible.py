@@ -6,16 +6,17 @@ import pathlib
 
 def axe():
     """The source of axe-core, which a package from PyPI carries; None without it."""
-    found = importlib.util.find_spec("axe_selenium_python")
-    path = found and pathlib.Path(found.origin).parent / "node_modules/axe-core/axe.min.js"
+    found = importlib.util.find_spec("axe_core_python")
+    path = found and pathlib.Path(found.origin).parent / "axe.min.js"
     return path.read_text() if path and path.exists() else None
 
 
-def axe_findings(browser):
-    """What axe-core finds in the page that is open: its rule, and the first element that breaks it."""
+def axe_findings(browser, *rules):
+    """What axe-core finds in the page that is open: its rule, and the first element that breaks it. Without rules all are tried."""
     return browser.driver.execute_async_script(
-        "const done = arguments[arguments.length - 1];" + axe() + ";axe.run({ resultTypes: ['violations'] }).then((result) =>"
-        "done(result.violations.map((one) => [one.id, one.nodes[0].html])), (error) => done(String(error)))")
+        "const done = arguments[arguments.length - 1]; const rules = [...arguments].slice(0, -1);" + axe() + ";"
+        "axe.run({ resultTypes: ['violations'], ...(rules.length && { runOnly: rules }) }).then((result) =>"
+        "done(result.violations.map((one) => [one.id, one.nodes[0].html])), (error) => done([['failed', String(error)]]))", *rules)
 
 
 RULES = r"""

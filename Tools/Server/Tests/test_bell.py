@@ -502,7 +502,7 @@ class BellTest(BellCase):
         self.browser.size(1440)
 
 
-@unittest.skipIf(axe() is None, "needs the Python package axe-selenium-python")
+@unittest.skipIf(axe() is None, "needs the Python package axe-core-python")
 class AccessibleTest(BellCase):
     def check(self, state):
         found = axe_findings(self.browser)

@@ -8,7 +8,7 @@ from test_console_pages import PageCase
 WIDTHS = (390, 1280)
 
 
-@unittest.skipIf(axe() is None, "needs the Python package axe-selenium-python")
+@unittest.skipIf(axe() is None, "needs the Python package axe-core-python")
 class AxeTests(PageCase):
     events = 300
 
@@ -21,7 +21,8 @@ class AxeTests(PageCase):
         cls.broadcast = cls.server.post("/v1/topics/releases/broadcasts", {"title": "5.0"}).json["seq"]
 
     def check(self, name, found):
-        for rule, html in axe_findings(self.browser):
+        # Only colours differ in the dark.
+        for rule, html in axe_findings(self.browser, *(["color-contrast"] if "dark" in name else [])):
             found.add(f"{rule}: {html[:200]} ({name})")
 
     def test_axe_finds_nothing_on_any_page(self):

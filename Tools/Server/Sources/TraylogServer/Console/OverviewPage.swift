@@ -24,7 +24,7 @@ enum OverviewPage {
                     "unflushed": .int(statistics.unflushed), "bytes": .int(statistics.bytes),
                     "readers": .int(others(statistics).count),
                     "problems": .array(problems(visit, statistics).map { .string($0) }),
-                    "failedChecks": .int(visit.store.upkeep.failures.count), "recent": recent(visit),
+                    "failedChecks": .int(visit.store.upkeep.failures.count), "recent": await recent(visit),
                 ])
             },
         ]
@@ -57,21 +57,21 @@ enum OverviewPage {
             "readerCount": "\(others(statistics).count)",
             "compaction": compaction.map { [EventRow(event: $0).context] } ?? [], "isLooking": isLooking,
             "isEmpty": statistics.head == .zero, "disk": visit.store.availableDiskBytes.map(Figures.bytes) ?? "unknown",
-            "recent": [recentContext(visit)],
+            "recent": [await recentContext(visit)],
         ]
     }
 
     // MARK: What people got
 
-    private static func recentContext(_ visit: Visit) -> [String: Any] {
-        guard case .object(let members) = recent(visit) else { return [:] }
+    private static func recentContext(_ visit: Visit) async -> [String: Any] {
+        guard case .object(let members) = await recent(visit) else { return [:] }
         return Dictionary(members.map { ($0.name, $0.value.string ?? "") }) { $1 }
     }
 
     /// The figures of the last days, in words.
-    private static func recent(_ visit: Visit) -> JSONValue {
+    private static func recent(_ visit: Visit) async -> JSONValue {
         let today = visit.typed.timeAgo("today") ?? .now
-        let figures = visit.console.recent(visit.partition).latest(visit.store, today: today)
+        let figures = await visit.console.recent(visit.partition).latest(visit.store, today: today)
         let isCut = figures.begin.map { $0 > today } ?? false
         let begin = figures.begin.map { "counted since \(Moments.text($0))" }
         let share = figures.cohort == 0 ? "–" : "\(figures.cohortSeen * 100 / figures.cohort) %"

@@ -72,7 +72,7 @@ struct Pages: Sendable {
         ("heads.js", PackageResources.heads_js),
         ("tree.js", PackageResources.tree_js), ("complete.js", PackageResources.complete_js),
         ("run.js", PackageResources.run_js), ("sheet.js", PackageResources.sheet_js),
-        ("moments.js", PackageResources.moments_js),
+        ("slider.js", PackageResources.slider_js),
     ]
 }
 

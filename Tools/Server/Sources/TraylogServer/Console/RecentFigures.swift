@@ -15,7 +15,7 @@ final class RecentFigures: Sendable {
         var trend: [Int] = []
         /// From when on is counted, where it is later than the beginning of these days.
         var begin: Timestamp?
-        /// Whether newer events are not counted yet.
+        /// Whether the first count is not over yet.
         var isCounting = false
     }
 
@@ -94,6 +94,8 @@ final class RecentFigures: Sendable {
         var through = Seq.zero
         var begin: Timestamp?
         var isCounting = false
+        /// Whether all events of the days were counted once.
+        var isComplete = false
         /// What came within each step of time, and how the number of unread ones changed in it.
         var (came, unread) = ([Int64: Int](), [Int64: Int]())
         /// Notifications of a step, and how many were seen within a day.
@@ -106,7 +108,9 @@ final class RecentFigures: Sendable {
     private let state = Mutex(State())
 
     /// What is known by now; starts to count what is new.
-    func latest(_ store: Store, today: Timestamp, now: Timestamp = .now) -> Shown {
+    ///
+    /// Waits for the count a moment, which is enough unless many events are new.
+    func latest(_ store: Store, today: Timestamp, now: Timestamp = .now) async -> Shown {
         let mayStart = state.withLock { state -> Bool in
             guard !state.isCounting else { return false }
             state.isCounting = true
@@ -118,6 +122,7 @@ final class RecentFigures: Sendable {
                 try? await count(store, now: now)
             }
         }
+        for _ in 0..<10 where state.withLock({ $0.isCounting }) { try? await Task.sleep(for: .milliseconds(15)) }
         return state.withLock { Self.shown($0, today: today, now: now) }
     }
 
@@ -143,7 +148,10 @@ final class RecentFigures: Sendable {
             guard let following = page.next else { break }
             next = following.rawValue
         }
-        state.withLock { Self.forget(before: begin.milliseconds, &$0) }
+        state.withLock { state in
+            Self.forget(before: begin.milliseconds, &state)
+            state.isComplete = true
+        }
     }
 
     private static func note(_ event: Event, _ state: inout State) {
@@ -233,7 +241,7 @@ final class RecentFigures: Sendable {
     }
 
     private static func shown(_ state: State, today: Timestamp, now: Timestamp) -> Shown {
-        var shown = Shown(begin: state.begin, isCounting: state.isCounting)
+        var shown = Shown(begin: state.begin, isCounting: !state.isComplete)
         let time = now.milliseconds
         shown.today = state.came.filter { $0.key >= today.milliseconds / step }.values.reduce(0, +)
         let cohort = ((time - 2 * day) / step)..<((time - day) / step)

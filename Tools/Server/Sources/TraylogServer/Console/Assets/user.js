@@ -1,7 +1,7 @@
 // One tray at any moment: a slider over the user's events.
 
 import { alarm, announce, find, live, localize, page, site } from "./dom.js";
-import { append, chart, decode, include, moments, place, positionOf, scale, span, words, zoom } from "./moments.js";
+import { append, chart, decode, include, moments, place, positionOf, scale, span, words, zoom } from "./slider.js";
 import "./sheet.js";
 
 const panel = find("[data-moment]");
