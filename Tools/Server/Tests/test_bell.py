@@ -313,8 +313,8 @@ class BellTest(BellCase):
         self.browser.wait(f"document.querySelector('traylog-bell').client.tray.awaiting === 1")
         self.browser.wait(f"!{ROOT}.querySelector('article').classList.contains('unread')")
         # Another device answers; here the answer shows, and a click that came too late is told.
-        self.client()
-        self.browser.run("window.told = []; client.addEventListener('problem', ({ detail }) => told.push(detail.error))")
+        self.browser.run("window.client = document.querySelector('traylog-bell').client; window.told = [];"
+                         "client.addEventListener('problem', ({ detail }) => told.push(detail.error))")
         self.server.post(f"/v1/users/ann/items/{first}/action", {"action": "no", "note": "after lunch"})
         self.browser.wait(f"[...{ROOT}.querySelectorAll('[part=outcome]')].map((one) => one.textContent).join() === '✓ Deploy,✓ Wait'")
         self.browser.run(f"return client.act({first}, 'yes').catch(() => {{}})")
@@ -347,8 +347,8 @@ class BellTest(BellCase):
             self.server.post("/v1/users/ann/marks/all", {"as": "deleted"})
 
     def test_a_search_finds_words_in_any_language_and_follows_what_comes(self):
-        for title in ("M\u00fcller \u00fcber alles", "Stra\u00dfe", "Anything"):
-            self.server.notify("ann", title=title, body="gesperrt" if "ra" in title else None)
+        for content in ({"title": "M\u00fcller \u00fcber alles"}, {"title": "Stra\u00dfe", "body": "gesperrt"}, {"title": "Anything"}):
+            self.server.notify("ann", **content)
         self.show()
         self.open_panel()
         self.browser.wait(f"{ROOT}.querySelectorAll('article').length === 3")

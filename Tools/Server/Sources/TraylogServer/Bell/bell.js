@@ -319,7 +319,7 @@ class TraylogBell extends HTMLElement {
 		const wasOpen = this.#isOpen;
 		const p = (this.#parts = {});
 		p.search = h("input", {
-			type: "search", part: "search", placeholder: this.#say("search"), maxlength: 200,
+			type: "search", part: "search", "aria-label": this.#say("search"), placeholder: this.#say("search"), maxlength: 200,
 			input: () => {
 				clearTimeout(this.#timers.search);
 				this.#timers.search = setTimeout(() => this.#open(), 300);
@@ -541,7 +541,7 @@ class TraylogBell extends HTMLElement {
 		const moment = new Date(item.occurredAt ?? item.recordedAt);
 		const drawn = this.renderItem?.(item);
 		const dots = button((event) => this.#openMenu(item.seq, event.currentTarget), {
-			class: "dots", "aria-haspopup": "menu", "aria-label": this.#say("menu", { title }), tabindex: "-1",
+			class: "dots", "aria-haspopup": "menu", "aria-label": this.#say("menu", { title }), tabindex: node.tabIndex,
 		}, "⋯");
 		node.replaceChildren(...[
 			!item.read && h("span", { class: "dot" }),
@@ -555,7 +555,7 @@ class TraylogBell extends HTMLElement {
 			],
 			h("div", { class: "meta", part: "actions" }, item.actions?.map(({ id, label }) => item.outcome
 				? id === item.outcome.action && h("span", { class: "level", part: "outcome" }, `✓ ${label}`)
-				: button(() => this.#try(this.#client.act(item.seq, id)), { class: "level", part: "action", tabindex: "-1" }, label))),
+				: button(() => this.#try(this.#client.act(item.seq, id)), { class: "level", part: "action", tabindex: node.tabIndex }, label))),
 			item.group?.more > 0 && button(() => this.#openThread(item.thread ?? null), { class: "link more" }, this.#summary(item.group)),
 			dots,
 		].flat().filter(Boolean));
