@@ -39,8 +39,8 @@ STYLE.replaceSync(`
 :host([theme=light]) { color-scheme: light }
 :host([theme=dark]) { color-scheme: dark }
 * { box-sizing: border-box }
-button, input { font: inherit; color: inherit }
-button { background: none; border: 0; border-radius: 6px; padding: 6px 8px; cursor: pointer }
+button, input { font: inherit; color: inherit; border-radius: 6px }
+button { background: none; border: 0; padding: 6px 8px; cursor: pointer }
 button:hover, article:hover { background: var(--tl-hover) }
 :focus-visible { outline: 2px solid var(--tl-accent); outline-offset: -2px }
 .bell { position: relative; padding: 8px; min-width: 40px; min-height: 40px; line-height: 0 }
@@ -52,6 +52,7 @@ svg { width: 24px; height: 24px; fill: none; stroke: currentColor; stroke-width:
 	border: 1px solid var(--tl-line); border-radius: var(--tl-radius); box-shadow: 0 8px 28px #0004 }
 .panel { width: var(--tl-width, 400px); max-width: 100vw; height: min(600px, 100dvh); overflow: hidden }
 .panel:popover-open { display: flex; flex-direction: column }
+input { border: 1px solid; padding: 4px 8px; background: none }
 header, .tabs, .toast, .banner { display: flex; align-items: center; gap: 4px; padding: 8px 12px; flex: none }
 .tabs { padding-block: 0; border-bottom: 1px solid var(--tl-line); overflow-x: auto }
 [role=tab] { border-radius: 0; border-bottom: 2px solid transparent; white-space: nowrap; color: var(--tl-soft) }
@@ -553,7 +554,7 @@ class TraylogBell extends HTMLElement {
 					h("time", { datetime: moment.toISOString(), title: moment.toLocaleString(this.#lang) }, this.#relative(moment)),
 					!item.read && h("span", { class: "away" }, ` ${this.#say("unread")}`)),
 			],
-			h("div", { class: "meta", part: "actions" }, item.actions?.map(({ id, label }) => item.outcome
+			item.actions && h("div", { class: "meta", part: "actions" }, item.actions.map(({ id, label }) => item.outcome
 				? id === item.outcome.action && h("span", { class: "level", part: "outcome" }, `✓ ${label}`)
 				: button(() => this.#try(this.#client.act(item.seq, id)), { class: "level", part: "action", tabindex: node.tabIndex }, label))),
 			item.group?.more > 0 && button(() => this.#openThread(item.thread ?? null), { class: "link more" }, this.#summary(item.group)),
@@ -660,7 +661,7 @@ class TraylogBell extends HTMLElement {
 		const pick = () => {
 			const { menu } = this.#parts;
 			const input = h("input", { type: "datetime-local" });
-			const done = () => new Date(input.value) > new Date() && (this.#closeMenu(), snooze(new Date(input.value)));
+			const done = () => new Date(input.value) > new Date() && (this.#closeMenu(), snooze(input.value));
 			menu.role = "group";
 			menu.replaceChildren(h("label", {}, this.#say("date"), " ", input), button(done, {}, this.#say("snooze")));
 			input.focus();
