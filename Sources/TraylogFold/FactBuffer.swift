@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLog
+import TraylogPlatform
 import TraylogStates
 
 /// Facts of many streams in a few flat arrays: added in the order of the log, taken out stream by stream.
@@ -9,7 +10,7 @@ import TraylogStates
 package struct FactBuffer: Sendable {
     /// The first of the streams that have a number here.
     let firstStream: StreamID
-    private(set) var words: [UInt64] = []
+    private(set) var words: ContiguousArray<UInt64> = []
     /// Items of marks, as differences, and names of streams.
     private(set) var bytes: [UInt8] = []
     /// Of each fact, in the order in which they came: stream from the first one, and place among the words.
@@ -131,15 +132,13 @@ package struct FactBuffer: Sendable {
         }
     }
 
-    /// Looks at the `count` facts after the next `count` at once, so that the processor waits for their memory only once.
-    func touch(after index: Int, _ count: Int) -> UInt64 {
-        var sum: UInt64 = 0
-        let last = words.count - 1
-        for index in min(index + count, sorted.count)..<min(index + 2 * count, sorted.count) {
-            let place = Int(sorted[index])
-            // A fact as long as most has its end in the next line of memory.
-            sum &+= words[place] &+ words[min(place &+ 5, last)]
-        }
-        return sum
+    /// Asks the processor for the memory of a fact that is looked at soon.
+    @inline(__always)
+    func prefetch(_ index: Int) {
+        guard index < sorted.count else { return }
+        let place = Int(sorted[index])
+        Memory.prefetch(place, of: words)
+        // A fact as long as most has its end in the next line of memory.
+        Memory.prefetch(min(place &+ 5, words.count - 1), of: words)
     }
 }

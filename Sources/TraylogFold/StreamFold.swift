@@ -6,7 +6,7 @@ import TraylogStates
 package struct StreamFold: Sendable {
     /// Own events that are folded at once where topics belong to it, so that their events are not looked up for each.
     private static let eventsPerRun = 256
-    /// Facts that are looked at together, before they are needed; a power of two.
+    /// How long before a fact is needed its memory is asked for.
     private static let factsAhead = 16
 
     package let fold: LogFold
@@ -25,7 +25,7 @@ package struct StreamFold: Sendable {
     package func run<Taker: FoldTaker>(_ streams: Range<StreamID>, into taker: inout Taker, step: () throws -> Void)
         throws
     {
-        var (events, ahead) = (0, UInt64(0))
+        var events = 0
         for stream in streams {
             let facts = StreamFacts(stream, in: buffers)
             let base = try fold.bases?.base(of: stream)
@@ -35,9 +35,9 @@ package struct StreamFold: Sendable {
             folded.events = facts.count
             do {
                 if base == nil {
-                    try run(facts, folded, NoStoredPages(), &taker, &ahead)
+                    try run(facts, folded, NoStoredPages(), &taker)
                 } else {
-                    try run(facts, folded, folded.pages, &taker, &ahead)
+                    try run(facts, folded, folded.pages, &taker)
                 }
             } catch let fault as RevisionFault {
                 throw CodecError(fault, stream: stream)
@@ -50,8 +50,7 @@ package struct StreamFold: Sendable {
             events = 0
             try step()
         }
-        // The sum means nothing; but what nobody uses, the compiler leaves out.
-        try work.add(UInt64(events) &+ (ahead == 1 ? 1 : 0))
+        try work.add(UInt64(events))
     }
 
     private func name(_ facts: StreamFacts, _ base: FoldBase?) throws -> StreamName {
@@ -60,8 +59,7 @@ package struct StreamFold: Sendable {
     }
 
     private func run<Taker: FoldTaker>(
-        _ facts: StreamFacts, _ folded: LogFold.Folded, _ pages: some StatePages, _ taker: inout Taker,
-        _ ahead: inout UInt64
+        _ facts: StreamFacts, _ folded: LogFold.Folded, _ pages: some StatePages, _ taker: inout Taker
     ) throws {
         let isTopic = folded.name.isTopic
         // Here alone, so that it is nobody else's while it changes.
@@ -73,7 +71,7 @@ package struct StreamFold: Sendable {
         for (buffer, range) in zip(facts.buffers, facts.ranges) {
             for position in range {
                 defer { index += 1 }
-                if position & (Self.factsAhead - 1) == 0 { ahead &+= buffer.touch(after: position, Self.factsAhead) }
+                buffer.prefetch(position + Self.factsAhead)
                 var times = FactTimes()
                 let fact = buffer.fact(at: Int(buffer.sorted[position]), times: &times)
                 if let due = times.due, let entry = DueEntry(fact, due: due, stream: facts.stream) {
