@@ -134,26 +134,3 @@ extension MutableSpan<UInt8> {
         unsafe Swift.withUnsafeBytes(of: number.littleEndian) { source in unsafe store(source, at: offset) }
     }
 }
-
-extension [Item] {
-    /// Makes `count` empty items, to be decoded into.
-    package init(blanks count: Int) {
-        let blank = Item(seq: .zero, position: .zero, content: Content(), recordedAt: Timestamp(milliseconds: 0))
-        self.init()
-        // Nothing appended to an empty array would still be written to the storage that all empty arrays share.
-        guard count > 0 else { return }
-        append(addingCapacity: count) { output in
-            unsafe output.withUnsafeMutableBufferPointer { items, initializedCount in
-                unsafe withUnsafePointer(to: blank) { blank in
-                    // Sound: there is room for `count` items after the initialized ones, and a blank item holds no
-                    // references to count. Copying it field by field would take as long as decoding a text.
-                    for item in unsafe items[initializedCount..<initializedCount + count].indices {
-                        unsafe UnsafeMutableRawPointer(items.baseAddress! + item)
-                            .copyMemory(from: blank, byteCount: MemoryLayout<Item>.size)
-                    }
-                }
-                initializedCount += count
-            }
-        }
-    }
-}

@@ -112,10 +112,14 @@ package struct StoredPages: StateSource {
     /// The items with their contents.
     package func items(_ shown: [ShownItem]) throws -> [Item] {
         try rows.read { transaction in
-            var items = [Item](blanks: shown.count)
+            var items: [Item] = []
+            items.reserveCapacity(shown.count)
             for index in shown.indices {
                 let seq = shown[index].entry.seq
-                items[index].seq = Seq(seq)
+                // Made in place, and filled there.
+                items.append(
+                    Item(
+                        seq: Seq(seq), position: .zero, content: Content(), recordedAt: Timestamp(milliseconds: 0)))
                 let found: Void? = try tables.log.record(seq, in: transaction) { record in
                     try tables.log.fill(&items[index], from: seq, record, in: transaction)
                 }
