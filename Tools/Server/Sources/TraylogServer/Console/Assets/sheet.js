@@ -2,7 +2,7 @@
 
 import { alarm, all, element, find, icon, localize, page } from "./dom.js";
 
-const dialog = element("dialog", { class: "sheet", "aria-labelledby": "sheet-title" });
+const dialog = element("dialog", { class: "sheet" });
 let opener;
 let asked;
 
@@ -27,6 +27,7 @@ function fill(body) {
   title.tabIndex = -1;
   title.setAttribute("autofocus", "");
   dialog.replaceChildren(body);
+  dialog.setAttribute("aria-labelledby", title.id);
   for (const row of rows) row.closest("li")?.classList.toggle("shown", row.dataset.open === body.dataset.sheet);
   dialog.dataset.shown = body.dataset.sheet;
 }
