@@ -4,6 +4,17 @@ import TraylogPages
 import TraylogLog
 import TraylogPlatform
 
+/// Too many events wait for states that cannot be stored.
+package struct UnstoredStates: Error {
+    package let events: Int
+    /// What keeps the states from being stored.
+    package let cause: any Error
+
+    package init(events: Int, cause: any Error) {
+        (self.events, self.cause) = (events, cause)
+    }
+}
+
 extension TraylogError {
     /// Makes the error that a caller sees from any error inside of the library.
     package init(_ error: any Error, in directory: String) {
@@ -16,6 +27,14 @@ extension TraylogError {
         case let error as ArchiveError: self = .failed(StoreFailure(error))
         case let fault as RevisionFault: self = .failed(StoreFailure(CodecError(fault, stream: nil)))
         case let error as PackedError: self = .failed(StoreFailure(error, in: directory))
+        case let error as UnstoredStates:
+            guard case .failed(var failure) = TraylogError(error.cause, in: directory) else {
+                preconditionFailure("Storing states is refused by no rule.")
+            }
+            failure.message =
+                "nothing is appended, because \(error.events) events wait for states that cannot be stored: "
+                + failure.message
+            self = .failed(failure)
         case is CancellationError: self = .cancelled(directory)
         case let error as ThreadRefused:
             self = .failed(StoreFailure(code: .outOfThreads, message: "\(directory): \(error)", path: directory))

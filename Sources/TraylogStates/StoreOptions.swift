@@ -36,7 +36,8 @@ public struct StoreOptions: Sendable {
     public var cacheBytes: Int = 128 << 20
     /// How many events of the log the stored states may lack, under a steady load: 1 to a billion.
     ///
-    /// While more than twice as many wait, every other transaction stores states alone, and callers wait for it.
+    /// While more than twice as many wait, every other transaction stores states alone, and callers wait for it. When states
+    /// cannot be stored, which the observer hears, appends fail as soon as eight times as many wait.
     public var tailEvents: Int = 800_000
 
     /// Is told of commits, queries, ticks, and of what fails in the background.

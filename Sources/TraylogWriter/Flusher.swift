@@ -27,6 +27,8 @@ package struct Flusher {
     static let smallestSlice = 64
     /// After a slice that failed, transactions of others come without one for so long.
     private static let restNanoseconds: Int64 = 1_000_000_000
+    /// So many times as many events as the tail should have may wait for states that cannot be stored.
+    private static let tailsWithoutStates = 8
 
     /// The round that is under way.
     private struct Round {
@@ -73,8 +75,8 @@ package struct Flusher {
     private var rounds = 0
     private var ahead = Ahead.nothing
     private var slicesSinceHeavy = 0
-    /// When the rest after a failure ends, by the monotonic clock; nil while none failed.
-    private var restEnd: Int64?
+    /// What failed, and when the rest after it ends, by the monotonic clock; nil while nothing did.
+    private var rest: (failure: any Error, end: Int64)?
     /// A running mean of what a stream's rows take, to guess how many streams share an LMDB page.
     private var bytesPerStream = 400.0
     /// The memory of slices before.
@@ -89,13 +91,23 @@ package struct Flusher {
     ///
     /// After a failure there is none for a second: what failed may take long each time, while callers wait.
     mutating func slice(besides events: Int, store: inout LiveStore) throws -> Slice? {
-        if let end = restEnd, SystemClock.monotonicNanoseconds() < end { return nil }
+        if let rest, SystemClock.monotonicNanoseconds() < rest.end { return nil }
         return try slice(.besides(events: events), &store)
     }
 
     /// Whether so much is not stored that opening after a kill would take too long: then every other transaction has to be one
     /// of states alone, whoever waits.
-    func isFarBehind(_ store: borrowing LiveStore) -> Bool { restEnd == nil && store.tail.count > 2 * tailEvents }
+    func isFarBehind(_ store: borrowing LiveStore) -> Bool { rest == nil && store.tail.count > 2 * tailEvents }
+
+    /// The error of an append while nothing more is taken: memory must not fill up with events whose states cannot be stored.
+    ///
+    /// Nil in between, when storing is tried again.
+    func refusal(_ store: borrowing LiveStore) -> UnstoredStates? {
+        guard let rest, store.tail.count >= Self.tailsWithoutStates * tailEvents,
+            SystemClock.monotonicNanoseconds() < rest.end
+        else { return nil }
+        return UnstoredStates(events: store.tail.count, cause: rest.failure)
+    }
 
     /// As much as one transaction can take, whatever was appended; nil when everything is stored, and while the packer
     /// makes what comes next.
@@ -111,9 +123,9 @@ package struct Flusher {
         } else {
             do {
                 slice = try make(room, &store)
-                restEnd = nil
+                rest = nil
             } catch {
-                restEnd = SystemClock.monotonicNanoseconds() + Self.restNanoseconds
+                rest = (error, SystemClock.monotonicNanoseconds() + Self.restNanoseconds)
                 throw error
             }
         }

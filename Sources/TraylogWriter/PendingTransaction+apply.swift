@@ -175,7 +175,7 @@ extension WriterLoop {
                     "the records were to follow event \(seq), and the newest event here is \(memory.store.head.seq); ask "
                         + "the source for what comes after that")
             }
-            memory.begin(events: records.entries.count, now: memory.store.head.recordedAt)
+            try memory.begin(events: records.entries.count, now: memory.store.head.recordedAt)
         }
     }
 

@@ -25,7 +25,7 @@ extension WriterMemory {
     fileprivate mutating func appendAudited(
         _ command: Command, topics: [String], purpose: String?, now: Timestamp
     ) throws -> Seq? {
-        begin(events: 1, now: now)
+        try begin(events: 1, now: now)
         do {
             let name = UserName(command.user ?? "", store.hasher)
             guard let stream = try store.stream(of: name), !stream.isErased else {

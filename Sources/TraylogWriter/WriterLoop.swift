@@ -230,7 +230,7 @@ package struct WriterLoop: ~Copyable, Sendable {
         do {
             try prepare()
             let events = max(decision.commands, gathering?.quorum ?? 0)
-            memory.withLock { $0.begin(events: events, now: decision.now) }
+            try memory.withLock { try $0.begin(events: events, now: decision.now) }
             decide(&decision)
             if gatherRest(&decision) { decide(&decision) }
             count = decision.outcomes.count

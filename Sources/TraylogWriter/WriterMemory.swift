@@ -29,7 +29,7 @@ package struct WriterMemory: ~Copyable {
 
     /// Expires and wakes the items of some entries, as many as a transaction has time for.
     mutating func settle(_ queue: DueQueue, now: Timestamp) throws -> SettledDues {
-        begin(events: min(queue.count, PendingTransaction.entriesPerTick), now: now)
+        try begin(events: min(queue.count, PendingTransaction.entriesPerTick), now: now)
         do {
             return try transaction.settle(queue, store: &store, random: &random)
         } catch {
@@ -42,7 +42,7 @@ package struct WriterMemory: ~Copyable {
     mutating func append(
         _ body: Event.Body, of user: String, actor: String?, device: String?, now: Timestamp
     ) throws -> Seq {
-        begin(events: 1, now: now)
+        try begin(events: 1, now: now)
         do {
             let known = try store.stream(of: UserName(user, store.hasher))
             if let known, known.isErased { throw Refusal.invalid(field: "user", reason: "was erased") }
@@ -58,13 +58,19 @@ package struct WriterMemory: ~Copyable {
     }
 
     /// Starts the next transaction, with a slice when one is due.
-    mutating func begin(events: Int, now: Timestamp) {
+    ///
+    /// - Throws: ``UnstoredStates`` while too many events wait for states that cannot be stored.
+    mutating func begin(events: Int, now: Timestamp) throws {
+        if let refusal = flusher.refusal(store) { throw refusal }
         transaction.begin(store, now: now)
         // A state that cannot be stored must not keep events from being appended: the log holds everything.
         do {
             slice = try flusher.slice(besides: events, store: &store)
         } catch {
             (slice, sliceFailure) = (nil, error)
+            guard let refusal = flusher.refusal(store) else { return }
+            rollBack()
+            throw refusal
         }
     }
 

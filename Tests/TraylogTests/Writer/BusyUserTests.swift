@@ -118,7 +118,7 @@ import TraylogPlatform
                     var decision = GroupDecision(limit: .max, directory: path, nanosecondsPerTurn: 0)
                     let (memory, now) = (loop.memory, loop.now)
                     decision.add([request], now: now)
-                    memory.withLock { $0.begin(events: 100, now: now) }
+                    try memory.withLock { try $0.begin(events: 100, now: now) }
                     var turns = 1
                     while !memory.withLock({ decision.proceed(&$0) }) {
                         turns += 1
@@ -155,7 +155,7 @@ import TraylogPlatform
                     var decision = GroupDecision(limit: .max, directory: path, nanosecondsPerTurn: 0)
                     let (memory, now) = (loop.memory, loop.now)
                     decision.add([refused, good], now: now)
-                    memory.withLock { $0.begin(events: 102, now: now) }
+                    try memory.withLock { try $0.begin(events: 102, now: now) }
                     while !memory.withLock({ decision.proceed(&$0) }) {}
                     try loop.commit()
                     #expect(decision.outcomes.count == 2)

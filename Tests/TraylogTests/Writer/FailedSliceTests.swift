@@ -79,6 +79,37 @@ import TraylogLMDB
         }
     }
 
+    @Test func nothingIsAppendedWhileTooManyEventsWaitForAStateThatCannotBeStored() throws {
+        try withUnstoredState { path in
+            try withStore(path, options(tailEvents: 16, cacheBytes: 0)) { store throws in
+                _ = try store.perform(notify("ann"))
+                let text = try StoredText("the first of all", store: path)
+                try text.flip()
+                var appended = 0
+                var refused: TraylogError?
+                while refused == nil, appended < 1_000 {
+                    do {
+                        _ = try store.perform(notify("new\(appended)"))
+                        appended += 1
+                    } catch {
+                        refused = error as? TraylogError
+                    }
+                }
+                #expect(refused?.failure?.code == .damaged)
+                #expect(try #require(refused).description.contains("events wait for states that cannot be stored"))
+                // Eight times as many as the tail should have, and the one of before.
+                #expect((120...140).contains(appended))
+                #expect(try store.tray(of: "new0").total == 1)
+                try text.flip()
+                // Storing is tried again after a while, and appends with it.
+                while (try? store.perform(notify("later"))) == nil { usleep(10_000) }
+                #expect(try store.tray(of: "later").total == 1)
+                #expect(try store.tray(of: "ann").total == 2)
+            }
+            #expect(try replay(path).identical)
+        }
+    }
+
     @Test func aRoundThatFailedIsMadeAnew() throws {
         try withUnstoredState { path in
             let notes = Notes()

@@ -36,7 +36,7 @@ import TraylogPlatform
                 let outcomes = try store.writer.perform { loop in
                     var decision = GroupDecision(limit: .max, directory: path)
                     let memory = loop.memory
-                    memory.withLock { $0.begin(events: 6, now: Timestamp(milliseconds: times[0])) }
+                    try memory.withLock { try $0.begin(events: 6, now: Timestamp(milliseconds: times[0])) }
                     for (request, time) in zip(requests, times) {
                         decision.add([request], now: Timestamp(milliseconds: time))
                         while !memory.withLock({ decision.proceed(&$0) }) {}
@@ -69,7 +69,7 @@ import TraylogPlatform
                 try store.writer.perform { loop in
                     var decision = GroupDecision(limit: 150, directory: path)
                     let (memory, now) = (loop.memory, loop.now)
-                    memory.withLock { $0.begin(events: 3, now: now) }
+                    try memory.withLock { try $0.begin(events: 3, now: now) }
                     decision.add(Array(requests[..<1]), now: now)
                     while !memory.withLock({ decision.proceed(&$0) }) {}
                     #expect(decision.hasRoom)
