@@ -3,17 +3,18 @@ import Traylog
 /// Events that match, newest first, as far back as a page can look in the time that it has.
 struct LogSearch {
     /// How long a page looks through events that do not match.
-    private static let budget = Duration.milliseconds(250)
+    static let budget = Duration.milliseconds(200)
     /// Events that one step looks at.
     private static let window: UInt64 = 20_000
 
     private var filter: EventFilter
     private let topic: String?
     private let limit: Int
+    private let budget: Duration
 
     /// - Parameter topic: of broadcasts, subscriptions and their ends; nil for all events.
-    init(_ filter: EventFilter, topic: String? = nil, limit: Int) {
-        (self.filter, self.topic, self.limit) = (filter, topic, limit)
+    init(_ filter: EventFilter, topic: String? = nil, limit: Int, budget: Duration = LogSearch.budget) {
+        (self.filter, self.topic, self.limit, self.budget) = (filter, topic, limit, budget)
         guard topic != nil else { return }
         let kinds: Set<EventKind> = [.broadcast, .subscribed, .unsubscribed]
         self.filter.kinds = filter.kinds.isEmpty ? kinds : filter.kinds.intersection(kinds)
@@ -38,7 +39,7 @@ struct LogSearch {
             }
             guard low > 1 else { return (events, nil) }
             high = low - 1
-            if clock.now - start > Self.budget { return (events, Seq(low)) }
+            if clock.now - start > budget { return (events, Seq(low)) }
         }
         return (events, nil)
     }

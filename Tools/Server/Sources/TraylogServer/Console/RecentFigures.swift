@@ -94,6 +94,8 @@ final class RecentFigures: Sendable {
         var through = Seq.zero
         var begin: Timestamp?
         var isCounting = false
+        /// The first step that is kept.
+        var oldest: Int64 = 0
         /// Whether all events of the days were counted once.
         var isComplete = false
         /// What came within each step of time, and how the number of unread ones changed in it.
@@ -222,6 +224,8 @@ final class RecentFigures: Sendable {
     /// Lets go of what is older than the days that are shown.
     private static func forget(before time: Int64, _ state: inout State) {
         let oldest = time / step
+        guard oldest != state.oldest else { return }
+        state.oldest = oldest
         for user in state.people.keys {
             // What leaves the days does not stand among their unread ones.
             let gone = state.people[user]?.arrivals.prefix { $0.time < time } ?? []

@@ -40,8 +40,10 @@ enum SearchPage {
         if visit.may(.audit) {
             var (byKey, byText) = (EventFilter(), EventFilter())
             (byKey.key, byText.text) = (text, text)
-            let keyed = try await LogSearch(byKey, limit: shownEvents).run(below: nil, in: visit.store)
-            let worded = try await LogSearch(byText, limit: shownEvents).run(below: nil, in: visit.store)
+            let keyed = try await LogSearch(byKey, limit: shownEvents, budget: LogSearch.budget / 2).run(
+                below: nil, in: visit.store)
+            let worded = try await LogSearch(byText, limit: shownEvents, budget: LogSearch.budget / 2).run(
+                below: nil, in: visit.store)
             let known = Set(keyed.events.map(\.seq))
             let events = keyed.events + worded.events.filter { !known.contains($0.seq) }
             context["mayAudit"] = true

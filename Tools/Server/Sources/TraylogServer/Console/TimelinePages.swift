@@ -115,6 +115,7 @@ enum TimelinePages {
         var high = try await newest(visit, filter)
         var rows: [EventRow] = []
         var rounds = 0
+        let start = ContinuousClock.now
         while high > .zero {
             let page = try await store.search(
                 own, newestFirst: true, from: high, limit: isFiltered ? window : pageRows(visit))
@@ -127,7 +128,8 @@ enum TimelinePages {
             guard let low else { return (try await voided(rows, visit), nil) }
             high = Seq(low.rawValue - 1)
             rounds += 1
-            if rows.count >= pageRows(visit) || !isFiltered || rounds == windows {
+            let isLate = ContinuousClock.now - start > LogSearch.budget
+            if rows.count >= pageRows(visit) || !isFiltered || rounds == windows || isLate {
                 return (try await voided(rows, visit), low)
             }
         }
