@@ -18,6 +18,7 @@ import Testing
         "is told in words": ["RevisionGap"],
         "is a secret; its text is asked for by name": ["NotePrivateKey"],
         "are a member of another value, where being absent says something": ["Change", "Thread"],
+        "is a member of an object, whose names are the ids": ["OutcomeCount"],
         "travels in its note, which has the text": ["Signature"],
         "pass between the library and an app's own transport or storage, in one process": [
             "ServiceRequest", "ServiceResponse", "ServiceStream", "DeviceChange", "LogMessage", "PublishOutcome",

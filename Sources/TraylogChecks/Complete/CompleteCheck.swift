@@ -314,7 +314,9 @@ extension CompleteCheck {
         if isBroadcast, event != nil { progress.isNamed = true }
         defer { topics[topic] = progress }
         guard isBroadcast ? progress.isOpen : progress.hasItems else {
-            guard !members.has("after") else { throw Self.wrong("after", "stands beside an event that did not reach the tray") }
+            guard !members.has("after") else {
+                throw Self.wrong("after", "stands beside an event that did not reach the tray")
+            }
             return
         }
         guard let event else {

@@ -131,7 +131,8 @@ private struct PlainItems {
     /// The tray, the first page and pages at several depths, filtered and not.
     func expect(in store: some BlockingQueries, _ label: String) throws {
         let tray = try store.tray(of: "ann")
-        var expected = Tray(user: "ann", asOf: Seq(UInt64(events)), seenUpTo: Seq(UInt64(seenUpTo)))
+        var expected = Tray(
+            user: "ann", asOf: Seq(UInt64(events)), revision: UInt64(events), seenUpTo: Seq(UInt64(seenUpTo)))
         var categories = [(unseen: Int, unread: Int)](repeating: (0, 0), count: 5)
         for (index, item) in items.enumerated() where !item.deleted && !item.archived {
             expected.total += 1
