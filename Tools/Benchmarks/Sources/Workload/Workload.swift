@@ -8,7 +8,7 @@ struct Workload: Sendable {
     static let pool = 1_000_000
     static let threads = 1_000
 
-    private static let body = String(repeating: "Lorem ipsum. ", count: 5) + "!"
+    private static let body = String(repeating: "Lorem ipsum. ", count: 4) + "Lorem ips!"
     private var sequence: UserSequence
     private var random = SplitMix64(state: 7)
 
