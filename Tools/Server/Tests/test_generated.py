@@ -101,6 +101,17 @@ class GeneratedClientTests(unittest.TestCase):
         for kind, name in (("thread", "t"), ("category", "c")):
             self.call(f"trays.mute_{kind}", "me", name, client=own)
             self.call(f"trays.unmute_{kind}", "me", name, client=own)
+        self.call("trays.mute_all", "me", client=own, body=self.body("MuteAllBody", until=until))
+        mute = self.call("trays.get_mutes", "me", client=own).mutes[0]
+        self.assertEqual((mute.all_, mute.until.isoformat()[:19]), (True, until[:19]))
+        self.call("trays.unmute_all", "me", client=own)
+        asked = self.call("publishing.notify", "ann", status=201, body=self.body(
+            "NotifyBody", title="Deploy?", actions=[{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}])).seq
+        self.assertEqual(self.call("trays.get_tray", "me", client=own).awaiting, 1)
+        acted = self.call("trays.act", "me", str(asked), client=own, body=self.body("ActBody", action="yes", note="Go"))
+        self.assertEqual(acted.tray.awaiting, 0)
+        outcome = self.call("trays.get_item", "ann", str(asked), client=own).outcome
+        self.assertEqual((outcome.action, outcome.note, outcome.actor), ("yes", "Go", "ann"))
         self.call("trays.mark_all", "me", client=own, body=self.body("MarkAllBody", **{"as": "read", "upTo": second}))
         edited = self.body("EditItemBody", title="Coffee?")
         self.call("publishing.edit_item", "ann", str(second), body=edited)
@@ -113,6 +124,8 @@ class GeneratedClientTests(unittest.TestCase):
         self.call("trays.subscribe", "cleo", "news")
         self.assertEqual(self.call("trays.get_subscriptions", "cleo").subscriptions[0].topic, "news")
         sent = self.call("publishing.broadcast", "news", body=self.body("BroadcastBody", title="Hello"), status=201).seq
+        audience = self.call("trays.get_audience", sent)
+        self.assertEqual((audience.recipients, audience.read), (1, 0))
         self.call("publishing.edit_broadcast", sent, body=self.body("EditBroadcastBody", title="Hello!"))
         self.call("publishing.retract_broadcast", sent)
         self.call("trays.unsubscribe", "cleo", "news")
