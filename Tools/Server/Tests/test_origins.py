@@ -173,7 +173,12 @@ class ModuleTests(unittest.TestCase):
             for name in files:
                 status, headers, body = self.get(server, "GET", f"/bell/v1/{name}")
                 with open(os.path.join(folder, name), "rb") as file:
-                    self.assertEqual((status, body), (200, file.read()), name)
+                    written = file.read()
+                if name.endswith(".js"):
+                    # Served without what only readers of the source need.
+                    lines = (line.lstrip(b"\t") for line in written.split(b"\n"))
+                    written = b"\n".join(line for line in lines if line and not line.startswith(b"//"))
+                self.assertEqual((status, body), (200, written), name)
                 self.assertEqual(headers["Content-Type"], "text/javascript")
                 self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
                 self.assertTrue(headers["Cache-Control"].startswith("public"))
