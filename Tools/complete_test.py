@@ -195,7 +195,7 @@ def manipulate(log, check, lines, head, user):
         at = pick(range(len(events) - 1))
         (one, two), new = events[at : at + 2], list(body)
         new[one], new[two] = new[two], new[one]
-        changed("two events swapped", new, ("comes after", "not what the event before it left"))
+        changed("two events swapped", new, ("comes after", "not what the event before it left", "did not join", "did not reach the tray"))
     cut = pick(events[1:])
     changed("the end cut off", body[:cut], ("the end of the file", "missing"))
     rest = [line for line in body if b'"proof":' not in line][1:]

@@ -105,7 +105,8 @@ extension Tray {
         self.init(
             user: object["user"] as? String ?? "", asOf: Seq(UInt64(number(object, "asOf"))),
             revision: UInt64(number(object, "revision")),
-            unseen: number(object, "unseen"), unread: number(object, "unread"), total: number(object, "total"),
+            unseen: number(object, "unseen"), unread: number(object, "unread"),
+            awaiting: number(object, "awaiting"), total: number(object, "total"),
             seenUpTo: Seq(UInt64(number(object, "seenUpTo"))),
             seenAt: (object["seenAt"] as? String).flatMap { Timestamp(rfc3339: $0) },
             newest: (object["newest"] as? NSNumber).map { Seq($0.uint64Value) },

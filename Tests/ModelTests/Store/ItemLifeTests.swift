@@ -37,7 +37,9 @@ import TraylogDomain
     private func changes(of item: Seq, of user: String, through end: Seq, in naive: NaiveStore) -> [Seq] {
         var before: NaiveItem?
         return (item.rawValue...end.rawValue).map { Seq($0) }.filter { seq in
-            let after = naive.state(of: user, asOf: seq).item(item)
+            var after = naive.state(of: user, asOf: seq).item(item)
+            // A reminder changes nothing that anybody sees.
+            after?.reminded = false
             defer { before = after }
             // An undo changes the marks of what is gone, too; they say nothing.
             if before?.gone == true, after?.gone == true { return false }

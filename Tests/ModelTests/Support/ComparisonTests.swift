@@ -25,7 +25,7 @@ import TraylogDomain
         let mix = lie.isOfTopics ? HistoryMix.typical.with(.all) : .typical
         var run = try ModelRun(seed: 2, mix: mix) { NaiveBackedStore(twist: lie.twist) }
         let error = #expect(throws: Difference.self) {
-            try run.play(steps: 200, checkEvery: 20)
+            try run.play(steps: lie.isOfTopics ? 500 : 200, checkEvery: 20)
             try run.finish(users: 3)
         }
         let text = try #require(error).description

@@ -34,7 +34,7 @@ import TraylogDomain
         #expect(kinds == Set(EventKind.allCases).subtracting([.erased, .compacted, .held, .released, .lost, .audited]))
         let expected = [
             "appended", "unchanged", "duplicate", "invalid", "unknownItem", "itemGone", "notSnoozed", "upToBeyondHead",
-            "unknownEvent", "notUndoable", "keyConflict", "wrongRevision",
+            "unknownEvent", "notUndoable", "keyConflict", "wrongRevision", "alreadyActed",
         ]
         #expect(Set(outcomes.keys) == Set(expected))
         #expect(outcomes["appended", default: 0] > 1_500, "\(outcomes)")

@@ -9,6 +9,7 @@ extension Command {
             ("kind", Mirror(reflecting: action).children.first?.label.map(quoted)), ("user", user.map(quoted)),
             ("key", key.map(quoted)),
             ("occurredAt", occurredAt.map(quoted)), ("actor", actor.map(quoted)), ("device", device.map(quoted)),
+            ("expectedRevision", expectedRevision.map { "\($0)" }),
         ]
         members += action.members
         let written = members.compactMap { name, value in value.map { "\"\(name)\":\($0)" } }

@@ -119,8 +119,10 @@ extension NaiveStore {
             try checkRevision(of: command)
             return body
         } catch {
-            if case .unknownItem = error { throw error }
-            try checkRevision(of: command)
+            switch error {
+            case .unknownItem, .invalid: break
+            default: try checkRevision(of: command)
+            }
             throw error
         }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import TraylogChecks
@@ -22,6 +23,18 @@ import TraylogChecks
         }
     }
 
+    /// Lends a copy as a kill would leave it: no state is stored, so whoever opens it reads all events.
+    private func withUnstored(_ body: (String) throws -> Void) throws {
+        try withStorePath { path in
+            let copy = path + "-killed"
+            try withStore(path) { store in
+                for user in ["ann", "bob", "ann", "bob", "ann"] { _ = try store.perform(notify(user)) }
+                try FileManager.default.copyItem(atPath: path, toPath: copy)
+            }
+            try body(copy)
+        }
+    }
+
     private func plant(_ revision: UInt32, in path: String) throws {
         try RawStore.change(path) { raw in
             try raw.change(raw.log, RawStore.key(3)) { $0.plant(revision, seq: 3) }
@@ -42,7 +55,7 @@ import TraylogChecks
 
     @Test(arguments: planted)
     func anOpeningNamesTheEventItsStreamAndBothRevisions(revision: UInt32) throws {
-        try withEvents { path in
+        try withUnstored { path in
             try plant(revision, in: path)
             let found = try failure { try withStore(path) { try $0.tray(of: "ann") } }
             #expect(found?.code == .damaged)
@@ -72,7 +85,7 @@ import TraylogChecks
 
     @Test(arguments: planted)
     func aReaderAndAReplayFindIt(revision: UInt32) throws {
-        try withEvents { path in
+        try withUnstored { path in
             try plant(revision, in: path)
             let found = try failure { try withReader(path) { try $0.tray(of: "ann") } }
             #expect(found?.code == .damaged)

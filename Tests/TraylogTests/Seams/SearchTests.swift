@@ -67,7 +67,7 @@ import Traylog
             filter = EventFilter()
             filter.actor = "ann"
             #expect(try store.search(filter).elements.map(\.seq) == [2])
-            #expect(throws: TraylogError.self) { try store.search(filter, limit: 0) }
+            #expect(throws: TraylogError.self) { try store.search(filter, limit: -1) }
             store.close()
         }
     }

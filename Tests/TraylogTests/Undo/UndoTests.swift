@@ -31,7 +31,7 @@ import TestSupport
     private func answers(_ store: TestedStore) throws -> [String] {
         try store.ask { queries in
             var tray = try queries.tray(of: "ann")
-            tray.asOf = 0
+            (tray.asOf, tray.revision) = (0, 0)
             var answers = ["\(tray)"]
             for view in [InboxQuery.View.inbox, .archived, .snoozed] {
                 answers.append("\(try queries.inbox(of: "ann", InboxQuery(view: view, limit: 100)).elements)")

@@ -55,6 +55,10 @@ class Element:
         self.browser.actions("pointer", [
             {"type": "pointerMove", "x": x, "y": y}, {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}])
 
+    def clear(self):
+        self.browser.run(
+            f"const one = {self.expression}; one.value = ''; one.dispatchEvent(new Event('input', {{ bubbles: true }}));")
+
     def send_keys(self, *keys):
         self.browser.run(f"({self.expression}).focus()")
         self.browser.press(*keys)

@@ -33,7 +33,7 @@ struct AuditCommand: StoreCommand {
               traylog audit alice --as-of 1200 --trays --json
               traylog audit alice --archive old --html alice.html
               traylog audit alice --json --disclose > alice.jsonl
-              traylog audit alice --complete --actor eve --purpose "complaint 17" > alice.jsonl
+              traylog audit alice --complete --actor eve --purpose complaint > alice.jsonl
             """)
 
     @OptionGroup var global: GlobalOptions

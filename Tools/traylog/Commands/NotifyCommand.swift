@@ -10,7 +10,7 @@ struct NotifyCommand: Verb {
               traylog notify alice --title "Build failed" --thread build-17 --category ci
               traylog notify alice --key mail-42 --title "A mail" --summary-argument Bob
               traylog notify alice --title "12 mails" --collapse-key mail --data '{"n":12}'
-              traylog notify alice --title "Deploy 17?" --action yes=Deploy --action "no=Not now"
+              traylog notify alice --title "Deploy?" --action yes=Deploy --action no=Wait
             """)
 
     @OptionGroup var global: GlobalOptions
