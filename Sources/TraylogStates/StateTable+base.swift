@@ -43,6 +43,13 @@ extension StateTable {
         try Checked.confirmAbsence(of: span, in: database, transaction)
         return false
     }
+
+    /// Whether a row was made of the stream at this floor or an older one.
+    package func hasBase(
+        _ stream: StreamID, atOrBefore floor: UInt64, in transaction: borrowing ReadTransaction
+    ) throws -> Bool {
+        try self.floor(stream, .base, at: floor, in: transaction) != nil
+    }
 }
 
 extension TrayState {

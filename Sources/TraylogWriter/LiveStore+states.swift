@@ -135,10 +135,16 @@ extension LiveStore {
         state.basesFloor = keptFloor
         state.bases = []
         guard keptFloor > 0, let stored else { return }
-        for floor in Set([record.floor.seq.rawValue, keptFloor]) where stored.isBase(of: floor) {
-            if try !tables.states.hasBase(stream, at: floor, in: transaction) {
-                state.bases.append((floor, stored))
-            }
+        let current = record.floor.seq.rawValue
+        // Where the base is an older row, the last compaction left the stream's past as it was, and the root is no base.
+        if stored.isBase(of: current), try !tables.states.hasBase(stream, atOrBefore: current, in: transaction) {
+            state.bases.append((current, stored))
+        }
+        // A compaction on its way decides itself which one it takes.
+        if keptFloor != current, stored.isBase(of: keptFloor),
+            try !tables.states.hasBase(stream, at: keptFloor, in: transaction)
+        {
+            state.bases.append((keptFloor, stored))
         }
     }
 
