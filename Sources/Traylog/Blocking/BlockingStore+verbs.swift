@@ -205,7 +205,10 @@ extension BlockingStore {
     /// try store.blocking.mute(.all, of: "ann", until: .now + .seconds(3_600))
     /// ```
     ///
-    /// - Parameter until: ends at the first tick at this time or after it; an `unmute` ends it when nil.
+    /// - Parameters:
+    ///   - scope: what is muted: everything, a category or a thread.
+    ///   - user: whose tray.
+    ///   - until: it ends at the first tick at this time or after it; when nil, an `unmute` ends it.
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     @available(*, noasync, message: "use `await store.mute`; this call blocks a thread that tasks share")
     @discardableResult
