@@ -50,17 +50,6 @@ extension WriterLoop {
                 duration: .nanoseconds(SystemClock.monotonicNanoseconds() - run.start)))
     }
 
-    /// Appends an event of an operator to a user's stream.
-    package mutating func append(
-        _ body: Event.Body, of user: String, actor: String?, device: String?
-    ) throws -> Seq {
-        try prepare()
-        let now = Timestamp(milliseconds: SystemClock.nowMilliseconds())
-        let seq = try memory.withLock { try $0.append(body, of: user, actor: actor, device: device, now: now) }
-        try commit()
-        return seq
-    }
-
     /// Reads the next rows of whole groups, of an item and a time each, or some of a group that is larger.
     private func read(_ run: inout TickRun, through now: Timestamp) throws {
         let (dues, phase, last) = (tables.dues, run.phase, run.last)

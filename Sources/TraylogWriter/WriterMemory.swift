@@ -39,13 +39,20 @@ package struct WriterMemory: ~Copyable {
     }
 
     /// Appends an event of an operator to a user's stream, which may be new, as one transaction.
+    ///
+    /// - Parameter body: what the event says, given the stream; nil appends nothing.
     mutating func append(
-        _ body: Event.Body, of user: String, actor: String?, device: String?, now: Timestamp
-    ) throws -> Seq {
+        of user: String, actor: String?, device: String?, now: Timestamp,
+        _ body: @Sendable (LiveStream?, inout PendingTransaction, inout LiveStore) throws -> Event.Body?
+    ) throws -> Seq? {
         try begin(events: 1, now: now)
         do {
             let known = try store.stream(of: UserName(user, store.hasher))
             if let known, known.isErased { throw Refusal.invalid(field: "user", reason: "was erased") }
+            guard let body = try body(known, &transaction, &store) else {
+                rollBack()
+                return nil
+            }
             // Only who asks is taken of the command.
             let command = Command(user: user, .seeTray(), actor: actor, device: device)
             return try transaction.append(

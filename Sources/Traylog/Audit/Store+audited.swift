@@ -41,14 +41,7 @@ extension BlockingStore {
     public func recordAudit(
         of user: String, actor: String? = nil, device: String? = nil, purpose: String? = nil
     ) throws(TraylogError) -> Seq {
-        do {
-            try Limits.check(identifier: user, "user")
-            try Limits.check(identifier: actor, "actor")
-            try Limits.check(identifier: device, "device")
-            try Limits.check(identifier: purpose, "purpose")
-        } catch {
-            throw .refused(error)
-        }
+        try Store.check(user, actor, device, purpose: purpose)
         while true {
             // Names are looked up before the writer's turn, because that may take long.
             let topics = try queries.answer(.now, of: user) { now in

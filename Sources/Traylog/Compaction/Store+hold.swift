@@ -57,16 +57,19 @@ extension Store {
         try Self.check(user, actor, device)
         let seq: Seq = try await Waiting.suspended { answer in
             writer.perform(
-                { try $0.append(isHeld ? .held : .released, of: user, actor: actor, device: device) }, answer: answer)
+                { try $0.appendHold(isHeld, of: user, actor: actor, device: device) }, answer: answer)
         }
         return .appended(seq)
     }
 
-    fileprivate static func check(_ user: String, _ actor: String?, _ device: String?) throws(TraylogError) {
+    static func check(
+        _ user: String, _ actor: String?, _ device: String?, purpose: String? = nil
+    ) throws(TraylogError) {
         do {
             try Limits.check(identifier: user, "user")
             try Limits.check(identifier: actor, "actor")
             try Limits.check(identifier: device, "device")
+            try Limits.check(identifier: purpose, "purpose")
         } catch {
             throw .refused(error)
         }
@@ -101,9 +104,7 @@ extension BlockingStore {
         }
         try Store.check(user, actor, device)
         return .appended(
-            try store.writer.perform {
-                try $0.append(isHeld ? .held : .released, of: user, actor: actor, device: device)
-            })
+            try store.writer.perform { try $0.appendHold(isHeld, of: user, actor: actor, device: device) })
     }
 }
 

@@ -23,9 +23,8 @@ extension BlockingQueries {
         of item: Seq, asOf: Moment? = nil, progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) throws(TraylogError) -> Audience {
         let look = try AudienceLook(queries, item, asOf)
-        let total = try userCount()
         while true {
-            let erased = try erasedCount()
+            let (total, _, erased) = try counts()
             var audience = Audience(item: item, asOf: Seq(look.asOf))
             var (done, last): (UInt64, String?) = (0, nil)
             repeat {
@@ -39,7 +38,7 @@ extension BlockingQueries {
             } while last != nil
             audience.erased = try erasedRecipients(of: look)
             // Nobody is counted twice who was erased meanwhile.
-            if try erasedCount() == erased { return audience }
+            if try counts().erased == erased { return audience }
         }
     }
 
@@ -67,7 +66,7 @@ extension BlockingQueries {
     ) throws(TraylogError) -> Page<Recipient, String> {
         guard limit > 0 else { throw .refused(.invalid(field: "limit", reason: "must be 1 or more, not \(limit)")) }
         let look = try AudienceLook(queries, item, asOf)
-        let total = try userCount()
+        let total = try counts().users
         var found: [Recipient] = []
         var (done, last): (UInt64, String?) = (0, name)
         repeat {
@@ -84,18 +83,13 @@ extension BlockingQueries {
         return look.page(found, next: nil)
     }
 
-    private func userCount() throws(TraylogError) -> UInt64 {
+    private func counts() throws(TraylogError) -> (users: UInt64, streams: UInt64, erased: UInt64) {
         try queries.translatingErrors { source in
-            try source.readCounts { store, counts in counts.streams - counts.topics - UInt64(store.record.erased) }
+            try source.readCounts { store, counts in
+                let erased = UInt64(store.record.erased)
+                return (counts.streams - counts.topics - erased, counts.streams, erased)
+            }
         }
-    }
-
-    private func streamCount() throws(TraylogError) -> UInt64 {
-        try queries.translatingErrors { source in try source.readCounts { _, counts in counts.streams } }
-    }
-
-    private func erasedCount() throws(TraylogError) -> UInt64 {
-        try queries.answer { UInt64($0.record.erased) }
     }
 }
 
@@ -107,10 +101,11 @@ extension BlockingQueries {
     ///
     /// - Complexity: O(streams), once anybody was erased.
     private func erasedRecipients(of look: AudienceLook) throws(TraylogError) -> Int {
-        guard try erasedCount() > 0, look.item <= look.asOf else { return 0 }
+        let (_, streams, erased) = try counts()
+        guard erased > 0, look.item <= look.asOf else { return 0 }
         var count = 0
         // Also streams that no stored state has yet.
-        let end = StreamID.first.advanced(by: Int(try streamCount()))
+        let end = StreamID.first.advanced(by: Int(streams))
         var start = StreamID.first
         while start < end {
             var unstored: [StreamID] = []

@@ -3,7 +3,7 @@ import TraylogDomain
 /// The library's fold over the events of a file, one after the other, without a store.
 ///
 /// It keeps facts and no content: some 200 bytes for each event, whatever it says. For one thread.
-package final class CompleteFold: FoldHistory, StateSource {
+package final class CompleteFold: HistoryInMemory {
     package typealias Pages = NoStoredPages
 
     package private(set) var state = TrayState()
@@ -14,9 +14,9 @@ package final class CompleteFold: FoldHistory, StateSource {
     /// Ascending.
     private var facts: [Fact] = []
     private var times: [Timestamp] = []
-    private var topics: [Identity: [UInt64]] = [:]
+    package private(set) var topics: [Identity: [UInt64]] = [:]
     private var categories: [Identity: String] = [:]
-    private var landmarks: [TrayState] = []
+    package private(set) var landmarks: [TrayState] = []
 
     package init() {}
 
@@ -70,20 +70,6 @@ extension CompleteFold {
     /// Content is not kept.
     package func event(_ seq: UInt64) throws -> Event { throw NotInFile(seq: seq) }
     package func category(_ count: CategoryCount) -> String? { categories[count.category] }
-
-    package func events(ofTopic topic: Identity, after seq: UInt64, through end: UInt64) -> [UInt64] {
-        guard let seqs = topics[topic], let last = seqs.last, last > seq else { return [] }
-        return Array(seqs[seqs.bisect { $0 <= seq }..<seqs.bisect { $0 <= end }])
-    }
-
-    package func landmark(atOrBefore seq: UInt64) -> Landmark<NoStoredPages>? {
-        landmarks.last { $0.appliedSeq <= seq }.map { Landmark(state: $0, pages: NoStoredPages()) }
-    }
-
-    package func firsts(of space: PageSpace, changedSince seq: UInt64) -> [UInt64] { [] }
-    package func items(at position: UInt64) -> ItemPage? { nil }
-    package func keys(_ space: PageSpace, at key: UInt64) -> KeyIndex.Page? { nil }
-    package func events(from seq: UInt64) -> EventIndex.Page? { nil }
 }
 
 /// A fold needs an event that the file does not have.

@@ -5,7 +5,7 @@ import TraylogStates
 /// One user's past from the first event of the log on, taken from the log and its archives together.
 ///
 /// It fits into memory, as the history of one user does. For one thread.
-package final class WholePast: FoldHistory, StateSource {
+package final class WholePast: HistoryInMemory {
     package typealias Pages = NoStoredPages
 
     /// Events below the floor that can concern the user, as the log or an archive has them.
@@ -16,10 +16,10 @@ package final class WholePast: FoldHistory, StateSource {
     private var facts: [UInt64: Fact] = [:]
     private var own: [UInt64] = []
     /// Events of each topic that the user was ever subscribed to, ascending.
-    private var topics: [Identity: [UInt64]] = [:]
+    package private(set) var topics: [Identity: [UInt64]] = [:]
     private var topicStreams: [StreamID: Identity] = [:]
     private var topicSeqs: Set<UInt64> = []
-    private var landmarks: [TrayState] = []
+    package private(set) var landmarks: [TrayState] = []
     /// The next event that must come.
     private var next: UInt64 = 1
     /// Reads events of the log from the floor on; nil outside of ``reading(_:_:)``.
@@ -117,21 +117,6 @@ extension WholePast {
         guard let fact = facts[seq] else { throw CodecError(.damaged, seq: seq, "it is missing from the log") }
         return fact
     }
-
-    package func events(ofTopic topic: Identity, after seq: UInt64, through end: UInt64) -> [UInt64] {
-        guard let seqs = topics[topic] else { return [] }
-        return Array(seqs[seqs.bisect { $0 <= seq }..<seqs.bisect { $0 <= end }])
-    }
-
-    package func landmark(atOrBefore seq: UInt64) -> Landmark<NoStoredPages>? {
-        landmarks.last { $0.appliedSeq <= seq }.map { Landmark(state: $0, pages: NoStoredPages()) }
-    }
-
-    package func firsts(of space: PageSpace, changedSince seq: UInt64) -> [UInt64] { [] }
-
-    package func items(at position: UInt64) -> ItemPage? { nil }
-    package func keys(_ space: PageSpace, at key: UInt64) -> KeyIndex.Page? { nil }
-    package func events(from seq: UInt64) -> EventIndex.Page? { nil }
 
     package func event(_ seq: UInt64) throws -> Event {
         if let row = rows[seq] { return try row.event() }

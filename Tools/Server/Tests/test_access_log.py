@@ -5,6 +5,7 @@ import unittest
 
 from consoled import Visitor, console_server
 from served import Server
+from test_erasure import erase, until
 
 
 class AccessLogTests(unittest.TestCase):
@@ -45,6 +46,33 @@ class AccessLogTests(unittest.TestCase):
             self.assertEqual(server.call("GET", "/v1/users/ann/tray").status, 200)
             self.assertEqual(len(self.audited(server)), 1)
             self.assertEqual(self.read(server, purpose="x" * 257).status, 400)
+
+    def test_a_person_who_came_after_the_first_look_is_read_with_a_record(self):
+        with console_server("--record-access") as server:
+            self.assertEqual(self.read(server, purpose="x").status, 200)
+            self.notify(server)
+            self.assertEqual(self.read(server, purpose="x").status, 200)
+            self.assertEqual([record["purpose"] for record in self.audited(server)], ["x", "counting"])
+
+    def test_a_newcomer_with_an_erased_persons_name_is_read_with_a_record_of_their_own(self):
+        with console_server("--record-access") as server:
+            self.notify(server)
+            self.assertEqual(self.read(server, purpose="x").status, 200)
+            erase(server, "ann")
+            self.notify(server)
+            self.assertEqual(self.read(server, purpose="x").status, 200)
+            self.assertEqual([record["purpose"] for record in self.audited(server)], ["x", "counting"])
+
+    def test_the_overview_counts_a_newcomer_apart_from_an_erased_person(self):
+        with console_server() as server:
+            visitor = Visitor(server, "all")
+            unread = lambda: visitor.get("/pulse").json["recent"]["unread"]  # noqa: E731
+            for _ in range(3):
+                self.notify(server)
+            until(lambda: unread() == "3")
+            erase(server, "ann")
+            self.notify(server)
+            until(lambda: unread() == "1")
 
     def test_the_console_asks_what_for_and_shows_who_looked(self):
         with console_server("--record-access") as server:

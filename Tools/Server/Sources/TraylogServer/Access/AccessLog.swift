@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
 
 /// Records in the log who reads what was stored about a person (`--record-access`): `audited`, once an hour for each key,
 /// person and purpose.
@@ -6,7 +6,8 @@ import Traylog
 /// Nobody reads unrecorded: what cannot be recorded is not answered.
 package actor AccessLog {
     private struct Reading: Hashable {
-        let user: String
+        /// The person: a name may be somebody else's later.
+        let stream: UInt32
         let key: String
         let purpose: String?
     }
@@ -29,10 +30,13 @@ package actor AccessLog {
     ///
     /// - Throws: what the store throws when it cannot append.
     package func record(_ user: String, key: String, purpose: String?) async throws {
-        let reading = Reading(user: user, key: key, purpose: purpose)
+        // Somebody of whom nothing is stored may have events a moment later, so nothing is remembered then.
+        let stream = try await store.version(of: user).stream
+        guard stream != 0, try await !store.isErased(stream: stream) else { return }
+        let reading = Reading(stream: stream, key: key, purpose: purpose)
         if let time = recorded[reading], isRecent(time) { return }
         // Those who ask at the same time share one record.
-        let task = underway[reading] ?? Task { try await self.find(reading) }
+        let task = underway[reading] ?? Task { try await self.find(reading, of: user) }
         underway[reading] = task
         defer { underway[reading] = nil }
         let time = try await task.value
@@ -42,15 +46,13 @@ package actor AccessLog {
     }
 
     /// The time of a recent record: one that a server before this one made, or a new one.
-    private func find(_ reading: Reading) async throws -> Timestamp {
-        let newest = try await store.history(of: reading.user, newestFirst: true, limit: 1).elements.first
-        guard let newest, newest.kind != .erased else { return .now }
+    private func find(_ reading: Reading, of user: String) async throws -> Timestamp {
         var filter = EventFilter()
-        (filter.user, filter.actor, filter.kinds) = (reading.user, reading.key, [.audited])
+        (filter.user, filter.actor, filter.kinds) = (user, reading.key, [.audited])
         filter.since = Timestamp(milliseconds: Timestamp.now.milliseconds - Self.hourMilliseconds)
         let known = try await store.search(filter, newestFirst: true, limit: Self.mostLooked).elements
         if let event = known.first(where: { $0.isAudited(for: reading.purpose) }) { return event.recordedAt }
-        try await store.recordAudit(of: reading.user, actor: reading.key, purpose: reading.purpose)
+        try await store.recordAudit(of: user, actor: reading.key, purpose: reading.purpose)
         return .now
     }
 

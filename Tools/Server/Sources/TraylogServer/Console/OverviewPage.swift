@@ -75,7 +75,7 @@ enum OverviewPage {
         let isCut = figures.begin.map { $0 > today } ?? false
         let begin = figures.begin.map { "counted since \(Moments.text($0))" }
         let share = figures.cohort == 0 ? "–" : "\(figures.cohortSeen * 100 / figures.cohort) %"
-        let counting = figures.isCounting ? "counting…" : nil
+        let counting = figures.failure.map { "not counted: \($0)" } ?? (figures.isCounting ? "counting…" : nil)
         return [
             "today": .string((isCut ? "over " : "") + Figures.count(figures.today)),
             "todayNote": .string(counting ?? (isCut ? begin : nil) ?? "since midnight"),

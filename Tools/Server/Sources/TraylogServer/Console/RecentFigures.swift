@@ -17,6 +17,8 @@ final class RecentFigures: Sendable {
         var begin: Timestamp?
         /// Whether the first count is not over yet.
         var isCounting = false
+        /// Why the newest events could not be counted.
+        var failure: String?
     }
 
     static let days: Int64 = 7
@@ -94,6 +96,9 @@ final class RecentFigures: Sendable {
         var through = Seq.zero
         var begin: Timestamp?
         var isCounting = false
+        var failure: String?
+        /// The head when the count began: names of people who were erased by then are not in what it read.
+        var startedAt = Seq.zero
         /// The first step that is kept.
         var oldest: Int64 = 0
         /// Whether all events of the days were counted once.
@@ -120,8 +125,9 @@ final class RecentFigures: Sendable {
         }
         if mayStart {
             Task {
-                defer { state.withLock { $0.isCounting = false } }
-                try? await count(store, now: now)
+                var failure: String?
+                do { try await count(store, now: now) } catch { failure = "\(error)" }
+                state.withLock { ($0.isCounting, $0.failure) = (false, failure) }
             }
         }
         for _ in 0..<10 where state.withLock({ $0.isCounting }) { try? await Task.sleep(for: .milliseconds(15)) }
@@ -137,12 +143,22 @@ final class RecentFigures: Sendable {
             var first = try await store.statistics().floor.rawValue + 1
             if let before = try? await store.seq(of: .time(begin)).rawValue { first = before + 1 }
             next = max(first, head.rawValue - min(head.rawValue, Self.mostEvents) + 1)
+            state.withLock { $0.startedAt = head }
             if next > first, let begin = try? await store.event(Seq(next)).recordedAt {
                 state.withLock { $0.begin = begin }
             }
         }
         while next <= head.rawValue {
             let page = try await store.events(from: Seq(next), limit: Self.chunk)
+            let startedAt = state.withLock { $0.startedAt }
+            if page.elements.contains(where: { $0.kind == .erased && $0.seq > startedAt }) {
+                // Whose name it was nobody says any more, and it may be somebody else's by now: all is counted anew.
+                state.withLock { state in
+                    state = State()
+                    state.isCounting = true
+                }
+                return try await count(store, now: now)
+            }
             state.withLock { state in
                 for event in page.elements { Self.note(event, &state) }
                 state.through = page.next.map { Seq($0.rawValue - 1) } ?? max(state.through, page.asOf)
@@ -245,7 +261,7 @@ final class RecentFigures: Sendable {
     }
 
     private static func shown(_ state: State, today: Timestamp, now: Timestamp) -> Shown {
-        var shown = Shown(begin: state.begin, isCounting: !state.isComplete)
+        var shown = Shown(begin: state.begin, isCounting: !state.isComplete, failure: state.failure)
         let time = now.milliseconds
         shown.today = state.came.filter { $0.key >= today.milliseconds / step }.values.reduce(0, +)
         let cohort = ((time - 2 * day) / step)..<((time - day) / step)
