@@ -320,7 +320,7 @@ def swift_results(path):
 PARTS = {
     "lint": "the format of all Swift files",
     "library": "builds the package, and runs the tests of the library and the command line",
-    "smoke": "the main commands of the program, end to end",
+    "smoke": "the main commands of the program, end to end, and its installation",
     "proofs": "proofs and reports, checked by a program that shares no code, and a report in a browser",
     "server": "the service and the device client, against real programs",
     "console": "the console and the reports, in a browser",
@@ -410,6 +410,28 @@ class Plan:
     def smoke(self):
         program = self.run.bin_path() / "traylog"
         self.run.phase("Smoke", lambda: self.run.call("Tools/smoke", program, quiet=True))
+        self.run.phase("Install", lambda: self.install(program))
+
+    def install(self, program):
+        """What Tools/install writes, from a program that is built: a page for each command, with its options; --remove leaves nothing."""
+        prefix = self.run.work / "prefix"
+        self.run.call("Tools/install", "--prefix", prefix, "--program", program, quiet=True)
+        root = json.loads(self.run.call(prefix / "bin/traylog", "--experimental-dump-help", quiet=True))["command"]
+        commands = {"traylog": root} | {f"traylog-{command['commandName']}": command for command in root["subcommands"]}
+        pages = {page.stem: page.read_text() for page in (prefix / "share/man/man1").iterdir()}
+        if set(pages) != set(commands):
+            raise Failed(f"pages without a command, or the other way round: {sorted(set(pages) ^ set(commands))}")
+        for name, page in pages.items():
+            names = [option["name"] for argument in commands[name].get("arguments", []) if argument["shouldDisplay"]
+                     for option in argument.get("names", []) if option["kind"] == "long"]
+            missing = [option for option in names if not re.search(rf"^\.It .*-{option}\b", page, re.M)]
+            missing += set(re.findall(r"^\.Xr (\S+)", page, re.M)) - set(pages)
+            if missing or commands[name]["abstract"] not in page:
+                raise Failed(f"the page {name} lacks its abstract, or {missing}")
+        self.run.call("Tools/install", "--prefix", prefix, "--remove", quiet=True)
+        left = [str(path) for path in prefix.rglob("*") if path.is_file()]
+        if left:
+            raise Failed(f"--remove left {left}")
 
     def proofs(self):
         program = self.run.bin_path() / "traylog"

@@ -12,8 +12,10 @@ import TraylogStates
 /// Safe to use from any thread and task. Appends of many callers share one sync; queries see every append that
 /// returned, and the caller's own.
 public final class Store: TrayQueries {
+    // swift-format-ignore: NoLeadingUnderscores
     /// What answers the queries.
-    public let queries: Queries
+    public var _queries: _Queries { queries }
+    let queries: _Queries
     /// The absolute path of the store's directory, as it was resolved at opening.
     public var path: String { directory }
 
@@ -31,7 +33,7 @@ public final class Store: TrayQueries {
     private let largestGroupBytes: Int?
 
     private init(
-        directory: String, environment: Environment, queries: Queries, hasher: IdentityHasher, writer: Writer,
+        directory: String, environment: Environment, queries: _Queries, hasher: IdentityHasher, writer: Writer,
         projections: ProjectionBoard, rewriter: StoreRewriter, options: StoreOptions, log: CalledLog?,
         threads: Threads, isTemporary: Bool
     ) {
@@ -277,7 +279,7 @@ public final class Store: TrayQueries {
         }
         return Store(
             directory: directory, environment: environment,
-            queries: Queries(source: source, hub: hub, observer: options.observer),
+            queries: _Queries(source: source, hub: hub, observer: options.observer),
             hasher: hasher, writer: writer, projections: projections, rewriter: rewriter, options: options, log: log,
             threads: threads, isTemporary: isTemporary)
     }

@@ -23,8 +23,10 @@ import TraylogWriter
 ///   `traylog export`.
 /// - A store whose writer was killed may need one opening by somebody who may write it, which the error says.
 public final class StoreReader: TrayQueries {
+    // swift-format-ignore: NoLeadingUnderscores
     /// What answers the queries.
-    public let queries: Queries
+    public var _queries: _Queries { queries }
+    let queries: _Queries
     /// The absolute path of the store's directory, as it was resolved at opening.
     public var path: String { directory }
 
@@ -47,7 +49,7 @@ public final class StoreReader: TrayQueries {
         let hub = ObservationHub(hasher: IdentityHasher(key0: key0, key1: key1)) { (hub) throws(ThreadRefused) in
             try TailWatcher.start(source, hub)
         }
-        queries = Queries(source: source, hub: hub, observer: observer)
+        queries = _Queries(source: source, hub: hub, observer: observer)
     }
 
     deinit {

@@ -10,14 +10,20 @@ import TraylogTree
 /// asynchronous code `await` the same names: the task waits, and threads of the store read, two for short queries and two
 /// for those that may take long. A tray that is known needs no thread.
 public protocol TrayQueries: Sendable {
-    /// What answers the queries.
-    var queries: Queries { get }
+    // swift-format-ignore: NoLeadingUnderscores
+    /// What answers the queries; only this library has it, so that only its types conform.
+    var _queries: _Queries { get }
 }
 
+extension TrayQueries {
+    var queries: _Queries { _queries }
+}
+
+// swift-format-ignore: NoLeadingUnderscores
 /// What answers the queries of a store; without parts that a caller would need.
 ///
 /// A class, because each query takes a reference.
-public final class Queries: Sendable {
+public final class _Queries: Sendable {
     let source: any SnapshotSource
     let hub: ObservationHub
     let pool: WorkPool

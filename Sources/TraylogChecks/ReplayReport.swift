@@ -1,5 +1,5 @@
 /// The findings of a replay.
-public struct ReplayReport: Hashable, Sendable {
+@_spi(Operations) public struct ReplayReport: Hashable, Sendable {
     /// Events of the log that were read and checked.
     ///
     /// After a compaction, those that the state at the floor holds are among them; they are not folded again.
@@ -12,8 +12,8 @@ public struct ReplayReport: Hashable, Sendable {
     /// many.
     public var differences: [String] = []
 
-    /// The result of a replay, for tests; without ``differences`` it was identical.
-    public init(events: UInt64 = 0, users: UInt64 = 0, seconds: Double = 0) {
+    /// The result of a replay; without ``differences`` it was identical.
+    package init(events: UInt64 = 0, users: UInt64 = 0, seconds: Double = 0) {
         self.events = events
         self.users = users
         self.seconds = seconds

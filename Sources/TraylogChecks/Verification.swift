@@ -20,14 +20,14 @@ public struct VerificationReport: Hashable, Sendable {
     /// In the archives that were checked; nil when none were asked for.
     public var archivedEvents: UInt64?
     /// For each tree head that was handed over, whether the log extends it.
-    public var extends: [Bool] = []
+    @_spi(Operations) public var extends: [Bool] = []
     /// The first event at which the log, the stored tree or a tree head are known to differ; nil when none is.
     ///
     /// The stored tree has a hash over each 256 events: then it is the first of them, and a finding names them all.
     public var firstDifference: UInt64?
 
-    /// The result of a verification, for tests; without findings the store is sound.
-    public init(findings: [String], events: UInt64, users: UInt64) {
+    /// The result of a verification; without findings the store is sound.
+    package init(findings: [String], events: UInt64, users: UInt64) {
         self.findings = findings
         self.events = events
         self.users = users

@@ -1,4 +1,4 @@
-import TraylogDomain
+@_spi(JSON) import TraylogDomain
 
 extension Command {
     /// Reads a command from one JSON line, such as `{"kind":"seeTray","user":"ada"}`.
@@ -6,7 +6,7 @@ extension Command {
     /// Members may come in any order. `null` is a value, not the absence of one, and only `thread` of a `markAll`, the
     /// changes of an `edit`, and `data` may have it.
     ///
-    /// - Parameter line: one object, at most ``Limits/commandLineBytes``, with or without a newline at the end.
+    /// - Parameter line: one object, at most 1 MiB, with or without a newline at the end.
     /// - Throws: ``TraylogError/refused(_:)``: `invalid` with the member at fault, or `line` when it is not a member's.
     /// - Complexity: O(n). It allocates only the command's strings.
     public init(json line: Span<UInt8>) throws(TraylogError) {
@@ -89,7 +89,7 @@ extension Command {
     /// ```
     ///
     /// - Parameters:
-    ///   - text: one array of objects, each at most ``Limits/commandLineBytes``.
+    ///   - text: one array of objects, each at most 1 MiB.
     ///   - limit: of the number of elements.
     /// - Returns: in order, each element's command or what is wrong with it, as ``init(json:)-(Span<UInt8>)`` says.
     /// - Throws: ``TraylogError/refused(_:)``: `invalid` of `array` when the text is no JSON array, or has more elements.

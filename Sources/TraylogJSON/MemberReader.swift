@@ -22,8 +22,8 @@ extension MemberReader {
         let token = try token(in: line)
         let time =
             token.hasEscapes
-            ? Timestamp(rfc3339: try text(of: token, in: line))
-            : Timestamp(rfc3339: line.extracting(token.range))
+            ? Timestamp(try text(of: token, in: line))
+            : Timestamp(line.extracting(token.range))
         guard let time else {
             throw refusal("must be a time in RFC 3339, such as 2004-04-15T14:56:01Z")
         }

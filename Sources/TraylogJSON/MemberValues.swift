@@ -43,7 +43,7 @@ package struct MemberValues {
     }
 
     package func time(_ name: String, in text: Span<UInt8>) throws(Refusal) -> Timestamp {
-        guard let time = Timestamp(rfc3339: try string(name, in: text)) else {
+        guard let time = Timestamp(try string(name, in: text)) else {
             throw invalid(name, "must be a time in RFC 3339, such as 2004-04-15T14:56:01.000Z")
         }
         return time

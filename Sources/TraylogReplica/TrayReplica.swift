@@ -123,7 +123,7 @@
 
     /// - Throws: ``TraylogError/refused(_:)``: `invalid` for a limit that is none.
     public func threads(
-        limit: Int = Limits.defaultPageItems, cursor: Cursor? = nil
+        limit: Int = 20, cursor: Cursor? = nil
     ) throws(TraylogError) -> Page<ThreadGroup, Cursor> {
         try answering {
             try Limits.check(pageLimit: limit)

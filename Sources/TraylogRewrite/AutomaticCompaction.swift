@@ -1,7 +1,7 @@
 import TraylogDomain
 import TraylogPlatform
 import TraylogQueries
-import TraylogStates
+@_spi(Operations) import TraylogStates
 
 /// The thread that compacts a store by its policy, until the store is closed.
 package final class AutomaticCompaction: Sendable {
@@ -53,7 +53,7 @@ package final class AutomaticCompaction: Sendable {
     /// - Returns: nil when nothing was done.
     @discardableResult
     func step(_ rewriter: StoreRewriter) throws -> CompactionReport? {
-        let statistics = try rewriter.source.statistics()
+        let statistics = try rewriter.source.statistics(checkingStates: false)
         guard statistics.bytes >= policy.minimumBytes else { return nil }
         let moment = Moment.daysAgo(policy.keepDays)
         let floor = try rewriter.floor(before: moment)

@@ -250,7 +250,7 @@ public struct CompactionReport: Hashable, Sendable {
         public var bytesAfter: UInt64
 
         /// A table's size before and after.
-        public init(name: String, bytesBefore: UInt64, bytesAfter: UInt64) {
+        package init(name: String, bytesBefore: UInt64, bytesAfter: UInt64) {
             (self.name, self.bytesBefore, self.bytesAfter) = (name, bytesBefore, bytesAfter)
         }
     }
@@ -273,5 +273,5 @@ public struct ErasureReport: Hashable, Sendable, Decodable {
     public var archives: [String] = []
 
     /// The report of an erasure that found nothing; set what a test needs.
-    public init() {}
+    package init() {}
 }

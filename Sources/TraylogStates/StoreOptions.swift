@@ -110,9 +110,9 @@ public struct CompactionPolicy: Hashable, Sendable, Codable {
     /// The smallest data file to compact, in bytes.
     public var minimumBytes: UInt64 = 64 << 20
     /// The share of events, 0…1, that must be older than ``keepDays`` and above the present floor.
-    public var oldShare = 0.25
+    @_spi(Operations) public var oldShare = 0.25
     /// The share of the file, 0…1, that must be free pages.
-    public var freeShare = 0.5
+    @_spi(Operations) public var freeShare = 0.5
     /// The time between two looks: 1 second to a year.
     public var intervalSeconds = 3_600
 

@@ -39,7 +39,7 @@ package final class Writer: Sendable {
     /// From within the store's observer they fail: at once where the observer waits on this thread, and after a while where it may
     /// wait for the task that calls.
     package func append(_ request: AppendRequest) {
-        if let problem = enqueue({ $0.appends.append(request) }) { return request.answer(.failure(problem)) }
+        if let problem = enqueue({ $0.appends.append(request) }) { return request.withdraw(problem) }
         if let call = ObserverCall.holding(self) {
             call.ifStuck { [directory] in request.withdraw(.calledFromObserver(directory)) }
         }
@@ -56,8 +56,7 @@ package final class Writer: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let request = AppendRequest(prepared, mode: mode) { continuation.resume(returning: $0) }
-                guard withdrawal.allows(request) else { return request.answer(.failure(.cancelled(directory))) }
-                append(request)
+                if withdrawal.admits(request, orElse: .cancelled(directory)) { append(request) }
             }
         } onCancel: {
             withdrawal.cancel()?.withdraw(.cancelled(directory))
@@ -254,11 +253,14 @@ package final class AppendRequest: Sendable {
 
         package init() {}
 
-        /// - Returns: false when the task was cancelled before.
-        func allows(_ request: AppendRequest) -> Bool {
+        /// Whether the request may be handed over; a task that was cancelled before is answered with the error.
+        func admits(_ request: AppendRequest, orElse error: @autoclosure () -> TraylogError) -> Bool {
             _ = self.request.storeIfNil(request)
-            // Both sides change this one value, so the later one sees what the earlier one did before.
-            return !isCancelled.logicalOr(false, ordering: .acquiringAndReleasing).oldValue
+            // Both sides change this one value, so the later one sees what the earlier one did before. Each may see the other one's
+            // change, and one of them answers.
+            guard isCancelled.logicalOr(false, ordering: .acquiringAndReleasing).oldValue else { return true }
+            request.withdraw(error())
+            return false
         }
 
         /// - Returns: the request to withdraw; nil before there is one.

@@ -124,9 +124,9 @@ public struct TickReport: Hashable, Sendable, Decodable {
     /// The newest event afterwards.
     public var head: Seq = .zero
 
-    /// The result of a tick, for tests: items that returned from a snooze, items that expired, mutes that ended, reminders,
+    /// The result of a tick: items that returned from a snooze, items that expired, mutes that ended, reminders,
     /// and the head after it.
-    public init(
+    package init(
         woken: UInt64 = 0, expired: UInt64 = 0, unmuted: UInt64 = 0, reminded: UInt64 = 0, head: Seq = .zero
     ) {
         self.woken = woken

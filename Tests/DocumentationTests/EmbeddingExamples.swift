@@ -14,7 +14,7 @@ func status(of error: TraylogError) -> Int {
         case .keyConflict, .notUndoable, .notSnoozed, .held: 409
         default: 400
         }
-    case .failed(let failure): failure.isTransient ? 503 : 500
+    case .failed: error.isTransient ? 503 : 500
     }
 }
 // end

@@ -157,11 +157,11 @@ def bulk(server, options):
     return result
 
 
-async def listen(server, count, users):
+async def listen(server, count, users, query=""):
     """Opens live streams, and reads the present tray of each."""
     async def one(number):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        writer.write((f"GET /v1/users/user{number % users}/live HTTP/1.1\r\nHost: a\r\n"
+        writer.write((f"GET /v1/users/user{number % users}/live{query} HTTP/1.1\r\nHost: a\r\n"
                       f"Authorization: Bearer {server.key}\r\n\r\n").encode())
         await reader.readuntil(b"\n\n")
         return reader, writer
@@ -173,16 +173,23 @@ async def listen(server, count, users):
 
 
 def listeners(server, options):
-    """What 1,000 listeners cost a writer of other users' notifications."""
+    """What 1,000 listeners cost a writer of other users' notifications, with and without items: all in turn, three times."""
     async def measure():
         script = POST.replace('"/v1/users/user"', '"/v1/users/other"')
         headers = [f"Authorization: Bearer {server.key}"]
-        alone = await asyncio.to_thread(wrk, server.url, options.seconds, 64, script, headers)
-        streams = await listen(server, 1_000, 1_000)
-        watched = await asyncio.to_thread(wrk, server.url, options.seconds, 64, script, headers)
-        for _, writer in streams:
-            writer.close()
-        return {"alone": alone, "watched": watched, "cost": round(1 - watched / alone, 3)}
+        rates, times = {}, {}
+        for _ in range(3):
+            for name, query in (("alone", None), ("watched", ""), ("withItems", "?with=items")):
+                streams = [] if query is None else await listen(server, 1_000, 1_000, query)
+                rate, microseconds = await asyncio.to_thread(
+                    loaded, server.process, server.url, options.seconds, script=script, headers=headers)
+                for _, writer in streams:
+                    writer.close()
+                rates.setdefault(name, []).append(rate)
+                times.setdefault(name, []).append(microseconds)
+        middle = {name: sorted(values)[1] for name, values in rates.items()}
+        cost = {name: round(1 - middle[name] / middle["alone"], 3) for name in ("watched", "withItems")}
+        return {**middle, "cost": cost, "processorMicroseconds": {name: sorted(values)[1] for name, values in times.items()}}
 
     return asyncio.run(measure())
 

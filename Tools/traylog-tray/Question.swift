@@ -170,7 +170,7 @@ struct Question {
     }
 
     private func limit() throws -> Int {
-        fields.isSet("limit") ? try fields.count("limit") : Limits.defaultPageItems
+        fields.isSet("limit") ? try fields.count("limit") : 20
     }
 
     private func cursor() throws -> Cursor? {

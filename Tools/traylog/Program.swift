@@ -8,11 +8,13 @@ enum Program {
         // A file that must not grow (`ulimit -f`) is a full disk, which has a message, and no reason to die.
         _ = signal(SIGXFSZ, SIG_IGN)
         let arguments = Array(CommandLine.arguments.dropFirst())
-        let wantsJSON = arguments.prefix { $0 != "--" }.contains { $0 == "--json" || $0 == "--ack" }
+        let options = arguments.prefix { $0 != "--" }
+        let wantsJSON = options.contains { $0 == "--json" || $0 == "--ack" }
         var command: any ParsableCommand
         do {
-            try ArgumentCheck.check(arguments)
-            command = try TraylogCommand.parseAsRoot(arguments)
+            // '-h' asks for help where it stands alone: the parser would find it in '-hugo', too, which may be a name.
+            let asked = options.map { $0 == "-h" ? "--help" : $0 }
+            command = try TraylogCommand.parseAsRoot(asked + arguments.dropFirst(options.count))
         } catch {
             end(with: error, json: wantsJSON)
         }

@@ -51,7 +51,8 @@ struct TraylogCommand: ParsableCommand {
                     VerifyCommand.self, BackupCommand.self,
                     ExportCommand.self, RestoreCommand.self,
                 ]),
-        ]
+        ],
+        helpNames: .long
     )
 
     private static let verbs: [any ParsableCommand.Type] = [

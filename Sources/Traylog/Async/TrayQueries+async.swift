@@ -69,7 +69,7 @@ extension TrayQueries {
     /// for group in try await store.threads(of: "ann").elements { print(group.count, group.summary ?? "") }
     /// ```
     public func threads(
-        of user: String, limit: Int = Limits.defaultPageItems, cursor: TraylogDomain.Cursor? = nil,
+        of user: String, limit: Int = 20, cursor: TraylogDomain.Cursor? = nil,
         asOf: Moment? = nil
     ) async throws(TraylogError) -> Page<ThreadGroup, TraylogDomain.Cursor> {
         try await asking(atLength: true) { store throws(TraylogError) in
@@ -88,7 +88,7 @@ extension TrayQueries {
     ///
     /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
     public func history(
-        of user: String, newestFirst: Bool = false, from: Seq? = nil, limit: Int = Limits.defaultPageEvents,
+        of user: String, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100,
         asOf: Moment? = nil, including archives: Archives? = nil
     ) async throws(TraylogError) -> Page<Event, Seq> {
         try await asking(atLength: true) { store throws(TraylogError) in
@@ -108,7 +108,7 @@ extension TrayQueries {
     ///
     /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
     public func events(
-        newestFirst: Bool = false, from: Seq? = nil, limit: Int = Limits.defaultPageEvents, asOf: Moment? = nil,
+        newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100, asOf: Moment? = nil,
         including archives: Archives? = nil
     ) async throws(TraylogError) -> Page<Event, Seq> {
         try await asking(atLength: true) { store throws(TraylogError) in
@@ -127,7 +127,7 @@ extension TrayQueries {
     ///
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; failed.
     public func users(
-        after name: String? = nil, prefix: String = "", limit: Int = Limits.defaultPageNames, asOf: Moment? = nil
+        after name: String? = nil, prefix: String = "", limit: Int = 1_000, asOf: Moment? = nil
     ) async throws(TraylogError) -> Page<String, String> {
         try await asking(atLength: true) { store throws(TraylogError) in
             try store.users(after: name, prefix: prefix, limit: limit, asOf: asOf)
@@ -193,7 +193,7 @@ extension TrayQueries {
     /// - Throws: as ``audience(of:asOf:progress:)``, and refused `invalid` for a limit below 1.
     /// - Complexity: reads the state of every user after `name` until the page is full.
     public func recipients(
-        of item: Seq, _ part: Audience.Part, after name: String? = nil, limit: Int = Limits.defaultPageNames,
+        of item: Seq, _ part: Audience.Part, after name: String? = nil, limit: Int = 1_000,
         asOf: Moment? = nil
     ) async throws(TraylogError) -> Page<Recipient, String> {
         try await asking(atLength: true) { store throws(TraylogError) in
@@ -207,8 +207,13 @@ extension TrayQueries {
     }
 
     /// Sizes, counts and readers at this moment.
-    public func statistics() async throws(TraylogError) -> StoreStatistics {
-        try await asking(atLength: true) { store throws(TraylogError) in try store.statistics() }
+    ///
+    /// - Parameter checkingStates: also counts damaged states, which takes about a microsecond for each user; without it the
+    ///   answer takes as long for a large store as for a small one.
+    public func statistics(checkingStates: Bool = true) async throws(TraylogError) -> StoreStatistics {
+        try await asking(atLength: checkingStates) { store throws(TraylogError) in
+            try store.statistics(checkingStates: checkingStates)
+        }
     }
 
     /// - Parameter atLength: the query may take long.

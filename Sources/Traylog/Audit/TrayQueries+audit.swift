@@ -17,12 +17,20 @@ extension BlockingQueries {
     ///   - to: the last event, or the latest time; nil for the head.
     ///   - asOf: makes the report of an earlier moment. Later events are not in it, nor in its tree head.
     ///   - withTrays: adds the whole tray after each event.
-    /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `invalid`; failed.
-    /// - Complexity: O(events of the user and of the user's topics); 72 bytes of memory for each.
+    ///   - archives: all that compactions of the store wrote. The report then also has what left the log: all that the log
+    ///     and its archives have together, from the first event on.
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted` for `asOf`, `invalid`; failed, `notFound` when an
+    ///   event is in no archive.
+    /// - Complexity: O(events of the user and of the user's topics); 72 bytes of memory for each. With archives, O(log events
+    ///   and archived ones); memory for the events of the user and the user's topics that left the log.
     @available(*, noasync, message: "use `await store.audit`; this call blocks a thread that tasks share")
     public func audit(
-        of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false
+        of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false,
+        including archives: Archives? = nil
     ) throws(TraylogError) -> AuditReport {
+        if let archives {
+            return try wholeAudit(of: user, from: from, to: to, asOf: asOf, withTrays: withTrays, including: archives)
+        }
         let (size, report) = try queries.answer(.past, of: user) { now in
             let store = now.store
             let size = try store.seq(of: asOf)

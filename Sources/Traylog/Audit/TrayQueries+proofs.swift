@@ -69,7 +69,7 @@ extension BlockingQueries {
 }
 
 // The tree is read in transactions of its own, some of them on another thread: no leaf of it ever changes.
-extension Queries {
+extension _Queries {
     /// The size of the tree at a moment.
     ///
     /// The tree knows no floor: of events that left the log it has the hashes.
@@ -162,11 +162,14 @@ extension TrayQueries {
     /// let report = try await store.audit(of: "ann", from: .time(.now - .seconds(86_400)))
     /// print("\(report.steps.count) steps")
     /// ```
+    ///
+    /// Parameters, errors and cost are those of ``BlockingQueries/audit(of:from:to:asOf:withTrays:including:)``.
     public func audit(
-        of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false
+        of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false,
+        including archives: Archives? = nil
     ) async throws(TraylogError) -> AuditReport {
-        try await asking { store throws(TraylogError) in
-            try store.audit(of: user, from: from, to: to, asOf: asOf, withTrays: withTrays)
+        try await asking(atLength: archives != nil) { store throws(TraylogError) in
+            try store.audit(of: user, from: from, to: to, asOf: asOf, withTrays: withTrays, including: archives)
         }
     }
 

@@ -6,22 +6,9 @@ import TraylogQueries
 import TraylogStates
 
 extension BlockingQueries {
-    /// The same report with what left the log: all that the log and its archives have together, from the first event on.
-    ///
-    /// - Parameters:
-    ///   - user: whose tray it is.
-    ///   - from: the first event, or the earliest time; nil for the first event of the log.
-    ///   - to: the last event, or the latest time; nil for the head.
-    ///   - asOf: makes the report of an earlier moment, which is not below the floor.
-    ///   - withTrays: adds the whole tray after each event.
-    ///   - archives: all that compactions of the store wrote.
-    /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted` for `asOf`, `invalid`; failed, `notFound` when an
-    ///   event is in no archive.
-    /// - Complexity: O(log events and archived ones); memory for the events of the user and the user's topics that left the log.
-    @available(*, noasync, message: "use `await store.audit`; this call blocks a thread that tasks share")
-    public func audit(
-        of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false,
-        including archives: Archives
+    /// The report with what left the log.
+    func wholeAudit(
+        of user: String, from: Moment?, to: Moment?, asOf: Moment?, withTrays: Bool, including archives: Archives
     ) throws(TraylogError) -> AuditReport {
         let (past, size) = try queries.answer(.now, of: user) { now in
             (WholePast(of: now.stream, now.store.record), try now.store.seq(of: asOf))
@@ -65,18 +52,6 @@ extension BlockingQueries {
                 report.archived[seq] = past.rows[seq.rawValue]
             }
             return report
-        }
-    }
-}
-
-extension TrayQueries {
-    /// The same report with what left the log, while the task waits.
-    public func audit(
-        of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false,
-        including archives: Archives
-    ) async throws(TraylogError) -> AuditReport {
-        try await asking(atLength: true) { store throws(TraylogError) in
-            try store.audit(of: user, from: from, to: to, asOf: asOf, withTrays: withTrays, including: archives)
         }
     }
 }

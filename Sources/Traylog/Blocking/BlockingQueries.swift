@@ -6,8 +6,13 @@ import TraylogQueries
 /// `store.blocking` and `reader.blocking` are such. They have a name of their own, so that a task, which must not block
 /// the few threads that it shares, does not get into them unnoticed.
 public protocol BlockingQueries: Sendable {
-    /// What answers the queries.
-    var queries: Queries { get }
+    // swift-format-ignore: NoLeadingUnderscores
+    /// What answers the queries; only this library has it, so that only its types conform.
+    var _queries: _Queries { get }
+}
+
+extension BlockingQueries {
+    var queries: _Queries { _queries }
 }
 
 extension TrayQueries {
@@ -24,8 +29,9 @@ public struct BlockingReader: BlockingQueries {
 
     init(owner: any TrayQueries) { self.owner = owner }
 
+    // swift-format-ignore: NoLeadingUnderscores
     /// What answers the queries.
-    public var queries: Queries { owner.queries }
+    public var _queries: _Queries { owner._queries }
 
     /// Closes the store or the reader, as its own `close()` does.
     ///
@@ -40,7 +46,8 @@ public struct BlockingReader: BlockingQueries {
 
 /// The blocking queries of a store, for closures that outlive the store itself.
 struct BlockingView: BlockingQueries {
-    let queries: Queries
+    // swift-format-ignore: NoLeadingUnderscores
+    let _queries: _Queries
 
-    init(_ queries: Queries) { self.queries = queries }
+    init(_ queries: _Queries) { _queries = queries }
 }

@@ -20,8 +20,9 @@ public struct BlockingStore: BlockingQueries {
 
     init(store: Store) { self.store = store }
 
+    // swift-format-ignore: NoLeadingUnderscores
     /// What answers the queries.
-    public var queries: Queries { store.queries }
+    public var _queries: _Queries { store._queries }
 
     /// Performs one command and returns when it is durable.
     ///

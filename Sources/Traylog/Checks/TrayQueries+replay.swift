@@ -18,7 +18,7 @@ extension BlockingQueries {
     /// - Complexity: O(events): about a microsecond for each. Memory stays below 256 MiB, as long as no single user has
     ///   millions of events.
     @available(*, noasync, message: "use `await store.replay`; this call blocks a thread that tasks share")
-    public func replay(
+    @_spi(Operations) public func replay(
         threads: Int? = nil, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
     ) throws(TraylogError) -> ReplayReport {
         let source = queries.source
@@ -38,7 +38,7 @@ extension TrayQueries {
     /// Cancelling the task gives it up.
     ///
     /// - Parameter progress: told on that thread how many events are folded, of how many.
-    public func replay(
+    @_spi(Operations) public func replay(
         progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> ReplayReport {
         let view = view

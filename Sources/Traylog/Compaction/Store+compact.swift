@@ -69,7 +69,7 @@ extension Store {
 
     /// Whether there are enough free pages to rewrite the file only for them.
     private func isWorthShrinking() throws -> Bool {
-        let statistics = try queries.source.statistics()
+        let statistics = try queries.source.statistics(checkingStates: false)
         return statistics.freeBytes >= 1 << 20 && statistics.freeBytes >= statistics.bytes / 4
     }
 }

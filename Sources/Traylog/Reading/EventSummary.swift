@@ -18,7 +18,7 @@ import TraylogDomain
     ///   - mostItems: how many numbers of items are named; the rest is counted.
     ///   - time: writes a time as the reader's other times are written.
     public init(
-        _ event: Event, mostItems: Int = 5, time: (Timestamp) -> String = { $0.rfc3339 }
+        _ event: Event, mostItems: Int = 5, time: (Timestamp) -> String = { $0.description }
     ) {
         switch event.body {
         case .marked(let mark, let items):

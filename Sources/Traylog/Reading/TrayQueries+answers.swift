@@ -78,7 +78,7 @@ extension BlockingQueries {
     /// - Complexity: O(the user's items).
     @available(*, noasync, message: "use `await store.threads`; this call blocks a thread that tasks share")
     public func threads(
-        of user: String, limit: Int = Limits.defaultPageItems, cursor: TraylogDomain.Cursor? = nil,
+        of user: String, limit: Int = 20, cursor: TraylogDomain.Cursor? = nil,
         asOf: Moment? = nil
     ) throws(TraylogError) -> Page<ThreadGroup, TraylogDomain.Cursor> {
         try queries.answer(asOf == nil ? .now : .past, of: user) { now in
@@ -115,7 +115,7 @@ extension BlockingQueries {
     /// - Complexity: O(events returned); with archives, of all that they have of the log between the first and the last one.
     @available(*, noasync, message: "use `await store.history`; this call blocks a thread that tasks share")
     public func history(
-        of user: String, newestFirst: Bool = false, from: Seq? = nil, limit: Int = Limits.defaultPageEvents,
+        of user: String, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100,
         asOf: Moment? = nil, including archives: Archives? = nil
     ) throws(TraylogError) -> Page<Event, Seq> {
         try queries.translatingErrors { _ in try Limits.check(identifier: user, "user") }
@@ -130,7 +130,7 @@ extension BlockingQueries {
     /// - Complexity: as that one's.
     @available(*, noasync, message: "use `await store.events`; this call blocks a thread that tasks share")
     public func events(
-        newestFirst: Bool = false, from: Seq? = nil, limit: Int = Limits.defaultPageEvents, asOf: Moment? = nil,
+        newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100, asOf: Moment? = nil,
         including archives: Archives? = nil
     ) throws(TraylogError) -> Page<Event, Seq> {
         try page(of: nil, newestFirst, from, limit, asOf, archives)
@@ -147,7 +147,7 @@ extension BlockingQueries {
     /// - Complexity: O(names returned + users who are so new that their names are not stored yet).
     @available(*, noasync, message: "use `await store.users`; this call blocks a thread that tasks share")
     public func users(
-        after name: String? = nil, prefix: String = "", limit: Int = Limits.defaultPageNames, asOf: Moment? = nil
+        after name: String? = nil, prefix: String = "", limit: Int = 1_000, asOf: Moment? = nil
     ) throws(TraylogError) -> Page<String, String> {
         guard limit >= 0 else { throw .refused(.invalid(field: "limit", reason: "must be 0 or more, not \(limit)")) }
         guard let asOf else {
@@ -183,16 +183,19 @@ extension BlockingQueries {
                     user.utf8.starts(with: prefix.utf8) && name.map { $0.precedesInBytes(user) } ?? true
                         && last.map { user.precedesInBytes($0) } ?? true
                 }
-                let names = Queries.merge(named, new.sorted { $0.precedesInBytes($1) }, limit: limit)
+                let names = _Queries.merge(named, new.sorted { $0.precedesInBytes($1) }, limit: limit)
                 return (names, Seq(store.head))
             }
         }
     }
 
-    /// Sizes, counts and readers at this moment; takes as long as walking through the pages of the tables.
+    /// Sizes, counts and readers at this moment.
+    ///
+    /// - Parameter checkingStates: also counts damaged states, which takes about a microsecond for each user; without it the
+    ///   answer takes as long for a large store as for a small one.
     @available(*, noasync, message: "use `await store.statistics`; this call blocks a thread that tasks share")
-    public func statistics() throws(TraylogError) -> StoreStatistics {
-        try queries.translatingErrors { try $0.statistics() }
+    public func statistics(checkingStates: Bool = true) throws(TraylogError) -> StoreStatistics {
+        try queries.translatingErrors { try $0.statistics(checkingStates: checkingStates) }
     }
 }
 
@@ -202,7 +205,7 @@ extension Page<String, String> {
     }
 }
 
-extension Queries {
+extension _Queries {
     fileprivate static func merge(_ left: [String], _ right: [String], limit: Int) -> [String] {
         guard !right.isEmpty else { return left }
         var merged: [String] = []

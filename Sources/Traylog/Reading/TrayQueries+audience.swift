@@ -61,7 +61,7 @@ extension BlockingQueries {
     ///   the broadcast.
     @available(*, noasync, message: "use `await store.recipients`; this call blocks a thread that tasks share")
     public func recipients(
-        of item: Seq, _ part: Audience.Part, after name: String? = nil, limit: Int = Limits.defaultPageNames,
+        of item: Seq, _ part: Audience.Part, after name: String? = nil, limit: Int = 1_000,
         asOf: Moment? = nil, progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) throws(TraylogError) -> Page<Recipient, String> {
         guard limit > 0 else { throw .refused(.invalid(field: "limit", reason: "must be 1 or more, not \(limit)")) }
@@ -159,13 +159,13 @@ private struct AudienceLook {
         var isAwaiting: Bool { flags.isLive && flags.isAwaiting }
     }
 
-    let queries: Queries
+    let queries: _Queries
     let item: UInt64
     let topic: Identity
     /// The newest event that counts.
     let asOf: UInt64
 
-    init(_ queries: Queries, _ item: Seq, _ moment: Moment?) throws(TraylogError) {
+    init(_ queries: _Queries, _ item: Seq, _ moment: Moment?) throws(TraylogError) {
         self.queries = queries
         self.item = item.rawValue
         (topic, asOf) = try queries.answer { store -> (Identity, UInt64) in

@@ -57,7 +57,7 @@ import TraylogDomain
     ///
     /// Nil for other texts, and for a time that the zone's clocks skip.
     public func time(_ text: String) -> Timestamp? {
-        if let time = Timestamp(rfc3339: text) { return time }
+        if let time = Timestamp(text) { return time }
         if let space = text.lastIndex(of: " ") {
             let (front, name) = (String(text[..<space]), text[text.index(after: space)...])
             if name == "UTC" { return Self.civil(front) }
@@ -110,7 +110,7 @@ import TraylogDomain
         if !isDate, bytes[10] != UInt8(ascii: "T"), bytes[10] != UInt8(ascii: " ") { return nil }
         // A leap second is no time of day that a clock shows.
         if bytes.count == 19, bytes[17] > UInt8(ascii: "5") { return nil }
-        return Timestamp(rfc3339: text + (isDate ? "T00:00:00Z" : bytes.count == 16 ? ":00Z" : "Z"))
+        return Timestamp(text + (isDate ? "T00:00:00Z" : bytes.count == 16 ? ":00Z" : "Z"))
     }
 
     private static func trimmed(_ text: String) -> String {

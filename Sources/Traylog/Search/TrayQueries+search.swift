@@ -22,7 +22,7 @@ extension BlockingQueries {
     /// - Complexity: O(events in the range of the filter's times); with a user, of that user's own events.
     @available(*, noasync, message: "use `await store.search`; this call blocks a thread that tasks share")
     public func search(
-        _ filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = Limits.defaultPageEvents,
+        _ filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100,
         including archives: Archives? = nil
     ) throws(TraylogError) -> Page<Event, Seq> {
         guard limit >= 0 else { throw .refused(.invalid(field: "limit", reason: "must be 0 or more, not \(limit)")) }
@@ -54,7 +54,7 @@ extension BlockingQueries {
 extension TrayQueries {
     /// The same, while the task waits.
     public func search(
-        _ filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = Limits.defaultPageEvents,
+        _ filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100,
         including archives: Archives? = nil
     ) async throws(TraylogError) -> Page<Event, Seq> {
         try await asking(atLength: true) { store throws(TraylogError) in

@@ -99,7 +99,7 @@ public struct EventProof: Hashable, Sendable {
     public var inclusion: InclusionProof
 
     /// A proof with the event's header; the hash of the leaf follows from it.
-    public init(leaf: EventLeaf, head: TreeHead, inclusion: InclusionProof) {
+    package init(leaf: EventLeaf, head: TreeHead, inclusion: InclusionProof) {
         self.leaf = leaf
         leafHash = leaf.hash
         self.head = head
@@ -107,7 +107,7 @@ public struct EventProof: Hashable, Sendable {
     }
 
     /// Makes the proof of an event that left the log.
-    public init(leafHash: MerkleHash, head: TreeHead, inclusion: InclusionProof) {
+    package init(leafHash: MerkleHash, head: TreeHead, inclusion: InclusionProof) {
         self.leafHash = leafHash
         self.head = head
         self.inclusion = inclusion
@@ -140,7 +140,7 @@ public struct TreeGrowth: Hashable, Sendable {
     public var consistency: ConsistencyProof
 
     /// The growth between two heads; ``isValid`` says whether the proof shows it.
-    public init(first: TreeHead, second: TreeHead, consistency: ConsistencyProof) {
+    package init(first: TreeHead, second: TreeHead, consistency: ConsistencyProof) {
         self.first = first
         self.second = second
         self.consistency = consistency

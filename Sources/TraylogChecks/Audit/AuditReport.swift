@@ -26,7 +26,7 @@ public struct AuditReport: Hashable, Sendable {
     /// The steps' events that left the log, as an archive has them.
     package var archived: [Seq: LogRow] = [:]
 
-    /// A report as ``TrayQueries/audit(of:from:to:asOf:withTrays:)`` makes it, for tests and previews.
+    /// A report as ``TrayQueries/audit(of:from:to:asOf:withTrays:including:)`` makes it, for tests and previews.
     public init(
         user: String, from: Seq, through: Seq, treeHead: TreeHead, before: TrayCounts, tray: Tray, steps: [AuditStep]
     ) {

@@ -109,7 +109,7 @@ struct StatedItems {
             ("position", "\(shown.entry.position)"), ("muted", "\(shown.entry.flags.contains(.muted))"),
             ("seen", "\(shown.isSeen)"), ("read", "\(shown.entry.flags.contains(.read))"),
             ("archived", "\(shown.entry.flags.contains(.archived))"),
-            ("snoozedUntil", until.map { "\"\($0.rfc3339)\"" }),
+            ("snoozedUntil", until.map { "\"\($0.description)\"" }),
         ]
         for (name, value) in wanted {
             let stated = members.range(name).map { String(decoding: text[$0], as: UTF8.self) }

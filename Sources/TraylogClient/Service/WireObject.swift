@@ -104,7 +104,7 @@ package struct WireObject {
 
     package func time(maybe name: String) throws -> Timestamp? {
         guard let text = try string(maybe: name) else { return nil }
-        guard let time = Timestamp(rfc3339: text) else { throw WireFault("\(name) must be a time in RFC 3339") }
+        guard let time = Timestamp(text) else { throw WireFault("\(name) must be a time in RFC 3339") }
         return time
     }
 

@@ -18,7 +18,7 @@ extension TrayClient: MarkableInbox {
     ///   - query: its view and filters.
     /// - Throws: ``TraylogError/refused(_:)`` when the page size or the limit is out of range.
     public nonisolated func fetcher(
-        pageSize: Int = Limits.defaultPageItems, limit: Int = 200,
+        pageSize: Int = 20, limit: Int = 200,
         query: InboxQuery = InboxQuery()
     ) throws(TraylogError) -> InboxFetcher<TrayClient> {
         try InboxFetcher(

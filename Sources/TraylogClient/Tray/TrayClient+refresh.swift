@@ -599,7 +599,7 @@ extension InboxQuery {
         for category in filter.categories { fields.append("category=\(ServiceRequest.encode(category))") }
         if let level = filter.level { fields.append("level=\(level)") }
         let texts = [
-            ("actor", filter.actor), ("since", filter.since?.rfc3339), ("until", filter.until?.rfc3339),
+            ("actor", filter.actor), ("since", filter.since?.description), ("until", filter.until?.description),
             ("text", filter.text),
         ]
         for case (let name, let text?) in texts { fields.append("\(name)=\(ServiceRequest.encode(text))") }

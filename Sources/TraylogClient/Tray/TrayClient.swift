@@ -234,7 +234,7 @@ public actor TrayClient {
     /// ```
     ///
     /// - Throws: ``Refusal`` for a limit outside of 1…100; ``DeviceFailure``.
-    public func threads(limit: Int = Limits.defaultPageItems, cursor: Cursor? = nil) async throws -> Page<
+    public func threads(limit: Int = 20, cursor: Cursor? = nil) async throws -> Page<
         ThreadGroup, Cursor
     > {
         func local() throws -> Page<ThreadGroup, Cursor> {

@@ -72,7 +72,13 @@ public struct Content: Hashable, Sendable {
     ///
     /// Contents with the same JSON value are equal, whatever its white space, the order of its members, and the form of its
     /// numbers and escapes.
-    public var data: String?
+    @inlinable
+    public var data: String? {
+        get { value?.text }
+        set { value = newValue.map(JSONText.init) }
+    }
+    @usableFromInline
+    internal var value: JSONText?
 
     /// What a notification says; ``Limits`` has the sizes, which the store checks when the command is performed.
     public init(
@@ -93,40 +99,11 @@ public struct Content: Hashable, Sendable {
         self.remindAt = remindAt
         self.collapseKey = collapseKey
         self.actions = actions
-        self.data = data
+        value = data.map(JSONText.init)
     }
 }
 
 extension Content {
-    /// Whether all fields are equal, ``data`` by its JSON value.
-    ///
-    /// - Complexity: O(n log n) in the size of data whose bytes differ.
-    public static func == (left: Content, right: Content) -> Bool {
-        left.summaryCount == right.summaryCount && left.isSilent == right.isSilent && left.level == right.level
-            && left.expiresAt == right.expiresAt && left.remindAt == right.remindAt && left.title == right.title
-            && left.body == right.body
-            && left.summaryArgument == right.summaryArgument && left.thread == right.thread
-            && left.category == right.category && left.collapseKey == right.collapseKey && left.actions == right.actions
-            && CanonicalJSON.areEqual(left.data, right.data)
-    }
-
-    /// Feeds the hasher with all fields, ``data`` by its JSON value.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(title)
-        hasher.combine(body)
-        hasher.combine(thread)
-        hasher.combine(category)
-        hasher.combine(summaryArgument)
-        hasher.combine(summaryCount)
-        hasher.combine(isSilent)
-        hasher.combine(level)
-        hasher.combine(expiresAt)
-        hasher.combine(remindAt)
-        hasher.combine(collapseKey)
-        hasher.combine(actions)
-        CanonicalJSON.hash(data, into: &hasher)
-    }
-
     /// Whether an edit from one to the other would change nothing: texts are the same bytes, ``data`` the same value.
     package func hasSameValues(as other: Content) -> Bool {
         self == other && title.hasSameBytes(as: other.title) && body.hasSameBytes(as: other.body)
@@ -169,6 +146,16 @@ public enum Change<Value: Hashable & Sendable>: Hashable, Sendable {
     case set(Value)
 }
 
+extension Change {
+    fileprivate func map<Other>(_ transform: (Value) -> Other) -> Change<Other> {
+        switch self {
+        case .keep: .keep
+        case .clear: .clear
+        case .set(let value): .set(transform(value))
+        }
+    }
+}
+
 /// Changes to an item in place: each field is kept, cleared or set.
 public struct ContentEdit: Hashable, Sendable {
     /// ``Content/title``.
@@ -186,34 +173,30 @@ public struct ContentEdit: Hashable, Sendable {
     /// ``Content/remindAt``; another time asks for a reminder anew.
     public var remindAt: Change<Timestamp> = .keep
     /// JSON text, as in ``Content/data``; compared by value, as there.
-    public var data: Change<String> = .keep
+    public var data: Change<String> {
+        get { value.map { $0.text } }
+        set { value = newValue.map(JSONText.init) }
+    }
+    private var value: Change<JSONText> = .keep
 
     /// An edit that keeps everything.
     public init() {}
 }
 
-extension ContentEdit {
-    /// Whether both change the same fields to the same values, ``data`` by its JSON value.
-    public static func == (left: ContentEdit, right: ContentEdit) -> Bool {
-        guard
-            left.title == right.title, left.body == right.body, left.summaryArgument == right.summaryArgument,
-            left.summaryCount == right.summaryCount, left.level == right.level, left.expiresAt == right.expiresAt,
-            left.remindAt == right.remindAt
-        else { return false }
-        guard case .set(let data) = left.data, case .set(let other) = right.data else { return left.data == right.data }
-        return CanonicalJSON.areEqual(data, other)
+/// JSON text that is compared by its value: white space, the order of members and the form of numbers and escapes do not count.
+@usableFromInline
+internal struct JSONText: Hashable, Sendable {
+    @usableFromInline
+    internal var text: String
+
+    @usableFromInline
+    internal init(_ text: String) { self.text = text }
+
+    @usableFromInline
+    internal static func == (left: JSONText, right: JSONText) -> Bool {
+        CanonicalJSON.areEqual(left.text, right.text)
     }
 
-    /// Feeds the hasher with all changes, ``data`` by its JSON value.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(title)
-        hasher.combine(body)
-        hasher.combine(summaryArgument)
-        hasher.combine(summaryCount)
-        hasher.combine(level)
-        hasher.combine(expiresAt)
-        hasher.combine(remindAt)
-        hasher.combine(data == .clear)
-        CanonicalJSON.hash(data.value, into: &hasher)
-    }
+    @usableFromInline
+    internal func hash(into hasher: inout Hasher) { CanonicalJSON.hash(text, into: &hasher) }
 }

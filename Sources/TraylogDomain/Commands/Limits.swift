@@ -20,17 +20,11 @@ public enum Limits {
     /// The size of the note of an `act`, in bytes of UTF-8.
     public static let noteBytes = 1_024
     /// The size of one JSON line of `append`.
-    public static let commandLineBytes = 1_024 * 1_024
+    @_spi(JSON) public static let commandLineBytes = 1_024 * 1_024
     /// Items in one `mark`.
     public static let markedItems = 1_000
     /// Items, or threads, in one page.
     public static let pageItems = 100
-    /// Items in a page when the query gives no limit.
-    public static let defaultPageItems = 20
-    /// Events in a page when the query gives no limit.
-    public static let defaultPageEvents = 100
-    /// Names of users in a page when the query gives no limit.
-    public static let defaultPageNames = 1_000
 }
 
 extension Limits {

@@ -20,10 +20,29 @@ public struct Event: Hashable, Sendable {
     public var device: String?
     /// What happened.
     public var body: Body
+    /// What is stored with it and not shown.
+    private var stored = Stored()
+
+    /// Two events that show the same are equal, whatever is stored with them.
+    struct Stored: Hashable, Sendable {
+        var unknownFields: [UInt8] = []
+        var commandFingerprint: UInt64 = 0
+
+        static func == (left: Stored, right: Stored) -> Bool { true }
+        func hash(into hasher: inout Hasher) {}
+    }
+
     /// The encoded fields that this version does not know; they are kept on every round trip.
-    package var unknownFields: [UInt8]
+    package var unknownFields: [UInt8] {
+        get { stored.unknownFields }
+        _modify { yield &stored.unknownFields }
+    }
+
     /// Identifies the command that caused a keyed event; 0 without a key.
-    package var commandFingerprint: UInt64
+    package var commandFingerprint: UInt64 {
+        get { stored.commandFingerprint }
+        set { stored.commandFingerprint = newValue }
+    }
 
     /// The store makes events from commands; this is for tests of code that takes events, such as a ``Projection``.
     public init(
@@ -39,8 +58,6 @@ public struct Event: Hashable, Sendable {
         self.actor = actor
         self.device = device
         self.body = body
-        unknownFields = []
-        commandFingerprint = 0
     }
 
     package init(
@@ -51,33 +68,7 @@ public struct Event: Hashable, Sendable {
         self.init(
             seq: seq, recordedAt: recordedAt, occurredAt: occurredAt, revision: revision, user: user, key: key,
             actor: actor, device: device, body: body)
-        self.unknownFields = unknownFields
-        self.commandFingerprint = commandFingerprint
-    }
-}
-
-extension Event {
-    /// Whether both say the same: all that an event shows.
-    ///
-    /// Fields of a later version, which are stored but not shown, do not count.
-    public static func == (left: Event, right: Event) -> Bool {
-        left.seq == right.seq && left.recordedAt == right.recordedAt && left.occurredAt == right.occurredAt
-            && left.revision == right.revision && left.user == right.user && left.key == right.key
-            && left.actor == right.actor
-            && left.device == right.device && left.body == right.body
-    }
-
-    /// Feeds the hasher with all that an event shows.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(seq)
-        hasher.combine(recordedAt)
-        hasher.combine(occurredAt)
-        hasher.combine(revision)
-        hasher.combine(user)
-        hasher.combine(key)
-        hasher.combine(actor)
-        hasher.combine(device)
-        hasher.combine(body)
+        stored = Stored(unknownFields: unknownFields, commandFingerprint: commandFingerprint)
     }
 }
 
@@ -230,7 +221,7 @@ extension Event {
 
 extension Event.Body {
     /// Of which kind it is.
-    public var kind: EventKind {
+    package var kind: EventKind {
         switch self {
         case .notified: .notified
         case .traySeen: .traySeen

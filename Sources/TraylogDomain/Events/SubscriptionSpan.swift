@@ -8,7 +8,7 @@ public struct SubscriptionSpan: Hashable, Sendable {
     public var to: Seq
 
     /// The broadcasts to a topic between two events.
-    public init(topic: String, from: Seq, to: Seq) {
+    package init(topic: String, from: Seq, to: Seq) {
         self.topic = topic
         self.from = from
         self.to = to

@@ -6,7 +6,7 @@ public struct TopicRevision: Hashable, Sendable {
     public var revision: UInt64
 
     /// The topic, and the revision of its newest event.
-    public init(topic: String, revision: UInt64) {
+    package init(topic: String, revision: UInt64) {
         self.topic = topic
         self.revision = revision
     }

@@ -27,7 +27,7 @@ public struct Audience: Hashable, Sendable {
         public var count: Int
 
         /// The count of one action, as an audience has it.
-        public init(action: String, count: Int) {
+        package init(action: String, count: Int) {
             self.action = action
             self.count = count
         }
@@ -56,8 +56,8 @@ public struct Audience: Hashable, Sendable {
     /// People who got it and were erased since, whatever the moment; no other number has them.
     public var erased: Int
 
-    /// The audience as a query answers it, for tests and previews.
-    public init(
+    /// The audience of an item.
+    package init(
         item: Seq, asOf: Seq, recipients: Int = 0, seen: Int = 0, read: Int = 0, archived: Int = 0, deleted: Int = 0,
         awaiting: Int = 0, outcomes: [OutcomeCount] = [], erased: Int = 0
     ) {
@@ -99,7 +99,7 @@ public struct Recipient: Hashable, Sendable {
         public var at: Timestamp
 
         /// An event and its time.
-        public init(seq: Seq, at: Timestamp) {
+        package init(seq: Seq, at: Timestamp) {
             self.seq = seq
             self.at = at
         }
@@ -114,8 +114,8 @@ public struct Recipient: Hashable, Sendable {
     /// What the user answered; nil while there is no answer.
     public var outcome: Outcome?
 
-    /// A recipient as a query answers it, for tests and previews.
-    public init(user: String, seen: Occasion? = nil, read: Occasion? = nil, outcome: Outcome? = nil) {
+    /// What one recipient did.
+    package init(user: String, seen: Occasion? = nil, read: Occasion? = nil, outcome: Outcome? = nil) {
         self.user = user
         self.seen = seen
         self.read = read

@@ -19,9 +19,9 @@ public struct InboxQuery: Hashable, Sendable {
     /// ``Page/next`` of the page before; nil for the first page.
     public var cursor: Cursor?
 
-    /// A query for the newest ``Limits/defaultPageItems`` items of the inbox, unless told otherwise.
+    /// A query for the newest 20 items of the inbox, unless told otherwise.
     public init(
-        _ filter: ItemFilter = ItemFilter(), view: View = .inbox, limit: Int = Limits.defaultPageItems,
+        _ filter: ItemFilter = ItemFilter(), view: View = .inbox, limit: Int = 20,
         cursor: Cursor? = nil
     ) {
         self.filter = filter

@@ -9,9 +9,6 @@ extension Seq {
         if count < 0 { return Seq(seq.rawValue.addingSaturated(UInt64(count.magnitude))) }
         return Seq(seq.rawValue - min(seq.rawValue, UInt64(count)))
     }
-
-    /// Goes on by so many events.
-    public static func += (seq: inout Seq, count: Int) { seq = seq + count }
 }
 
 extension Timestamp {

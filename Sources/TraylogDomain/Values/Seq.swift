@@ -58,7 +58,7 @@ extension Moment {
     public init?(_ text: String) {
         if let seq = Seq(text) {
             self = .seq(seq)
-        } else if let time = Timestamp(rfc3339: text) {
+        } else if let time = Timestamp(text) {
             self = .time(time)
         } else {
             return nil

@@ -1,41 +1,43 @@
 /// A moment in milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
-public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable {
-    /// Milliseconds since 1970.
-    public var rawValue: Int64
-
-    /// The time of so many milliseconds since 1970, UTC.
-    @inlinable
-    public init(rawValue: Int64) { self.rawValue = rawValue }
+public struct Timestamp: Hashable, Comparable, Sendable {
+    /// Milliseconds since 1970 began, in UTC.
+    public var milliseconds: Int64
 
     /// The time so many milliseconds after 1970 began, in UTC.
     @inlinable
-    public init(milliseconds: Int64) { rawValue = milliseconds }
-
-    /// Milliseconds since 1970 began, in UTC.
-    @inlinable
-    public var milliseconds: Int64 { rawValue }
+    public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     /// Whether the left one comes first.
     @inlinable
-    public static func < (left: Timestamp, right: Timestamp) -> Bool { left.rawValue < right.rawValue }
+    public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 }
 
-extension Timestamp {
+extension Timestamp: LosslessStringConvertible {
     /// The time in UTC in the form of RFC 3339, always with three decimals: `2004-04-15T14:56:01.000Z`.
     ///
     /// RFC 3339 lacks years outside of 0000…9999. They get a sign and at least six digits, as in ECMAScript:
     /// `+010000-01-01T00:00:00.000Z`. Such text cannot be read back.
-    public var rfc3339: String {
+    public var description: String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(32)
         appendRFC3339(to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Appends ``rfc3339``, without allocating anything but the array's growth.
+    /// Reads an RFC 3339 time, such as `2004-04-15T16:56:01.25+02:00`; nil when the text is none, or when the time in
+    /// UTC is outside of the years 0000…9999.
+    ///
+    /// It accepts any offset and, as RFC 3339 allows, `t`, `z` and a space between date and time. A fraction is cut
+    /// off after milliseconds. A leap second (`23:59:60` in UTC, at the end of a month) becomes the second after it, as
+    /// POSIX counts.
+    public init?(_ text: String) { self.init(text.utf8Span.span) }
+}
+
+extension Timestamp {
+    /// Appends ``description``, without allocating anything but the array's growth.
     package func appendRFC3339(to bytes: inout [UInt8]) {
         let dayLength: Int64 = 86_400_000
-        var (days, rest) = rawValue.quotientAndRemainder(dividingBy: dayLength)
+        var (days, rest) = milliseconds.quotientAndRemainder(dividingBy: dayLength)
         if rest < 0 {
             days &-= 1
             rest &+= dayLength
@@ -76,23 +78,13 @@ extension Timestamp {
     }
 }
 
-extension Timestamp: LosslessStringConvertible {
-    /// ``rfc3339``.
-    ///
-    /// Text of a time outside of the years 0000…9999 cannot be read back.
-    public var description: String { rfc3339 }
-
-    /// Reads an RFC 3339 time, as ``init(rfc3339:)`` does.
-    public init?(_ text: String) { self.init(rfc3339: text) }
-}
-
 extension Timestamp {
     /// The times that RFC 3339 can write in UTC: years 0000…9999.
     package static let rfc3339Range =
         Timestamp(milliseconds: -62_167_219_200_000)...Timestamp(milliseconds: 253_402_300_799_999)
 
     /// Reads an RFC 3339 time from bytes, under the rules for a string.
-    package init?(rfc3339 text: Span<UInt8>) {
+    package init?(_ text: Span<UInt8>) {
         guard text.count >= 20 else { return nil }
         // Of known length, so that the compiler drops the bounds checks.
         let head = text.extracting(0..<19)
@@ -111,16 +103,6 @@ extension Timestamp {
         if second == 60, !Timestamp.endsMonth(minutes) { return nil }
         self.init(milliseconds: (minutes &* 60 &+ second) &* 1_000 &+ milliseconds)
         guard Timestamp.rfc3339Range.contains(self) else { return nil }
-    }
-
-    /// Reads an RFC 3339 time, such as `2004-04-15T16:56:01.25+02:00`; nil when the text is none, or when the time in
-    /// UTC is outside of the years 0000…9999.
-    ///
-    /// It accepts any offset and, as RFC 3339 allows, `t`, `z` and a space between date and time. A fraction is cut
-    /// off after milliseconds. A leap second (`23:59:60` in UTC, at the end of a month) becomes the second after it, as
-    /// POSIX counts.
-    public init?(rfc3339 text: String) {
-        self.init(rfc3339: text.utf8Span.span)
     }
 
     @inline(__always)

@@ -133,9 +133,7 @@ public struct StoreFailure: Error, Hashable, Sendable {
         self.holder = holder
     }
 
-    /// Whether the same call may succeed later without anybody mending the store: the disk has room again, another process
-    /// has closed it, a compaction has ended, the log of record answers again.
-    public var isTransient: Bool {
+    package var isTransient: Bool {
         switch code {
         case .openForWriting, .busy, .diskFull, .readersFull, .inputOutput, .notOwner, .unavailable, .outOfThreads: true
         default: false
@@ -144,7 +142,10 @@ public struct StoreFailure: Error, Hashable, Sendable {
 }
 
 extension TraylogError {
-    /// ``StoreFailure/isTransient``; false for a refusal, which stands as long as the store is as it is.
+    /// Whether the same call may succeed later without anybody mending the store: the disk has room again, another process
+    /// has closed it, a compaction has ended, the log of record answers again.
+    ///
+    /// False for a refusal, which stands as long as the store is as it is.
     public var isTransient: Bool {
         failure?.isTransient ?? false
     }

@@ -129,6 +129,6 @@ extension JSONWriter {
         let fields = try JSONFields(decoder)
         self.init(
             try ItemFilter(from: decoder), view: try fields[maybe: "view"] ?? .inbox,
-            limit: try fields[maybe: "limit"] ?? Limits.defaultPageItems, cursor: try fields[maybe: "cursor"])
+            limit: try fields[maybe: "limit"] ?? 20, cursor: try fields[maybe: "cursor"])
     }
 }

@@ -14,13 +14,13 @@ import TraylogDomain
 @_spi(JSON) extension Timestamp: Codable {
     /// Reads a time in RFC 3339.
     public init(from decoder: any Decoder) throws {
-        self = try decoder.singleValueContainer().word { Timestamp(rfc3339: $0) }
+        self = try decoder.singleValueContainer().word { Timestamp($0) }
     }
 
     /// Writes its JSON form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(rfc3339)
+        try container.encode(description)
     }
 }
 

@@ -24,6 +24,8 @@ package final class PageMap: @unchecked Sendable {
     /// A commit that counts although its page of the header says that it is pending.
     private(set) var confirmed: UInt64?
     /// A bit for each page of the map: all of the page was examined since opening.
+    ///
+    /// After them, as many more: the page, which is at the end of a table, is in no other table.
     private var examined: UnsafeMutablePointer<Atomic<UInt>>
     private var examinedBits: MemoryMap
 
@@ -114,11 +116,24 @@ package final class PageMap: @unchecked Sendable {
         unsafe examined[Int(number >> 6)].load(ordering: .relaxed) & (1 << UInt(number & 63)) != 0
     }
 
+    /// Whether a page at the end of a table was found to be in no other table.
+    @inline(__always)
+    func isOwned(_ number: UInt64) -> Bool {
+        unsafe examined[examinedWords + Int(number >> 6)].load(ordering: .relaxed) & (1 << UInt(number & 63)) != 0
+    }
+
+    func markOwned(_ number: UInt64) {
+        unsafe examined[examinedWords + Int(number >> 6)].bitwiseOr(1 << UInt(number & 63), ordering: .relaxed)
+    }
+
+    /// The words of the bits of examined pages.
+    private var examinedWords: Int { examinedBits.byteCount / 16 }
+
     /// How many pages were read, those in the inside of large values left out.
     ///
     /// - Complexity: O(size of the map).
     package var examinedPages: Int {
-        (0..<examinedBits.byteCount / 8).reduce(0) { count, index in
+        (0..<examinedWords).reduce(0) { count, index in
             unsafe count + examined[index].load(ordering: .relaxed).nonzeroBitCount
         }
     }
@@ -185,11 +200,11 @@ package final class PageMap: @unchecked Sendable {
         }
     }
 
-    /// Of the file, and of a bit for each of its pages.
+    /// Of the file, and of two bits for each of its pages.
     private static func maps(
         _ file: FileDescriptor, _ byteCount: Int, _ pageSize: Int
     ) throws(SystemError) -> (MemoryMap, MemoryMap) {
-        let bits = try MemoryMap(zeros: (byteCount / pageSize / 64 + 1) * 8)
+        let bits = try MemoryMap(zeros: (byteCount / pageSize / 64 + 1) * 16)
         return (try MemoryMap(reading: file, byteCount: byteCount), bits)
     }
 

@@ -118,6 +118,7 @@ extension Snapshot {
             if isCompared, !upper.isNone, key.compare(upper) >= 0 { throw error(.range, branch, table) }
             upper = key
         }
+        if lower.isNone || upper.isNone { try confirmOwner(of: child, table) }
         return child
     }
 
@@ -139,6 +140,7 @@ extension Snapshot {
             guard let key = parent.key(index + 1) else { throw error(.entries, parent, table) }
             next.upper = key
         }
+        if next.upper.isNone { try confirmOwner(of: child, table) }
         next.leaf = try page(child, isLeaf: true, table.name)
         next.count = next.leaf.count
         next.index = 0
@@ -160,6 +162,7 @@ extension Snapshot {
                 guard let key = parent.key(index) else { throw error(.entries, parent, table) }
                 next.lower = key
             }
+            if next.lower.isNone { try confirmOwner(of: child, table) }
             next.leaf = try page(child, isLeaf: true, table.name)
             next.count = next.leaf.count
         } else {

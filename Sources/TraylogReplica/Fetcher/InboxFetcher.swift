@@ -50,7 +50,7 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
     ///   - query: its view and filters; silent items are left out unless it asks for them. Its page is not used.
     /// - Throws: ``TraylogError/refused(_:)`` when the page size or the limit is out of range.
     public init(
-        _ source: Source, of user: String, pageSize: Int = Limits.defaultPageItems, limit: Int = 200,
+        _ source: Source, of user: String, pageSize: Int = 20, limit: Int = 200,
         query: InboxQuery = InboxQuery()
     ) throws(TraylogError) {
         guard (1...Limits.pageItems).contains(pageSize) else {
@@ -221,8 +221,8 @@ public struct FetchResult: Hashable, Sendable, Codable {
     /// ``InboxFetcher/endReached`` after the fetch.
     public var endReached: Bool
 
-    /// What a fetch found, for tests of a screen.
-    public init(new: [Item], hasGap: Bool, endReached: Bool) {
+    /// What a fetch found.
+    package init(new: [Item], hasGap: Bool, endReached: Bool) {
         self.new = new
         self.hasGap = hasGap
         self.endReached = endReached

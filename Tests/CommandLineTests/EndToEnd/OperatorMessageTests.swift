@@ -17,7 +17,7 @@ struct OperatorMessageTests {
             let options = ["--store", store.directory, "--wait", "5", "--json"]
             #expect(try TraylogRun.of(options + ["see", "ada"]).status == 0)
             let unknown = try TraylogRun.of(["--wait", "5", "trya"]).errorText
-            #expect(unknown.contains("Unknown command 'trya'"))
+            #expect(unknown.contains("Unexpected argument 'trya'"))
         }
     }
 

@@ -18,7 +18,7 @@ struct CommandTests {
     @Test func notifyTakesEveryField() throws {
         let expected = Content(
             thread: "t", category: "c", title: "T", body: "B", summaryArgument: "A", summaryCount: 3, isSilent: true,
-            level: .critical, expiresAt: Timestamp(rfc3339: "2030-01-01T00:00:00Z"), collapseKey: "k", data: "{}")
+            level: .critical, expiresAt: Timestamp("2030-01-01T00:00:00Z"), collapseKey: "k", data: "{}")
         let actual = try action(
             "notify", "ada", "--thread", "t", "--category", "c", "--title", "T", "--body", "B", "--summary-argument",
             "A", "--summary-count", "3", "--silent", "--level", "critical", "--expires-at", "2030-01-01T01:00:00+01:00",
@@ -61,7 +61,7 @@ struct CommandTests {
     }
 
     @Test func theOtherVerbsAreReady() throws {
-        let until = try #require(Timestamp(rfc3339: "2030-01-01T00:00:00Z"))
+        let until = try #require(Timestamp("2030-01-01T00:00:00Z"))
         let snooze = try parsed(SnoozeCommand.self, "ada", "3", "--until", "2030-01-01T00:00:00Z")
         #expect(try snooze.action() == .snooze(.seq(3), until: until))
         #expect(try parsed(WakeCommand.self, "ada", "3").action() == .wake(.seq(3)))

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
-import Traylog
-import TraylogDomain
+@_spi(JSON) import Traylog
+@_spi(JSON) import TraylogDomain
 @testable import traylog_cli
 
 struct LineReaderTests {

@@ -5,7 +5,7 @@ import Testing
 struct TypedTimeTests {
     /// 2026-06-10 12:00 UTC; clocks go forward by an hour at 2026-03-29 01:00 UTC.
     private let typed = TypedTime(
-        now: Timestamp(rfc3339: "2026-06-10T12:00:00Z") ?? .now,
+        now: Timestamp("2026-06-10T12:00:00Z") ?? .now,
         zoneName: { $0.milliseconds < 1_774_746_000_000 ? "CET" : "CEST" },
         secondsFromUTC: { $0.milliseconds < 1_774_746_000_000 ? 3_600 : 7_200 })
 
@@ -28,7 +28,7 @@ struct TypedTimeTests {
         ("today", "2026-06-09T22:00:00Z"), ("yesterday", "2026-06-08T22:00:00Z"), ("now", "2026-06-10T12:00:00Z"),
     ])
     func timesAreReadInTheReadersZone(text: String, wanted: String) throws {
-        #expect(typed.moment(text) == .time(try #require(Timestamp(rfc3339: wanted))))
+        #expect(typed.moment(text) == .time(try #require(Timestamp(wanted))))
     }
 
     @Test(arguments: [

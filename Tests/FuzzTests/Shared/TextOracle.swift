@@ -1,9 +1,9 @@
 import TestSupport
 import TraylogChecks
-import TraylogDomain
+@_spi(JSON) import TraylogDomain
 import TraylogLog
 
-@testable import Traylog
+@_spi(JSON) @testable import Traylog
 @testable import TraylogJSON
 
 /// Text that callers hand in.

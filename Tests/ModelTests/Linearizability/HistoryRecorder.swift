@@ -108,7 +108,7 @@ extension Tray {
             unseen: number(object, "unseen"), unread: number(object, "unread"),
             awaiting: number(object, "awaiting"), total: number(object, "total"),
             seenUpTo: Seq(UInt64(number(object, "seenUpTo"))),
-            seenAt: (object["seenAt"] as? String).flatMap { Timestamp(rfc3339: $0) },
+            seenAt: (object["seenAt"] as? String).flatMap { Timestamp($0) },
             newest: (object["newest"] as? NSNumber).map { Seq($0.uint64Value) },
             newestCounted: (object["newestCounted"] as? NSNumber).map { Seq($0.uint64Value) })
         let counts = object["categories"] as? NSDictionary ?? [:]

@@ -148,8 +148,9 @@ private struct Observer: Sendable {
                 await Task.yield()
                 continue
             }
+            // What changes only these is no news to an observer.
             var tray = try await store.tray(of: user)
-            tray.asOf = now.tray?.asOf ?? .zero
+            (tray.asOf, tray.revision) = (now.tray?.asOf ?? .zero, now.tray?.revision ?? 0)
             if tray == now.tray { return }
             await Task.yield()
         }

@@ -47,6 +47,10 @@ extension AnswersQueries where Self: BlockingQueries {
         try events(newestFirst: false, from: from, limit: limit, asOf: asOf)
     }
 
+    package func statistics() throws(TraylogError) -> StoreStatistics {
+        try statistics(checkingStates: true)
+    }
+
     package func audience(of item: Seq, asOf: Moment?) throws(TraylogError) -> Audience {
         try audience(of: item, asOf: asOf, progress: { _, _ in })
     }

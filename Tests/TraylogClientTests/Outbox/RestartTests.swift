@@ -123,6 +123,6 @@ private struct Remembered: Equatable {
 
     init(_ entry: OutboxEntry) {
         (id, lane, state, attempts) = (entry.id, entry.lane, entry.state, entry.attempts)
-        createdAt = entry.createdAt.rfc3339
+        createdAt = entry.createdAt.description
     }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TraylogDomain
+@_spi(JSON) @testable import TraylogDomain
 @testable import TraylogJSON
 
 @Suite struct CommandJSONTests {
@@ -14,10 +14,10 @@ import Testing
             """#)
         let content = Content(
             thread: "t", category: "c", title: "T\n", body: "", summaryArgument: "Bob", summaryCount: .max,
-            isSilent: true, level: .timeSensitive, expiresAt: Timestamp(rfc3339: "2004-12-31T23:00:00Z"),
+            isSilent: true, level: .timeSensitive, expiresAt: Timestamp("2004-12-31T23:00:00Z"),
             collapseKey: "x", data: #"{"b" : [1, "é"]}"#)
         let expected = Command(
-            user: "ada", .notify(content), key: "k", occurredAt: Timestamp(rfc3339: "2004-04-15T14:56:01Z"),
+            user: "ada", .notify(content), key: "k", occurredAt: Timestamp("2004-04-15T14:56:01Z"),
             actor: "bob", device: "d")
         #expect(read == expected)
     }

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 import TraylogDomain
 
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 
 @Suite struct BackupTests {
     private func expectPrefix(_ copy: String, of path: String, atLeast head: Seq, _ report: BackupReport) throws {

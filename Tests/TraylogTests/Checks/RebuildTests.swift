@@ -1,8 +1,8 @@
 import Testing
 import TestSupport
 import TraylogPlatform
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
 
 /// Replacing all stored states, also under the eyes of a reader.

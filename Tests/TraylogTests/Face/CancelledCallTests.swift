@@ -183,6 +183,29 @@ import TraylogPlatform
         }
     }
 
+    /// The task may be cancelled at the moment in which it hands the command over, so that both sides know of each other.
+    @Test func aCommandCancelledWhileItIsHandedOverIsAnsweredOnce() {
+        let hasher = IdentityHasher(key0: 1, key1: 2)
+        let cancelled = TraylogError.cancelled("here")
+        for round in 0..<sized(20_000, nightly: 1_000_000) {
+            let answers = Atomic(0)
+            let admitted = Atomic(false)
+            let request = AppendRequest(PreparedCommands([notify("ann")], hasher: hasher), mode: .atomic) { _ in
+                answers.add(1, ordering: .relaxed)
+            }
+            let withdrawal = AppendRequest.Withdrawal()
+            DispatchQueue.concurrentPerform(iterations: 2) { side in
+                if side == round % 2 {
+                    withdrawal.cancel()?.withdraw(cancelled)
+                } else {
+                    admitted.store(withdrawal.admits(request, orElse: cancelled), ordering: .relaxed)
+                }
+            }
+            // What was handed over is withdrawn before the writer takes it.
+            #expect(answers.load(ordering: .relaxed) == 1, "admitted: \(admitted.load(ordering: .relaxed))")
+        }
+    }
+
     // MARK: Long work
 
     @Test func aCancelledBackupLeavesNothing() async throws {

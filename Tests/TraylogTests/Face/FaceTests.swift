@@ -110,7 +110,7 @@ import TraylogFoundation
 
     @Test func datesAndURLs() throws {
         let date = Date(timeIntervalSince1970: 1_082_040_961.5)
-        #expect(Timestamp(date) == Timestamp(rfc3339: "2004-04-15T14:56:01.500Z"))
+        #expect(Timestamp(date) == Timestamp("2004-04-15T14:56:01.500Z"))
         #expect(Date(Timestamp(date)) == date)
         #expect(Timestamp(Date.distantFuture) > .now)
         let directory = FileManager.default.temporaryDirectory.appending(

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import TraylogDomain
 
-@_spi(Replication) @testable import Traylog
+@_spi(Operations) @_spi(Replication) @testable import Traylog
 @testable import TraylogPlatform
 
 /// A system without room for another thread: an error says which limit to raise, and the process goes on.

@@ -1,6 +1,6 @@
 import Synchronization
 import Testing
-import Traylog
+@_spi(Operations) import Traylog
 
 /// What a store tells of its work.
 @Suite struct StoreObserverTests {

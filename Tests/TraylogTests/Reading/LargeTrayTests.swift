@@ -1,7 +1,7 @@
 import Testing
 import TestSupport
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogQueries
 

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogQueries
 
 /// The list of users, of whom some names are stored and some wait in memory.

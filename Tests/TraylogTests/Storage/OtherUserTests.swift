@@ -2,8 +2,8 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
-import Traylog
-import TraylogChecks
+@_spi(Operations) import Traylog
+@_spi(Operations) import TraylogChecks
 
 /// A store that its reader may not write: another user's, or on a medium that nobody writes.
 @Suite(.enabled(if: getuid() == 0, "Only root can become another user.")) struct OtherUserTests {

@@ -1,6 +1,6 @@
 import Testing
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogWriter
 

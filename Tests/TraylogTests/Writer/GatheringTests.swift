@@ -3,7 +3,7 @@ import Testing
 import TraylogDomain
 import TraylogPlatform
 
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogStates
 @testable import TraylogWriter
 

@@ -1,8 +1,8 @@
 import Testing
 import TestSupport
 import TraylogPlatform
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
 
 /// Large batches of many callers, which fill transactions and flush states at the same time.

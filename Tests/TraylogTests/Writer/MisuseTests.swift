@@ -3,8 +3,8 @@ import Synchronization
 import Testing
 import TestSupport
 import TraylogPlatform
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
 
 /// What an embedder may do wrong: there is an error, or it works; nothing waits for ever, and nothing is damaged.

@@ -2,8 +2,8 @@ import Testing
 import TestSupport
 import TraylogDomain
 import TraylogLog
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 @testable import TraylogStates
 @testable import TraylogWriter
 

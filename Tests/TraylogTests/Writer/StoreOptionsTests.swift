@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-@testable import Traylog
-@testable import TraylogChecks
+@_spi(Operations) @testable import Traylog
+@_spi(Operations) @testable import TraylogChecks
 
 /// Answers do not depend on how much memory there is, how often is flushed, and when is synced.
 @Suite struct StoreOptionsTests {

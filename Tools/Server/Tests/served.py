@@ -1,4 +1,8 @@
-"""Starts a server on a store of its own, and talks to it. Standard library only; loopback only."""
+"""Starts a server on a store of its own, and talks to it; loopback only.
+
+What an operation does is asked with `Server.ask`, by the client that is generated from the description. `call`, `raw` and `Stream` send
+requests as they are written, with the standard library alone: for headers, transport, bad input, lines and streams, and where a test
+only prepares a store."""
 
 import base64
 import hashlib
@@ -12,6 +16,7 @@ import socket
 import ssl
 import subprocess
 import tempfile
+import threading
 import time
 from urllib.parse import quote
 
@@ -70,6 +75,7 @@ class Server:
         self.log = open(os.path.join(self.directory, "log"), "ab")
         self.process = subprocess.Popen(
             arguments + (["--dev"] if dev else []), stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.clients, self.lock = {}, threading.Lock()
         self.key = self.secret = self.port = None
         for line in self.process.stdout:
             if line.startswith("key: "):
@@ -108,6 +114,8 @@ class Server:
             shutil.rmtree(self.directory, ignore_errors=True)
 
     def stop(self, sign=signal.SIGTERM):
+        while self.clients:
+            self.clients.popitem()[1].close()
         if self.process.poll() is None:
             self.process.send_signal(sign)
         status = self.process.wait(timeout=60)
@@ -140,6 +148,20 @@ class Server:
             Server.description = Description(json.loads(connection.getresponse().read()))
             connection.close()
         return Server.description
+
+    def client(self, who="key"):
+        """The generated client, with the server key or a user's token."""
+        token = self.key if who == "key" else who
+        with self.lock:
+            if token not in self.clients:
+                # What generates it need not be installed for the other tests.
+                from generated import Client
+                self.clients[token] = Client(self, token)
+            return self.clients[token]
+
+    def ask(self, operation, *arguments, who="key", **named):
+        """Calls an operation by its name in the generated client, as `trays.get_tray`, which knows its path and its forms."""
+        return self.client(who).ask(operation, *arguments, **named)
 
     def call(self, method, path, body=None, headers=None, who="key"):
         headers = dict(headers or {})

@@ -1,6 +1,8 @@
 """With --record-access the log says who reads what was stored about a person; nobody reads unrecorded."""
 
+import json
 import os
+import re
 import unittest
 
 from consoled import Visitor, console_server
@@ -88,6 +90,24 @@ class AccessLogTests(unittest.TestCase):
             page = visitor.get("/users/ann/looked").body.decode()
             self.assertIn("a &lt;b&gt;bold&lt;/b&gt; question", page)
             self.assertEqual(page.count("/console/events/"), 1)
+
+    def test_a_look_is_found_behind_many_other_events(self):
+        with console_server("--record-access") as server:
+            self.notify(server)
+            self.assertEqual(self.read(server, purpose="complaint 17").status, 200)
+            lines = [json.dumps({"kind": "notify", "user": "ann", "title": f"Item {index}"}) for index in range(4_500)]
+            server.post("/v1/commands", "\n".join(lines), headers={"Content-Type": "application/x-ndjson"})
+            visitor = Visitor(server)
+            visitor.send("/sign-in", {"key": server.keys["auditor"], "purpose": "a newer question"})
+            path, pages = "/users/ann/looked", []
+            while path:
+                pages.append(visitor.get(path).body.decode())
+                older = re.search(r'href="/console(/users/ann/looked\?before=\d+)"', pages[-1])
+                path = older and older[1]
+                self.assertLess(len(pages), 10)
+            self.assertIn("a newer question", pages[0])
+            self.assertIn("complaint 17", pages[-1])
+            self.assertEqual("".join(pages).count("/console/events/"), 2)
 
     def test_without_the_option_nothing_is_recorded_and_nothing_asked(self):
         with console_server() as server:

@@ -307,6 +307,10 @@ class BellTest(BellCase):
         self.browser.run(f"{ROOT}.querySelector('article').focus()")
         self.press(Keys.TAB)
         self.browser.wait(f"{ROOT}.activeElement?.textContent === 'Deploy'")
+        # The item is drawn anew, and the button keeps the focus.
+        self.browser.run("document.querySelector('traylog-bell').client.mark('read', arguments[0])", second)
+        self.browser.wait(f"!{ROOT}.querySelector('article').classList.contains('unread')")
+        self.assertEqual(self.browser.run(f"return {ROOT}.activeElement.textContent"), "Deploy")
         self.press(Keys.ENTER)
         self.browser.wait(f"{ROOT}.querySelector('[part=outcome]')?.textContent === '✓ Deploy'")
         self.wait_for(lambda: self.server.get(f"/v1/users/ann/items/{second}").json.get("outcome", {}).get("action") == "yes", "it is answered")

@@ -91,6 +91,7 @@ class FilterTests(ItemCase):
 class SheetTests(ItemCase):
     def test_an_item_opens_beside_the_list_and_escape_leads_back(self):
         self.open("/users/maria")
+        self.browser.wait("document.documentElement.dataset.moments !== undefined")
         self.browser.one(f"[data-open='{self.invoice}']").click()
         text = self.sheet()
         for words in ("Your March invoice", "Line one.\nLine one.", '"amount": 12.5', "Seen ", "on iPhone 15", "Read ", "on laptop", "Arrived", "erp"):
@@ -144,6 +145,67 @@ class SheetTests(ItemCase):
         self.assertRegex(page, r"Answered “Go ahead”.* by zoe: after lunch")
         self.open("/users/zoe/timeline")
         self.assertRegex(self.browser.text(), r"Answered acted\s+item \d+: go, after lunch")
+
+
+class StandingTests(ItemCase):
+    def test_mutes_are_shown_with_their_end_and_leave_with_it(self):
+        visitor = Visitor(self.server, "viewer")
+        self.assertNotIn("data-mutes", visitor.get("/users/kim").body.decode())
+        self.server.notify("kim", title="Hello", thread="ops")
+        head = self.server.get("/v1/tree-head").json["treeSize"]
+        self.server.call("PUT", "/v1/users/kim/mutes/all", {"until": "2099-01-01T08:00:00Z"})
+        self.server.call("PUT", "/v1/users/kim/mutes/threads/ops", {})
+        page = text_of(visitor.get("/users/kim"))
+        self.assertRegex(page, r"Do not disturb: only critical items count, until 2099-01-01 08:00:00 UTC")
+        self.assertRegex(page, r"Muted thread ops, until it is unmuted")
+        self.assertNotIn("Do not disturb", text_of(visitor.get(f"/users/kim?asOf={head}")))
+        self.server.call("DELETE", "/v1/users/kim/mutes/all", {})
+        page = text_of(visitor.get("/users/kim"))
+        self.assertNotIn("Do not disturb", page)
+        self.assertIn("Muted thread ops", page)
+
+    def test_answers_that_are_awaited_are_counted_and_lead_to_their_items(self):
+        visitor = Visitor(self.server, "viewer")
+        item = self.server.notify("lou", title="Order 1?", actions=[{"id": "yes", "label": "Yes"}]).json["seq"]
+        self.server.notify("lou", title="No question")
+        page = visitor.get("/users/lou").body.decode()
+        self.assertRegex(page, r'Awaiting an answer</dt><dd><a href="\?state=awaiting">1</a>')
+        self.assertEqual(ids(visitor, "/users/lou?state=awaiting"), [str(item)])
+        self.server.post(f"/v1/users/lou/items/{item}/action", {"action": "yes"})
+        self.assertNotIn("Awaiting an answer", visitor.get("/users/lou").body.decode())
+        self.assertEqual(ids(visitor, "/users/lou?state=awaiting"), [])
+
+    def test_each_view_of_a_tray_says_how_many_items_it_has(self):
+        visitor = Visitor(self.server, "viewer")
+        items = [self.server.notify("mia", title=f"Item {index}").json["seq"] for index in range(24)]
+        self.server.post("/v1/users/mia/marks", {"as": "archived", "items": items[:2]})
+        self.assertRegex(text_of(visitor.get("/users/mia")), r"Inbox 22\s*Archived 2\s*Snoozed 0")
+        self.server.post("/v1/users/mia/marks", {"as": "archived", "items": items[2:22]})
+        self.assertRegex(text_of(visitor.get("/users/mia")), r"Inbox 2\s*Archived 20\+\s*Snoozed 0")
+
+    def test_the_line_shows_where_the_user_saw_the_tray(self):
+        self.server.notify("noa", title="One")
+        self.server.notify("noa", title="Two")
+        self.server.post("/v1/users/noa/seen", {"device": "phone"})
+        self.server.post("/v1/users/noa/marks/all", {"as": "read", "upTo": self.server.get("/v1/users/noa/tray").json["newest"]})
+        self.open("/users/noa")
+        self.browser.wait("document.documentElement.dataset.moments !== undefined")
+        bubble = "return document.querySelector('[data-bubble]').textContent"
+        self.assertTrue(self.browser.run(bubble).endswith("0 unread"))
+        self.browser.one("#slide").send_keys(Keys.ARROW_LEFT)
+        self.assertTrue(self.browser.run(bubble).endswith("2 unread, the user saw the tray"), self.browser.run(bubble))
+        self.browser.one("#slide").send_keys(Keys.ARROW_LEFT)
+        self.assertTrue(self.browser.run(bubble).endswith("2 unread"))
+
+    def test_a_time_can_be_chosen_and_a_row_leads_to_what_changed_since(self):
+        self.open("/users/maria/difference")
+        self.assertEqual(len(self.browser.run("return [...document.querySelectorAll('.pick')].map((b) => b.textContent)")), 2)
+        self.browser.run("const c = document.querySelector('.calendar'); c.value = '2026-11-20T09:30'; c.dispatchEvent(new Event('change'))")
+        self.assertEqual(self.browser.run("return document.querySelector('#from').value"), "2026-11-20 09:30")
+        self.open("/users/maria/timeline")
+        link = self.browser.run("return document.querySelector('tr[data-seq] .since').href")
+        seq = self.browser.run("return document.querySelector('tr[data-seq]').dataset.seq")
+        self.assertTrue(link.endswith(f"/users/maria/difference?from={seq}"), link)
 
 
 class UndoTests(ItemCase):
@@ -221,7 +283,7 @@ class TimeTests(ItemCase):
         marks = self.browser.run("return [...document.querySelectorAll('[data-scale] span')].map((mark) => mark.textContent).filter(Boolean)")
         self.assertRegex(marks[0], r"\d{4}-\d\d-\d\d")
         self.assertRegex(self.browser.run("return document.querySelector('[data-bubble]').textContent"),
-                         r"^\d{4}-\d\d-\d\d \d\d:\d\d, [\d,]+ unread$")
+                         r"^\d{4}-\d\d-\d\d \d\d:\d\d, [\d,]+ unread(, the user saw the tray)?$")
         slider = self.browser.one("#slide")
         before = self.browser.run("return [Number(document.querySelector('#slide').min), Number(document.querySelector('#slide').max)]")
         slider.send_keys("+")

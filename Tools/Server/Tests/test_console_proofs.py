@@ -174,6 +174,8 @@ class VerifyTests(ProofCase):
             self.open(f"/events/{seq}")
             verdict = self.verdict()
             self.assertRegex(verdict, r"^good verdict: Proved", seq)
+            self.assertNotIn("match the proved content", self.browser.text(), "the steps are folded")
+            self.browser.one("[data-steps] summary").click()
             self.assertIn("The fields on this page match the proved content", self.browser.text())
 
     def test_the_servers_word_is_called_so_and_a_wrong_head_refused(self):

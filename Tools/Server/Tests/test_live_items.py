@@ -206,7 +206,7 @@ class LiveItemTests(unittest.TestCase):
             for number in range(50):
                 seq = self.server.notify("ann", title=str(number)).json["seq"]
             stop.set()
-            self.server.notify("ann", title="wakes those who wait")
+            seq = self.server.notify("ann", title="wakes those who wait").json["seq"]
             while any(task.is_alive() for task in tasks):
                 seq = self.server.notify("ann", title="wakes those who wait").json["seq"]
                 for task in tasks:

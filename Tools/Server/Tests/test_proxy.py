@@ -39,9 +39,16 @@ def replaced(text, *pairs):
 
 
 def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+    """One that is free for HTTP/3, too."""
+    while True:
+        with socket.socket() as listener, socket.socket(type=socket.SOCK_DGRAM) as datagrams:
+            listener.bind(("127.0.0.1", 0))
+            port = listener.getsockname()[1]
+            try:
+                datagrams.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 class ProxyCase:

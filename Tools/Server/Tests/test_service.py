@@ -1,4 +1,4 @@
-"""What the service promises, route by route, on one server."""
+"""What the service promises beside what its operations do (test_trays.py): access, headers, bad input, lines, feeds, operation."""
 
 import http.client
 import json
@@ -8,10 +8,9 @@ import socket
 import tempfile
 import time
 import unittest
-from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
-from served import Server, Stream, base64url
+from served import Server, Stream
 from trays import Tray
 
 SEED = int(os.environ.get("TRAYLOG_TEST_SEED", random.randrange(1 << 32)))
@@ -52,21 +51,6 @@ class AccessTests(ServiceCase):
         self.assertEqual(server.get(tray, who=self.token).status, 200)
         self.is_problem(server.get(tray, who=server.token("somebody else")), 403)
 
-    def test_scopes_decide_what_a_token_may(self):
-        server, path = self.server, self.path
-        reader = server.token(self.user, scope="inbox:read")
-        self.assertEqual(server.get(f"{path}/inbox", who=reader).status, 200)
-        self.is_problem(server.post(f"{path}/seen", {}, who=reader), 403)
-        self.is_problem(server.post(f"{path}/notifications", {"title": "A"}, who=self.token), 403)
-        self.is_problem(server.get("/v1/users", who=self.token), 403)
-        self.is_problem(server.get(f"{path}/history", who=self.token), 403)
-        publisher = server.token("the publisher", scope="publish")
-        answer = server.post(f"{path}/notifications", {"title": "A", "actor": "forged"}, who=publisher)
-        self.assertEqual(answer.status, 201)
-        self.assertEqual(server.get(f"{path}/history").lines[0]["actor"], "the publisher")
-        self.is_problem(server.get(f"{path}/tray", who=publisher), 403)
-
-
 class WritingTests(ServiceCase):
     def test_a_notification_is_stored_and_shown(self):
         body = b'{"title":"Hello","data":{"a": [1, 2.50]}}'
@@ -93,24 +77,6 @@ class WritingTests(ServiceCase):
             self.is_problem(self.server.post(path, body, headers={"Idempotency-Key": key}), 400)
         self.assertEqual(self.server.get(f"{self.path}/tray").json["total"], 1)
 
-    def test_a_command_can_expect_a_revision(self):
-        server, path, user = self.server, self.path, self.user
-        self.assertEqual(server.notify(user, title="A", expectedRevision=0).status, 201)
-        again = {"title": "A", "expectedRevision": 0}
-        self.is_problem(server.post(f"{path}/notifications", again), 422, "wrongRevision", revision=1)
-        tray = server.get(f"{path}/tray", who=self.token).json
-        self.assertEqual(tray["revision"], 1)
-        self.assertEqual(server.get(f"{path}/history").lines[0]["revision"], 1)
-        seen = {"upTo": tray["newest"], "expectedRevision": tray["revision"]}
-        self.assertEqual(server.post(f"{path}/seen", seen, who=self.token).json["tray"]["revision"], 2)
-        self.is_problem(server.post(f"{path}/seen", seen, who=self.token), 422, "wrongRevision", revision=2)
-        late = {"kind": "notify", "user": user, "expectedRevision": 2}
-        results = server.perform(late, late)["results"]
-        self.assertEqual([result["result"] for result in results], ["appended", "refused"])
-        self.assertEqual((results[1]["error"], results[1]["revision"]), ("wrongRevision", 3))
-        self.is_problem(server.post("/v1/commands?atomic=true", [late]), 422, "wrongRevision", revision=3, line=1)
-        self.is_problem(server.post(f"{path}/notifications", {"expectedRevision": -1}), 400, "invalid", field="expectedRevision")
-
     def test_an_invalid_body_is_refused_and_stores_nothing(self):
         head = self.server.get("/v1/tree-head").json
         path = f"{self.path}/notifications"
@@ -122,50 +88,6 @@ class WritingTests(ServiceCase):
         self.is_problem(self.server.call("POST", path, b'{"body":"' + b"x" * (9 << 20) + b'"}'), 413)
         self.assertEqual(self.server.get("/v1/tree-head").json, head)
 
-    def test_everything_that_a_user_can_do_to_a_tray(self):
-        server, path, token = self.server, self.path, self.token
-        seqs = [server.notify(self.user, title=str(n), thread="t", category="c", key=f"k{n}").json["seq"] for n in range(6)]
-
-        def do(method, route, body=None):
-            answer = server.call(method, path + route, body, who=token)
-            self.assertEqual(answer.status, 200, answer)
-            self.assertEqual(answer.json["tray"], server.get(f"{path}/tray").json)
-            return answer.json
-
-        self.assertEqual(do("POST", "/seen", {"upTo": seqs[2]})["tray"]["unseen"], 3)
-        self.assertEqual(do("POST", "/marks", {"as": "read", "items": [seqs[0], "k1"]})["tray"]["unread"], 4)
-        mark = do("POST", "/marks/all", {"as": "read", "thread": "t", "upTo": seqs[5]})
-        self.assertEqual(mark["tray"]["unread"], 0)
-        self.assertEqual(do("POST", "/undo", {"event": mark["seq"]})["tray"]["unread"], 4)
-        self.assertEqual(do("PUT", "/items/key:k5/snooze", {"until": "2099-01-01T00:00:00Z"})["tray"]["total"], 5)
-        self.assertEqual(do("DELETE", f"/items/{seqs[5]}/snooze")["tray"]["total"], 6)
-        self.assertEqual(do("PUT", "/mutes/threads/t")["result"], "appended")
-        self.assertEqual(do("PUT", "/mutes/threads/t")["result"], "unchanged")
-        self.assertEqual(do("DELETE", "/mutes/threads/t")["result"], "appended")
-        self.assertEqual(do("PUT", "/mutes/categories/a%2Fb")["result"], "appended")
-        self.is_problem(server.post(f"{path}/marks/all", {"as": "read"}, who=token), 400, "invalid", field="upTo")
-        self.is_problem(server.post(f"{path}/seen", {}, who=token), 400, "invalid", field="upTo")
-        newest = server.get(f"{path}/tray").json["newest"]
-        self.assertIn(f"such as {newest} ", server.post(f"{path}/seen", {}, who=token).json["detail"])
-        self.assertIn("this path takes asOf", server.get(f"{path}/tray?since=1").json["detail"])
-        self.assertEqual(server.post(f"{path}/marks/all", {"as": "read"}).status, 200)
-        self.is_problem(server.post(f"{path}/marks", {"as": "read", "items": [10**9]}, who=token), 404, "unknownItem")
-        self.is_problem(server.post(f"{path}/undo", {"event": 10**9}, who=token), 404, "unknownEvent")
-        self.is_problem(server.post(f"{path}/undo", {"event": seqs[0]}, who=token), 422, "notUndoable")
-        self.is_problem(server.call("DELETE", f"{path}/items/{seqs[0]}/snooze", who=token), 422, "notSnoozed")
-        self.is_problem(server.post(f"{path}/seen", {"upTo": 10**9}, who=token), 422, "upToBeyondHead")
-
-    def test_publishers_edit_and_take_back(self):
-        server, path = self.server, self.path
-        seq = server.notify(self.user, title="Old", body="b").json["seq"]
-        self.assertEqual(server.call("PATCH", f"{path}/items/{seq}", {"title": "New", "body": None}).json["result"], "appended")
-        item = server.get(f"{path}/items/{seq}").json
-        self.assertEqual((item["title"], item.get("body")), ("New", None))
-        self.assertEqual(server.call("DELETE", f"{path}/items/{seq}", headers={"Traylog-Device": "d"}).status, 200)
-        self.is_problem(server.get(f"{path}/items/{seq}"), 410, "itemGone")
-        self.is_problem(server.call("PATCH", f"{path}/items/{seq}", {"title": "x"}), 410, "itemGone")
-        self.assertEqual(server.get(f"{path}/history").lines[-1]["device"], "d")
-
     def test_a_user_in_the_body_does_not_make_it_another_command(self):
         seq = self.server.notify(self.user, title="A").json["seq"]
         head = self.server.get("/v1/tree-head").json
@@ -173,20 +95,6 @@ class WritingTests(ServiceCase):
         self.is_problem(self.server.call("DELETE", f"/v1/items/{seq}", {"user": self.user}), 400, "invalid", field="user")
         self.is_problem(self.server.post("/v1/topics/t/broadcasts", {"user": self.user, "title": "B"}), 400, "invalid", field="user")
         self.assertEqual(self.server.get("/v1/tree-head").json, head)
-
-    def test_broadcasts_reach_those_who_are_subscribed(self):
-        server, path, topic = self.server, self.path, "t%2F1"
-        self.assertEqual(server.call("PUT", f"{path}/subscriptions/{topic}").json["result"], "appended")
-        answer = server.post(f"/v1/topics/{topic}/broadcasts", {"title": "News"})
-        self.assertEqual(answer.status, 201)
-        self.assertEqual(server.get(f"{path}/subscriptions").json["subscriptions"][0]["topic"], "t/1")
-        self.assertEqual(server.get(f"{path}/inbox").json["items"][0]["topic"], "t/1")
-        self.assertEqual(server.call("PATCH", answer.headers["Location"], {"title": "Newer"}).status, 200)
-        self.assertEqual(server.get(f"{path}/inbox").json["items"][0]["title"], "Newer")
-        self.assertEqual(server.call("DELETE", f"{path}/subscriptions/{topic}").json["tray"]["total"], 1)
-        self.assertEqual(server.get(f"{path}/subscriptions").json, {"subscriptions": []})
-        self.assertEqual(server.call("DELETE", answer.headers["Location"]).status, 200)
-        self.assertEqual(server.get(f"{path}/tray").json["total"], 0)
 
     def test_many_commands_at_once(self):
         notify = {"kind": "notify", "user": self.user, "title": "A"}
@@ -269,7 +177,43 @@ class WritingTests(ServiceCase):
         self.assertEqual((answers[-1]["status"], self.server.get(f"{self.path}/tray").json["unread"]), (413, len(answers) - 1))
 
 
+    def test_a_user_says_up_to_where(self):
+        server, path, token = self.server, self.path, self.token
+        newest = server.notify(self.user, title="A").json["seq"]
+        self.is_problem(server.post(f"{path}/marks/all", {"as": "read"}, who=token), 400, "invalid", field="upTo")
+        self.is_problem(server.post(f"{path}/seen", {}, who=token), 400, "invalid", field="upTo")
+        self.assertIn(f"such as {newest} ", server.post(f"{path}/seen", {}, who=token).json["detail"])
+        self.assertIn("this path takes asOf", server.get(f"{path}/tray?since=1").json["detail"])
+
+    def test_what_is_no_answer_or_no_action_is_refused(self):
+        server, path, token = self.server, self.path, self.token
+        actions = [{"id": "yes", "label": "Deploy"}, {"id": "no", "label": "Wait"}]
+        seq = server.notify(self.user, title="Deploy?", key="deploy", actions=actions).json["seq"]
+        plain = server.notify(self.user, title="Plain").json["seq"]
+        act, answer = f"{path}/items/key:deploy/action", {"action": "yes", "note": "now"}
+        for body, field in [({}, "action"), ({"action": ""}, "action"), ({"action": "maybe"}, "action"), ({**answer, "note": "x" * 1025}, "note"),
+                            ({**answer, "item": seq}, "item")]:
+            self.is_problem(server.post(act, body, who=token), 400, "invalid", field=field)
+        self.is_problem(server.post(f"{path}/items/{plain}/action", answer, who=token), 400, "invalid", field="action")
+        self.is_problem(server.post(f"{path}/items/999999/action", answer, who=token), 404, "unknownItem")
+        for bad in ([], [{"id": "a"}], [{"id": "a", "label": ""}], [{"id": "a", "label": "A"}] * 2, [{"id": "x" * 65, "label": "A"}],
+                    [{"id": str(number), "label": "A"} for number in range(9)], [{"id": "a", "label": "A", "url": "x"}]):
+            self.is_problem(server.post(f"{path}/notifications", {"actions": bad}), 400, "invalid")
+        self.is_problem(server.call("PATCH", f"{path}/items/{seq}", {"actions": actions}), 400, "invalid")
+
+
 class ReadingTests(ServiceCase):
+    def test_a_search_names_the_field_that_it_does_not_take(self):
+        for query, field in [("level=loud", "level"), ("since=5", "since"), ("until=x", "until"), ("actor=", "actor"),
+                             ("text=" + "x" * 1_025, "text")]:
+            self.is_problem(self.server.get(f"{self.path}/inbox?{query}"), 400, "invalid", field=field)
+        self.assertIn("until", self.server.get(f"{self.path}/inbox?untill=x").json["detail"])
+
+    def test_an_audience_is_asked_for_as_it_is_described(self):
+        seq = self.server.post("/v1/topics/audience/broadcasts", {"title": "A"}).json["seq"]
+        for query in ("list=x", "limit=5", "cursor=x", "list=read&limit=0", "list=read&cursor=*", "part=read"):
+            self.is_problem(self.server.get(f"/v1/items/{seq}/audience?{query}"), 400)
+
     def test_pages_filters_and_the_whole_screen_in_one_request(self):
         server, path = self.server, self.path
         for number in range(25):
@@ -298,154 +242,6 @@ class ReadingTests(ServiceCase):
             self.is_problem(server.get(f"{path}/inbox?{query}"), 400)
         self.is_problem(server.get(f"{path}/tray?asOf=999999999"), 422, "upToBeyondHead")
 
-    def test_a_search_finds_words_levels_actors_and_times(self):
-        server, path = self.server, self.path
-        first = server.notify(self.user, title="Rechnung M\u00e4rz", actor="shop").json["seq"]
-        second = server.notify(self.user, title="Stra\u00dfe", body="gesperrt", level="critical", category="c").json["seq"]
-
-        def found(query):
-            return [item["seq"] for item in server.get(f"{path}/inbox?{query}").json["items"]]
-
-        for query, seqs in [
-                ("text=MARZ%20rech", [first]), ("text=strasse", [second]), ("text=sperr", [second]), ("text=x", []),
-                ("actor=shop", [first]), (f"actor={quote(self.user)}", [second]), ("level=timeSensitive", [second]),
-                ("level=active", [second, first]), ("since=2020-01-01T00:00:00Z", [second, first]),
-                ("until=2020-01-01T00:00:00Z", []), ("text=r&level=active&category=c&unread=true", [second])]:
-            self.assertEqual(found(query), seqs, query)
-        for query, field in [("level=loud", "level"), ("since=5", "since"), ("until=x", "until"), ("actor=", "actor"),
-                             ("text=" + "x" * 1_025, "text")]:
-            answer = server.get(f"{path}/inbox?{query}")
-            self.is_problem(answer, 400, "invalid")
-            self.assertEqual(answer.json["field"], field)
-        self.assertIn("until", server.get(f"{path}/inbox?untill=x").json["detail"])
-
-    def test_an_item_is_answered_once(self):
-        server, path, user, token = self.server, self.path, self.user, self.token
-        actions = [{"id": "yes", "label": "Deploy"}, {"id": "no", "label": "Wait"}]
-        seq = server.notify(user, title="Deploy?", key="deploy", actions=actions).json["seq"]
-        plain = server.notify(user, title="Plain").json["seq"]
-        item = server.get(f"{path}/items/{seq}", who=token).json
-        self.assertEqual((item["actions"], item.get("outcome")), (actions, None))
-        self.assertEqual(server.get(f"{path}/tray", who=token).json["awaiting"], 1)
-        self.assertEqual([one["seq"] for one in server.get(f"{path}/inbox?awaiting=true").json["items"]], [seq])
-        act, answer = f"{path}/items/key:deploy/action", {"action": "yes", "note": "now"}
-        for body, field in [({}, "action"), ({"action": ""}, "action"), ({"action": "maybe"}, "action"), ({**answer, "note": "x" * 1025}, "note"),
-                            ({**answer, "item": seq}, "item")]:
-            self.is_problem(server.post(act, body, who=token), 400, "invalid", field=field)
-        self.is_problem(server.post(f"{path}/items/{plain}/action", answer, who=token), 400, "invalid", field="action")
-        self.is_problem(server.post(f"{path}/items/999999/action", answer, who=token), 404, "unknownItem")
-        first = server.post(act, answer, who=token, headers={"Idempotency-Key": "k"})
-        self.assertEqual((first.status, first.json["result"]), (200, "appended"))
-        self.assertEqual((first.json["tray"]["awaiting"], first.json["tray"]["unread"]), (0, 1))
-        again = server.post(act, answer, who=token, headers={"Idempotency-Key": "k"})
-        self.assertEqual((again.json["result"], again.json["seq"]), ("duplicate", first.json["seq"]))
-        self.assertEqual(server.post(act, {"action": "yes"}).json["result"], "unchanged")
-        self.is_problem(server.post(act, {"action": "no"}), 422, "alreadyActed", action="yes")
-        outcome = server.get(f"{path}/items/{seq}").json["outcome"]
-        self.assertEqual({**outcome, "at": None}, {"action": "yes", "note": "now", "actor": user, "seq": first.json["seq"], "at": None})
-        self.is_problem(server.post(f"{path}/undo", {"event": first.json["seq"]}), 422, "notUndoable")
-        (acted,) = [event for event in server.get(f"{path}/changes").json if event["kind"] == "acted"]
-        self.assertEqual((acted["item"], acted["action"], acted["note"]), (seq, "yes", "now"))
-        for bad in ([], [{"id": "a"}], [{"id": "a", "label": ""}], [{"id": "a", "label": "A"}] * 2, [{"id": "x" * 65, "label": "A"}],
-                    [{"id": str(number), "label": "A"} for number in range(9)], [{"id": "a", "label": "A", "url": "x"}]):
-            self.is_problem(server.post(f"{path}/notifications", {"actions": bad}), 400, "invalid")
-        self.is_problem(server.call("PATCH", f"{path}/items/{seq}", {"actions": actions}), 400, "invalid")
-
-    def test_of_two_devices_that_answer_at_once_and_repeat_it_one_counts(self):
-        server, path, token = self.server, self.path, self.token
-        actions = [{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}]
-        for _ in range(20):
-            seq = server.notify(self.user, actions=actions).json["seq"]
-
-            def answer(action):
-                # A device whose answer was lost sends it again under its key.
-                return [server.post(f"{path}/items/{seq}/action", {"action": action, "key": f"{seq} {action}"}, who=token) for _ in range(2)]
-
-            with ThreadPoolExecutor(4) as pool:
-                answers = dict(zip(("yes", "no"), pool.map(answer, ("yes", "no"))))
-            winner = server.get(f"{path}/items/{seq}").json["outcome"]["action"]
-            self.assertEqual([one.json["result"] for one in answers.pop(winner)], ["appended", "duplicate"])
-            for late in answers.popitem()[1]:
-                self.is_problem(late, 422, "alreadyActed", action=winner)
-        kinds = [event["kind"] for event in server.get(f"{path}/history").lines]
-        self.assertEqual(kinds.count("acted"), 20)
-
-    def test_quiet_times_are_begun_listed_and_ended(self):
-        server, path, token = self.server, self.path, self.token
-        put = lambda name, body=None: server.call("PUT", f"{path}/mutes/{name}", body, who=token)  # noqa: E731
-        self.assertEqual(put("all", {"until": "2099-01-01T00:00:00Z"}).json["result"], "appended")
-        self.assertEqual(put("all", {"until": "2099-01-01T01:00:00+01:00"}).json["result"], "unchanged")
-        self.assertEqual(put("all").json["result"], "appended")
-        begun = server.get(f"{path}/mutes", who=token).json
-        self.assertEqual(put("all", {"until": "2100-01-01T00:00:00Z"}).json["result"], "appended")
-        self.assertEqual(put("threads/t").json["result"], "appended")
-        self.assertEqual(put("categories/c", {"until": "2099-01-01T00:00:00Z"}).json["result"], "appended")
-        answer = server.get(f"{path}/mutes", who=token).json
-        everything, category, thread = answer["mutes"]
-        self.assertEqual((everything["all"], everything["until"]), (True, "2100-01-01T00:00:00.000Z"))
-        self.assertEqual(everything["since"], begun["mutes"][0]["since"])
-        self.assertEqual((category["category"], category["until"], thread["thread"]), ("c", "2099-01-01T00:00:00.000Z", "t"))
-        self.assertNotIn("until", thread)
-        self.assertEqual(server.get(f"{path}/mutes?asOf={begun['asOf']}").json, begun)
-        server.notify(self.user, title="Quiet")
-        server.notify(self.user, title="Fire", level="critical")
-        self.assertEqual(server.get(f"{path}/tray").json["unread"], 1)
-        self.assertEqual(server.call("DELETE", f"{path}/mutes/all", who=token).json["result"], "appended")
-        self.assertEqual(server.call("DELETE", f"{path}/mutes/all", who=token).json["result"], "unchanged")
-        self.assertEqual(len(server.get(f"{path}/mutes").json["mutes"]), 2)
-        # One that is over ends by itself, and says so in the log.
-        put("all", {"until": "2026-01-01T00:00:00Z"})
-        end = time.monotonic() + 30
-        while server.get(f"{path}/mutes").json["mutes"][0].get("all"):
-            self.assertLess(time.monotonic(), end, "the quiet time did not end")
-            time.sleep(0.05)
-        self.assertEqual(server.get(f"{path}/history").lines[-1]["kind"], "unmuted")
-        self.is_problem(put("all", {"until": "soon"}), 400, "invalid", field="until")
-        self.is_problem(put("all", {"all": True}), 400, "invalid", field="all")
-        self.is_problem(server.get(f"{path}/mutes", who=None), 401)
-
-    def test_the_answers_to_a_broadcast_are_counted_and_listed(self):
-        server = self.server
-        users = [f"{self.user} {name}" for name in "abc"]
-        for user in users:
-            server.call("PUT", f"/v1/users/{quote(user, safe='')}/subscriptions/{quote(self.user, safe='')}")
-        actions = [{"id": "yes", "label": "I come"}, {"id": "no", "label": "I do not"}]
-        party = server.post(f"/v1/topics/{quote(self.user, safe='')}/broadcasts", {"title": "Party?", "actions": actions}).json["seq"]
-        path = f"/v1/items/{party}/audience"
-        self.assertEqual([server.get(path).json[name] for name in ("awaiting", "outcomes")], [3, {}])
-        for user, action in zip(users, ("yes", "no")):
-            server.post(f"/v1/users/{quote(user, safe='')}/items/{party}/action", {"action": action, "note": f"says {action}"})
-        audience = server.get(path).json
-        self.assertEqual([audience[name] for name in ("read", "awaiting", "outcomes")], [2, 1, {"no": 1, "yes": 1}])
-        acted = server.get(f"{path}?list=acted").lines
-        self.assertEqual([(one["user"], one["outcome"]["action"], one["outcome"]["note"]) for one in acted],
-                         [(users[0], "yes", "says yes"), (users[1], "no", "says no")])
-        self.assertEqual(server.get(f"{path}?list=awaiting").lines, [{"user": users[2]}])
-        self.assertEqual([server.get(f"{path}?asOf={party}").json[name] for name in ("awaiting", "outcomes")], [3, {}])
-        self.assertEqual(server.get(f"{path}?list=acted&asOf={party}").lines, [])
-
-    def test_the_audience_of_a_broadcast_is_counted_and_listed(self):
-        server = self.server
-        users = [f"{self.user} {name}" for name in "abc"]
-        for user in users:
-            server.call("PUT", f"/v1/users/{quote(user, safe='')}/subscriptions/{quote(self.user, safe='')}")
-        notice = server.call("POST", f"/v1/topics/{quote(self.user, safe='')}/broadcasts", {"title": "Notice"}).json["seq"]
-        mark = server.call("POST", f"/v1/users/{quote(users[1], safe='')}/marks", {"as": "read", "items": [notice]}).json["seq"]
-        path = f"/v1/items/{notice}/audience"
-        audience = server.get(path).json
-        self.assertEqual(
-            [audience[name] for name in ("item", "recipients", "seen", "read", "archived", "deleted")], [notice, 3, 1, 1, 0, 0])
-        self.assertEqual(server.get(f"{path}?asOf={notice}").json["read"], 0)
-        (read,) = server.get(f"{path}?list=read").lines
-        self.assertEqual((read["user"], read["read"]["seq"], read["seen"]["seq"]), (users[1], mark, mark))
-        lines = server.get(f"{path}?list=unread&limit=1").lines
-        self.assertEqual(lines[0], {"user": users[0]})
-        self.assertEqual(server.get(f"{path}?list=unread&limit=1&cursor={lines[1]['next']}").lines, [{"user": users[2]}])
-        for query in ("list=x", "limit=5", "cursor=x", "list=read&limit=0", "list=read&cursor=*", "part=read"):
-            self.is_problem(server.get(f"{path}?{query}"), 400)
-        self.is_problem(server.get(f"/v1/items/{mark}/audience"), 400, "invalid")
-        self.is_problem(server.get(path, who=self.token), 403)
-
     def test_a_tag_changes_with_the_user_s_events_and_no_others(self):
         server, path = self.server, self.path
         server.notify(self.user, title="A")
@@ -461,17 +257,6 @@ class ReadingTests(ServiceCase):
             self.assertEqual((same.status, same.body, same.headers["ETag"]), (304, b"", tag))
             server.post("/v1/topics/tags/broadcasts", {"title": "C"})
             self.assertNotEqual(server.get(f"{path}/{route}").headers["ETag"], tag)
-
-    def test_users_are_listed_by_prefix(self):
-        names = sorted(f"listed {name}" for name in ("a", "b", "c", "é", "B"))
-        for name in names:
-            self.server.notify(name, title="A")
-        found, cursor = [], ""
-        while cursor is not None:
-            page = self.server.get(f"/v1/users?prefix=listed+&limit=2{cursor and '&cursor=' + cursor}").json
-            found += [tray["user"] for tray in page["users"]]
-            cursor = page["next"]
-        self.assertEqual(found, sorted(names, key=lambda name: name.encode()))
 
     def test_reading_waits_for_what_was_written(self):
         seq = self.server.notify(self.user, title="A").headers["Traylog-Seq"]
@@ -513,26 +298,6 @@ class ReadingTests(ServiceCase):
             self.assertTrue(answer.startswith(b"HTTP/1.1 %d " % status), answer)
             self.assertIn(allowed, answer)
             self.assertIn(b"application/problem+json", answer)
-
-    def test_proofs_and_reports(self):
-        server = self.server
-        seqs = [server.notify(self.user, title=str(n)).json["seq"] for n in range(3)]
-        head = server.get("/v1/tree-head", who=self.token).json
-        self.assertGreaterEqual(head["treeSize"], seqs[-1])
-        proof = server.get(f"/v1/proofs/{seqs[0]}").json
-        self.assertEqual((proof["seq"], proof["treeSize"]), (seqs[0], head["treeSize"]))
-        growth = server.get(f"/v1/proofs/consistency?first={seqs[0]}").json
-        self.assertEqual(growth["second"], head["treeSize"])
-        self.is_problem(server.get("/v1/proofs/999999999"), 422)
-        self.assertEqual([event["seq"] for event in server.get(f"{self.path}/history?limit=2").lines], seqs[:2])
-        past = server.get(f"{self.path}/history?limit=1").lines[0]["recordedAt"]
-        self.assertEqual(len(server.get(f"{self.path}/history?from={past}").lines), 3)
-        self.assertEqual(server.get(f"{self.path}/history?from=2999-01-01T00:00:00Z").lines, [])
-        audit = server.get(f"{self.path}/audit").lines
-        self.assertEqual([line["event"]["seq"] for line in audit[1:]], seqs)
-        difference = server.get(f"{self.path}/difference?from={seqs[0]}").json
-        self.assertEqual(len(difference["items"]), 2)
-
 
 class FeedTests(ServiceCase):
     def read_all(self, path, offset="-1", **more):

@@ -1,4 +1,4 @@
-import Traylog
+@_spi(JSON) import Traylog
 
 /// Reads lines of JSON as batches of commands.
 struct BatchReader {

@@ -1,4 +1,4 @@
-import Traylog
+@_spi(JSON) import Traylog
 
 /// Splits what a descriptor brings into lines, reading large blocks into one buffer that never grows.
 ///

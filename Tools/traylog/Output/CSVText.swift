@@ -37,7 +37,7 @@ extension Event {
         default: break
         }
         return [
-            "\(seq)", recordedAt.rfc3339, occurredAt?.rfc3339, kind.rawValue, user, key, actor, device, topic,
+            "\(seq)", recordedAt.description, occurredAt?.description, kind.rawValue, user, key, actor, device, topic,
             content?.thread,
             content?.category, content?.title, content?.body, content == nil ? words : nil,
         ]
@@ -52,7 +52,7 @@ extension Tray {
     /// In the order of ``csvNames``.
     var csvFields: [String?] {
         [
-            user, "\(asOf)", "\(isSeen)", "\(unseen)", "\(unread)", "\(total)", "\(seenUpTo)", seenAt?.rfc3339,
+            user, "\(asOf)", "\(isSeen)", "\(unseen)", "\(unread)", "\(total)", "\(seenUpTo)", seenAt?.description,
             newest?.description, "\(awaiting)",
         ]
     }
@@ -70,8 +70,9 @@ extension Item {
         [
             "\(seq)", "\(position)", key, topic, content.thread, content.category, content.title, content.body,
             "\(content.level)", "\(content.isSilent)", "\(isMuted)", "\(isSeen)", "\(isRead)", "\(isArchived)",
-            snoozedUntil?.rfc3339, content.expiresAt?.rfc3339, actor, occurredAt?.rfc3339, recordedAt.rfc3339,
-            content.remindAt?.rfc3339, outcome?.action,
+            snoozedUntil?.description, content.expiresAt?.description, actor, occurredAt?.description,
+            recordedAt.description,
+            content.remindAt?.description, outcome?.action,
         ]
     }
 }

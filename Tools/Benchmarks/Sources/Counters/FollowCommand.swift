@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogAudit
 import TraylogCluster
 

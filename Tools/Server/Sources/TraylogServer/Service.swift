@@ -20,7 +20,7 @@ package final class Service: Sendable {
     /// Signs checkpoints.
     package let checkpointKey: NotePrivateKey
     package let limits: RateLimits
-    package let metrics: Metrics
+    package let metrics: ServerMetrics
     let jobs = Jobs()
     /// Nil where reading is not recorded.
     let accessLog: AccessLog?
@@ -40,7 +40,7 @@ package final class Service: Sendable {
 
     init(
         store: Store, configuration: ServiceConfiguration, authenticator: Authenticator,
-        checkpointKey: NotePrivateKey, devices: any Devices, metrics: Metrics, log: ServiceLog,
+        checkpointKey: NotePrivateKey, devices: any Devices, metrics: ServerMetrics, log: ServiceLog,
         cluster: (any ClusterNodeHost)? = nil,
         pass: NodePass? = nil, limits: RateLimits, answers: OpenAnswers, routes: RouteTable, description: [UInt8]
     ) async throws {

@@ -102,7 +102,7 @@ public final class TraylogServer: Sendable {
             guard !keys.isEmpty else { throw ConfigurationError("the keys file has no key") }
             var storeOptions = StoreOptions()
             let log = ServiceLog()
-            let metrics = Metrics(log: log)
+            let metrics = ServerMetrics(log: log)
             storeOptions.observer = metrics
             let pass = try configuration.keys.map { NodePass(keysFile: Array(try text($0).utf8)) }
             let map = configuration.partitions
@@ -164,10 +164,24 @@ public final class TraylogServer: Sendable {
 }
 
 extension TraylogServer: ServiceLifecycle.Service {
-    /// Keeps live streams alive until the app is told to stop, and ends them then.
+    /// Keeps live streams alive, and the figures of the app's metrics backend up to date, until the app is told to stop; then ends the
+    /// streams.
     public func run() async throws {
-        try? await cancelWhenGracefulShutdown { [services] in try await services[0].answers.beat() }
+        try? await cancelWhenGracefulShutdown { [services] in
+            async let measuring: Void = Self.measure(services)
+            try await services[0].answers.beat()
+            await measuring
+        }
         for service in services { service.drain() }
+    }
+
+    /// Measures the stores every 15 seconds, until the task is cancelled, where an app's backend gets the figures.
+    private static func measure(_ services: [StoreService]) async {
+        guard services[0].metrics.isShared else { return }
+        while !Task.isCancelled {
+            try? await StoreService.measure(services)
+            try? await Task.sleep(for: .seconds(15))
+        }
     }
 }
 

@@ -43,30 +43,9 @@ extension Service {
         return .array(
             failures.map { failure in
                 .present([
-                    ("check", .string(failure.check.rawValue)), ("at", failure.time.map { .string($0.rfc3339) }),
+                    ("check", .string(failure.check.rawValue)), ("at", failure.time.map { .string($0.description) }),
                     ("findings", .int(failure.count)),
                 ])
             })
-    }
-
-    /// The figures of backups and checks.
-    func upkeepGauges(_ labels: [String]) -> [Gauge] {
-        let upkeep = store.upkeep
-        func seconds(_ run: StoreUpkeep.Run?) -> String { "\((run?.time.milliseconds ?? 0) / 1_000)" }
-        return [
-            Gauge(
-                "traylog_last_backup_seconds", "When the store was last backed up, in Unix time; 0 for never.",
-                seconds(upkeep.lastBackup), labels),
-            Gauge(
-                "traylog_last_verification_seconds",
-                "When a verification last found nothing, in Unix time; 0 for never.",
-                seconds(upkeep.lastVerification), labels),
-        ]
-            + StoreUpkeep.Check.allCases.map { check in
-                Gauge(
-                    "traylog_check_findings", "What the last check found, with nothing clean since.",
-                    "\(upkeep.failures.first { $0.check == check }?.count ?? 0)",
-                    labels + ["check=\"\(check.rawValue)\""])
-            }
     }
 }

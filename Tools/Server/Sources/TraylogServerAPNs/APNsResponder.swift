@@ -73,7 +73,7 @@ struct APNsResponder: HTTPResponder {
         }
         service.metrics.note(
             route: "/3/device/{token}", method: request.method.rawValue, status: status.code,
-            seconds: (ContinuousClock.now - start) / .seconds(1))
+            duration: ContinuousClock.now - start)
         service.log.note { [status] line in
             line.member("request", id)
             line.member("route", "/3/device/{token}")

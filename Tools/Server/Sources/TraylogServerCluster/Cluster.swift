@@ -286,7 +286,7 @@ final class Cluster: ClusterNodeHost {
             if status.position.rawValue != told || beats % 30 == 0 {
                 let member = Members.Member(
                     url: settings.advertise, position: status.position.rawValue, head: status.head.rawValue,
-                    at: Timestamp.now.rfc3339)
+                    at: Timestamp.now.description)
                 if (try? await members.tell(member)) != nil { told = status.position.rawValue }
             }
             // Now and then: should the other one not take it, callers wait no longer than for a takeover.

@@ -88,7 +88,7 @@ struct DeviceBucket: Devices {
     ) throws(BrokerError) -> (device: Device, revision: UInt64)? {
         guard let (bytes, revision) = try bucket.get(key(token)) else { return nil }
         guard let value = try? JSONParser.value(bytes),
-            let since = value["since"]?.string.flatMap(Timestamp.init(rfc3339:))
+            let since = value["since"]?.string.flatMap(Timestamp.init)
         else { throw .malformed("a device without its parts") }
         return (Device(token: token, user: value["user"]?.string, since: since), revision)
     }
@@ -106,7 +106,7 @@ struct DeviceBucket: Devices {
             // First where to look: a token that is nowhere to be found would never be forgotten.
             if let user { try bucket.put(key(of: user, token), Array("{}".utf8), replacing: nil) }
             let value = JSONValue.present([
-                ("user", user.map { .string($0) }), ("since", .string(Timestamp.now.rfc3339)),
+                ("user", user.map { .string($0) }), ("since", .string(Timestamp.now.description)),
             ])
             do throws(BrokerError) {
                 try bucket.put(key(token), value.bytes, replacing: old?.revision ?? 0)

@@ -14,7 +14,7 @@ struct Members: Sendable {
 
         /// Whether it has said something lately; it does each half minute at least.
         var isThere: Bool {
-            guard let at = Timestamp(rfc3339: at) else { return false }
+            guard let at = Timestamp(at) else { return false }
             return Timestamp.now.milliseconds - at.milliseconds < 45_000
         }
     }

@@ -93,7 +93,7 @@ enum NovuSubscribers {
             change(name) { _, item in .mark(mark, [item]) }
         } + [
             change("snooze", ["snoozeUntil"]) { body, item in
-                guard let until = body["snoozeUntil"]?.string.flatMap(Timestamp.init(rfc3339:)) else {
+                guard let until = body["snoozeUntil"]?.string.flatMap(Timestamp.init) else {
                     throw Problem.invalid("snoozeUntil", "must be a time in RFC 3339")
                 }
                 return .snooze(item, until: until)
@@ -306,7 +306,8 @@ extension Item {
             ("subject", content.title.map { .string($0) }), ("body", .string(content.body ?? "")),
             ("to", ["id": .string(user), "subscriberId": .string(user)]), ("isRead", .bool(isRead)),
             ("isSeen", .bool(isSeen)), ("isArchived", .bool(isArchived)), ("isSnoozed", .bool(snoozedUntil != nil)),
-            ("snoozedUntil", snoozedUntil.map { .string($0.rfc3339) }), ("createdAt", .string(recordedAt.rfc3339)),
+            ("snoozedUntil", snoozedUntil.map { .string($0.description) }),
+            ("createdAt", .string(recordedAt.description)),
             ("channelType", "in_app"), ("severity", .string(content.level.novu)),
             ("tags", .array(content.category.map { [.string($0)] } ?? [])),
             ("data", content.data.map { .raw(Array($0.utf8)) }),

@@ -256,7 +256,7 @@ extension TopicIndex.Subscription {
             "_id": .string(identifier), "id": .string(identifier), "identifier": .string(identifier),
             "topic": ["_id": .string(topic), "key": .string(topic)],
             "subscriber": ["_id": .string(user), "subscriberId": .string(user)],
-            "createdAt": .string(since.rfc3339), "updatedAt": .string(since.rfc3339),
+            "createdAt": .string(since.description), "updatedAt": .string(since.description),
         ]
     }
 }

@@ -76,7 +76,7 @@ final class DeviceFile: Devices {
             for line in data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
                 state.lines += 1
                 guard let value = try? JSONParser.value(Array(line)), let token = value["token"]?.string,
-                    let since = value["since"]?.string.flatMap(Timestamp.init(rfc3339:))
+                    let since = value["since"]?.string.flatMap(Timestamp.init)
                 else { throw ConfigurationError("\(path), line \(state.lines): is no device") }
                 state.set(Device(token: Device.folded(token), user: value["user"]?.string, since: since))
             }
@@ -167,7 +167,7 @@ final class DeviceFile: Devices {
 extension Device {
     fileprivate var line: [UInt8] {
         JSONValue.present([
-            ("token", .string(token)), ("user", user.map { .string($0) }), ("since", .string(since.rfc3339)),
+            ("token", .string(token)), ("user", user.map { .string($0) }), ("since", .string(since.description)),
         ]).bytes + [UInt8(ascii: "\n")]
     }
 }

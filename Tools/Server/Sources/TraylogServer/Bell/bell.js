@@ -120,8 +120,9 @@ function safeLink(url, origins = []) {
 function steps(event, elements, from, next = "ArrowDown", last = "ArrowUp") {
 	const at = elements.indexOf(from);
 	const to = { [next]: at + 1, [last]: at - 1, PageDown: at + 5, PageUp: at - 5, Home: 0, End: Infinity }[event.key];
-	if (to !== undefined) event.preventDefault();
-	return to !== undefined && elements[Math.max(0, Math.min(to, elements.length - 1))];
+	if (to === undefined) return;
+	event.preventDefault();
+	return elements[Math.max(0, Math.min(to, elements.length - 1))];
 }
 
 function dayAt(days, hour) {
@@ -483,8 +484,8 @@ class TraylogBell extends HTMLElement {
 		const list = this.#list;
 		const items = list?.items ?? [];
 		const wanted = new Set(items.map((item) => item.seq));
-		const focused = feed.contains(this.#root.activeElement) ? this.#root.activeElement.closest("article") : null;
-		const place = focused ? [...feed.children].indexOf(focused) : 0;
+		const focused = this.#root.activeElement?.closest("article");
+		const place = [...feed.children].indexOf(focused);
 		for (const [seq, { node }] of this.#nodes) {
 			if (wanted.has(seq)) continue;
 			node.remove();
@@ -534,7 +535,8 @@ class TraylogBell extends HTMLElement {
 			tabindex: "-1", part: "item",
 			click: (event) => event.composedPath().some((part) => /^(button|a)$/.test(part.localName)) || this.#visit(item.seq),
 		});
-		const hadFocus = node !== this.#root.activeElement && node.contains(this.#root.activeElement);
+		node.seq = item.seq;
+		const focused = node.contains(this.#root.activeElement) && this.#root.activeElement;
 		const title = item.title || item.body?.split("\n")[0] || this.#say("title");
 		const level = this.strings[item.level];
 		node.className = item.read ? "" : "unread";
@@ -561,7 +563,7 @@ class TraylogBell extends HTMLElement {
 			dots,
 		].flat().filter(Boolean));
 		this.#nodes.set(item.seq, { item, node });
-		if (hadFocus) dots.focus();
+		if (focused && !focused.isConnected) [...node.querySelectorAll("button")].find((one) => one === dots || one.textContent === focused.textContent).focus();
 		return node;
 	}
 
@@ -594,21 +596,18 @@ class TraylogBell extends HTMLElement {
 	}
 
 	#focus(node) {
-		for (const [seq, known] of this.#nodes) if (known.node === node) this.#active = seq;
+		this.#active = node?.seq ?? this.#active;
 		this.#rove();
 		node?.focus();
 	}
 
 	#move(event) {
 		const node = event.target.closest("article");
-		const articles = [...this.#parts.feed.children];
 		if (event.key === "Enter" && event.target === node) {
 			event.preventDefault();
-			for (const [seq, known] of this.#nodes) if (known.node === node) this.#visit(seq);
-			return;
+			return this.#visit(node.seq);
 		}
-		const to = steps(event, articles, node);
-		if (to) this.#focus(to);
+		this.#focus(steps(event, [...this.#parts.feed.children], node));
 	}
 
 	async #try(promise) {
@@ -720,8 +719,7 @@ class TraylogBell extends HTMLElement {
 		const entries = [...this.#parts.menu.querySelectorAll("[role=menuitem]")];
 		event.stopPropagation();
 		if (event.key === "Tab" && entries.length) this.#parts.menu.hidePopover();
-		const to = steps(event, entries, this.#root.activeElement);
-		if (to) to.focus();
+		steps(event, entries, this.#root.activeElement)?.focus();
 	}
 
 	#onTray() {

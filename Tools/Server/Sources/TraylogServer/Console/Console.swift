@@ -21,6 +21,8 @@ final class Console: Sendable {
     let signIns = RateLimits(perUser: 20, perKey: 20)
     private let compactions: [LastCompaction]
     private let recents: [RecentFigures]
+    private let damages: [DamagedTrays]
+    private let treeHeads: [LatestTreeHead]
     private let routes: RouteTable
     private let byName: [String: ConsolePage]
 
@@ -28,6 +30,8 @@ final class Console: Sendable {
         (self.service, self.partitions) = (service, partitions)
         compactions = (partitions?.services ?? [service]).map { _ in LastCompaction() }
         recents = (partitions?.services ?? [service]).map { _ in RecentFigures() }
+        damages = (partitions?.services ?? [service]).map { _ in DamagedTrays() }
+        treeHeads = (partitions?.services ?? [service]).map { _ in LatestTreeHead() }
         self.isSecure = isSecure
         pages = try Pages()
         let all = ConsolePage.all
@@ -76,6 +80,8 @@ final class Console: Sendable {
 
     func recent(_ partition: Int) -> RecentFigures { recents[partition] }
 
+    func damage(_ partition: Int) -> DamagedTrays { damages[partition] }
+
     func compaction(_ partition: Int) -> LastCompaction { compactions[partition] }
 
     /// The partition whose page it is; the first one for a page that says none.
@@ -118,8 +124,7 @@ final class Console: Sendable {
         let asked = visit.with(values, fields)
         if let user = values["u"] { try await asked.recordAccess(to: user) }
         guard visit.session != nil, visit.request.method == .get else { return try await page.show(asked) }
-        // A store that is too damaged for it still has pages.
-        return try await page.show(asked.with(try? await visit.store.treeHead()))
+        return try await page.show(asked.with(await treeHeads[visit.partition].value(visit.store)))
     }
 
     /// What the pages' scripts read: the service's own routes, with the session's key.

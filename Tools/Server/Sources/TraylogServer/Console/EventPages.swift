@@ -127,9 +127,16 @@ enum EventPages {
         }
     }
 
-    /// `recorded` for `recordedAt`, `collapse key` for `collapseKey`.
+    private static let labels = [
+        "seq": "event number", "upTo": "up to event", "items": "items", "as": "marked as", "event": "undone event",
+        "until": "until", "through": "through event", "at": "at", "isSilent": "silent", "data": "data",
+        "actor": "done by", "topic": "topic", "remindAt": "reminds", "dropped": "events that left the log",
+        "collapseKey": "replaces items with the key",
+    ]
+
+    /// `recorded` for `recordedAt`, `thread summary` for `threadSummary`.
     private static func label(_ name: String) -> String {
-        if name == "seq" { return "event number" }
+        if let label = labels[name] { return label }
         let words = name.hasSuffix("At") ? String(name.dropLast(2)) : name
         return words.map { $0.isUppercase ? " \($0.lowercased())" : String($0) }.joined()
     }

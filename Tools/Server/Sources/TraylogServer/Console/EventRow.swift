@@ -74,11 +74,11 @@ struct EventRow {
 
 /// Times as pages show them: UTC, which a script turns into the browser's zone.
 enum Moments {
-    static func context(_ time: Timestamp) -> [String: Any] { ["iso": time.rfc3339, "text": text(time)] }
+    static func context(_ time: Timestamp) -> [String: Any] { ["iso": time.description, "text": text(time)] }
 
     /// `2026-11-22 09:00:00 UTC`.
     static func text(_ time: Timestamp) -> String {
-        time.rfc3339.prefix(19).replacing("T", with: " ") + " UTC"
+        time.description.prefix(19).replacing("T", with: " ") + " UTC"
     }
 }
 

@@ -64,7 +64,7 @@ enum OperationPages {
     }
 
     private static func overview(_ visit: Visit) async throws -> [String: Any] {
-        let statistics = try await visit.store.statistics()
+        let statistics = try await visit.store.statistics(checkingStates: false)
         return [
             "section": "operations", "head": statistics.head.description,
             "floor": max(statistics.floor, 1).description, "bytes": Figures.bytes(statistics.bytes),
@@ -79,10 +79,10 @@ enum OperationPages {
         let store = visit.store
         let known = try await store.users(prefix: user, limit: 1).elements.first
         guard known.map({ $0.utf8.elementsEqual(user.utf8) }) == true else { return ["user": user, "isNobody": true] }
-        let report = try await store.audit(of: user)
+        let tray = try await store.tray(of: user)
         return [
             "user": user, "path": PercentEncoding.encode(user), "isNobody": false,
-            "actions": Figures.count(report.steps.count), "listed": Figures.count(report.tray.total),
+            "actions": Figures.count(tray.revision), "listed": Figures.count(tray.total),
             "isHeld": try await store.isHeld(user),
         ]
     }
@@ -136,7 +136,7 @@ enum OperationPages {
         case (false, true):
             switch visit.typed.moment(before) {
             case .seq(let seq)?: members.append(("before", .int(seq.rawValue)))
-            case .time(let time)?: members.append(("before", .string(time.rfc3339)))
+            case .time(let time)?: members.append(("before", .string(time.description)))
             case nil: throw Problem.invalid("before", "must be \(TypedTime.forms)")
             }
         }

@@ -18,12 +18,13 @@ enum OverviewPage {
                 }
             },
             ConsolePage(.get, "/pulse", .anybody) { visit in
-                let statistics = try await visit.store.statistics()
+                let statistics = try await visit.store.statistics(checkingStates: false)
+                let damaged = await visit.console.damage(visit.partition).latest(visit.store)
                 return .json([
                     "head": JSONValue(statistics.head), "floor": JSONValue(statistics.floor),
                     "unflushed": .int(statistics.unflushed), "bytes": .int(statistics.bytes),
                     "readers": .int(others(statistics).count),
-                    "problems": .array(problems(visit, statistics).map { .string($0) }),
+                    "problems": .array(problems(visit, statistics, damaged.count).map { .string($0) }),
                     "failedChecks": .int(visit.store.upkeep.failures.count), "recent": await recent(visit),
                 ])
             },
@@ -31,12 +32,13 @@ enum OverviewPage {
     }
 
     private static func figures(_ visit: Visit) async throws -> [String: Any] {
-        let statistics = try await visit.store.statistics()
+        let statistics = try await visit.store.statistics(checkingStates: false)
         let minute = Timestamp(milliseconds: Timestamp.now.milliseconds - 60_000)
         // Before the floor nothing is known, and nothing of it is a minute old.
         let before = (try? await visit.store.seq(of: .time(minute))) ?? statistics.floor
         let lately = statistics.head.rawValue - min(before.rawValue, statistics.head.rawValue)
-        let problems = problems(visit, statistics)
+        let damaged = await visit.console.damage(visit.partition).latest(visit.store)
+        let problems = problems(visit, statistics, damaged.count)
         let (compaction, isLooking) = visit.console.compaction(visit.partition).latest(visit.store, statistics)
         let upkeep = visit.store.upkeep
         return [
@@ -50,7 +52,7 @@ enum OverviewPage {
             "floor": statistics.floor.description, "hasFloor": statistics.floor > .zero,
             "rate": "\(Double(lately * 10 / 60) / 10)", "lately": Figures.count(lately),
             "tail": Figures.count(statistics.unflushed), "users": Figures.count(statistics.users),
-            "events": Figures.count(statistics.events),
+            "events": Figures.count(statistics.events), "traysRead": damaged.time.map { [Moments.context($0)] } ?? [],
             "bytes": Figures.bytes(statistics.bytes), "free": Figures.bytes(statistics.freeBytes),
             "freeShare": "\(statistics.bytes == 0 ? 0 : statistics.freeBytes * 100 / statistics.bytes)",
             "readers": others(statistics).map { ["pid": "\($0.pid)", "lag": Figures.count($0.lag)] },
@@ -100,12 +102,12 @@ enum OverviewPage {
     /// Lists the problems and what to do about each.
     ///
     /// Failed checks are not here: every page has a banner for them.
-    private static func problems(_ visit: Visit, _ statistics: StoreStatistics) -> [String] {
+    private static func problems(_ visit: Visit, _ statistics: StoreStatistics, _ damaged: UInt64) -> [String] {
         var problems: [String] = []
         if visit.service.isDraining { problems.append("The server is stopping: it takes no new work.") }
-        if statistics.damagedStates > 0 {
+        if damaged > 0 {
             problems.append(
-                "\(Figures.count(UInt64(statistics.damagedStates))) stored trays are damaged. They are rebuilt from the log for each "
+                "\(Figures.count(damaged)) stored trays are damaged. They are rebuilt from the log for each "
                     + "request meanwhile. Run Verify; if it finds the log sound, stop the server and run traylog replay --rebuild."
             )
         }

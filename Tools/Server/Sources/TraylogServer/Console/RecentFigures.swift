@@ -2,6 +2,8 @@ import Synchronization
 @_spi(Operations) import Traylog
 
 /// How many notifications came lately, and how many of them were seen and read: counted along the log, each event once.
+///
+/// It keeps no names, so that an erasure has nothing to take from it.
 final class RecentFigures: Sendable {
     /// What a page shows.
     struct Shown: Sendable {
@@ -28,11 +30,23 @@ final class RecentFigures: Sendable {
     private static let mostEvents: UInt64 = 200_000
     private static let chunk = 2_000
 
+    /// Stands for a name in this process only: its hash, under a key that the process has made of chance.
+    private struct Alias: Hashable {
+        private let hash: Int
+
+        init(_ name: String) {
+            var hasher = Hasher()
+            // The store tells names apart by their bytes.
+            for byte in name.utf8 { hasher.combine(byte) }
+            hash = hasher.finalize()
+        }
+    }
+
     private struct Arrival {
         let seq: UInt64
         let time: Int64
-        let thread: String?
-        let category: String?
+        let thread: Alias?
+        let category: Alias?
         var isSeen = false
         var isRead = false
 
@@ -41,10 +55,10 @@ final class RecentFigures: Sendable {
                 switch filter.thread {
                 case .any: true
                 case .unthreaded: thread == nil
-                case .named(let name): thread.map { $0.utf8.elementsEqual(name.utf8) } ?? false
+                case .named(let name): thread == Alias(name)
                 }
             guard isOfThread, let wanted = filter.categories.first else { return isOfThread }
-            return category.map { $0.utf8.elementsEqual(wanted.utf8) } ?? false
+            return category == Alias(wanted)
         }
     }
 
@@ -88,7 +102,7 @@ final class RecentFigures: Sendable {
     /// What an event that can be undone did to an arrival.
     private struct Change {
         let before: Arrival
-        let user: String
+        let person: Alias
         let countsAsSeen: Bool
     }
 
@@ -97,7 +111,7 @@ final class RecentFigures: Sendable {
         var begin: Timestamp?
         var isCounting = false
         var failure: String?
-        /// The head when the count began: names of people who were erased by then are not in what it read.
+        /// The head when the count began: what it read of people who were erased by then is under their pseudonyms.
         var startedAt = Seq.zero
         /// The first step that is kept.
         var oldest: Int64 = 0
@@ -107,7 +121,7 @@ final class RecentFigures: Sendable {
         var (came, unread) = ([Int64: Int](), [Int64: Int]())
         /// Notifications of a step, and how many were seen within a day.
         var (cohorts, seen) = ([Int64: Int](), [Int64: Int]())
-        var people: [String: Person] = [:]
+        var people: [Alias: Person] = [:]
         /// By the event that made them.
         var changes: [UInt64: [Change]] = [:]
     }
@@ -140,7 +154,7 @@ final class RecentFigures: Sendable {
         var next = state.withLock { $0.through.rawValue + 1 }
         if next == 1 {
             // The first time: from the event after the days' beginning on.
-            var first = try await store.statistics().floor.rawValue + 1
+            var first = try await store.statistics(checkingStates: false).floor.rawValue + 1
             if let before = try? await store.seq(of: .time(begin)).rawValue { first = before + 1 }
             next = max(first, head.rawValue - min(head.rawValue, Self.mostEvents) + 1)
             state.withLock { $0.startedAt = head }
@@ -152,7 +166,7 @@ final class RecentFigures: Sendable {
             let page = try await store.events(from: Seq(next), limit: Self.chunk)
             let startedAt = state.withLock { $0.startedAt }
             if page.elements.contains(where: { $0.kind == .erased && $0.seq > startedAt }) {
-                // Whose name it was nobody says any more, and it may be somebody else's by now: all is counted anew.
+                // Whose events they were nobody says any more, and the name may be somebody else's by now: all is counted anew.
                 state.withLock { state in
                     state = State()
                     state.isCounting = true
@@ -174,15 +188,15 @@ final class RecentFigures: Sendable {
 
     private static func note(_ event: Event, _ state: inout State) {
         let (seq, time) = (event.seq.rawValue, event.recordedAt.milliseconds)
-        guard let user = event.user else {
+        guard let alias = event.user.map(Alias.init) else {
             if case .broadcast = event.body { state.came[time / step, default: 0] += 1 }
             return
         }
         func change(
             _ items: [Seq]? = nil, isSeen: Bool, isRead: Bool? = nil, _ isIt: (Arrival) -> Bool = { _ in true }
         ) {
-            guard var person = state.people.removeValue(forKey: user) else { return }
-            defer { state.people[user] = person }
+            guard var person = state.people.removeValue(forKey: alias) else { return }
+            defer { state.people[alias] = person }
             var changes: [Change] = []
             for index in person.places(of: items, isReading: isRead != nil) where isIt(person.arrivals[index]) {
                 let before = person.arrivals[index]
@@ -194,7 +208,7 @@ final class RecentFigures: Sendable {
                 let countsAsSeen = after.isSeen && !before.isSeen && time - before.time <= day
                 if countsAsSeen { state.seen[before.time / step, default: 0] += 1 }
                 if before.isRead != after.isRead { state.unread[time / step, default: 0] += after.isRead ? -1 : 1 }
-                changes.append(Change(before: before, user: user, countsAsSeen: countsAsSeen))
+                changes.append(Change(before: before, person: alias, countsAsSeen: countsAsSeen))
             }
             if !changes.isEmpty, event.kind.isUndoable { state.changes[seq] = changes }
         }
@@ -203,8 +217,10 @@ final class RecentFigures: Sendable {
             state.came[time / step, default: 0] += 1
             state.cohorts[time / step, default: 0] += 1
             state.unread[time / step, default: 0] += 1
-            state.people[user, default: Person()].arrivals.append(
-                Arrival(seq: seq, time: time, thread: content.thread, category: content.category))
+            state.people[alias, default: Person()].arrivals.append(
+                Arrival(
+                    seq: seq, time: time, thread: content.thread.map(Alias.init),
+                    category: content.category.map(Alias.init)))
         case .traySeen(let upTo): change(isSeen: true) { $0.seq <= upTo.rawValue }
         case .marked(let mark, let items): change(items, isSeen: mark == .seen || mark == .read, isRead: isRead(mark))
         case .allMarked(let mark, let filter, let upTo):
@@ -228,13 +244,13 @@ final class RecentFigures: Sendable {
     }
 
     private static func undo(_ change: Change, _ time: Int64, _ state: inout State) {
-        guard let place = state.people[change.user]?.place(of: change.before.seq),
-            let now = state.people[change.user]?.arrivals[place]
+        guard let place = state.people[change.person]?.place(of: change.before.seq),
+            let now = state.people[change.person]?.arrivals[place]
         else { return }
         if now.isRead != change.before.isRead { state.unread[time / step, default: 0] += now.isRead ? 1 : -1 }
         if change.countsAsSeen { state.seen[now.time / step, default: 0] -= 1 }
-        state.people[change.user]?.arrivals[place] = change.before
-        state.people[change.user]?.reopen(place)
+        state.people[change.person]?.arrivals[place] = change.before
+        state.people[change.person]?.reopen(place)
     }
 
     /// Lets go of what is older than the days that are shown.
@@ -242,13 +258,13 @@ final class RecentFigures: Sendable {
         let oldest = time / step
         guard oldest != state.oldest else { return }
         state.oldest = oldest
-        for user in state.people.keys {
+        for alias in state.people.keys {
             // What leaves the days does not stand among their unread ones.
-            let gone = state.people[user]?.arrivals.prefix { $0.time < time } ?? []
+            let gone = state.people[alias]?.arrivals.prefix { $0.time < time } ?? []
             guard !gone.isEmpty else { continue }
             state.unread[oldest, default: 0] -= gone.filter { !$0.isRead }.count
-            state.people[user]?.forget(before: time)
-            if state.people[user]?.arrivals.isEmpty ?? true { state.people[user] = nil }
+            state.people[alias]?.forget(before: time)
+            if state.people[alias]?.arrivals.isEmpty ?? true { state.people[alias] = nil }
         }
         let sum = state.unread.filter { $0.key < oldest }.values.reduce(0, +)
         state.unread = state.unread.filter { $0.key >= oldest }

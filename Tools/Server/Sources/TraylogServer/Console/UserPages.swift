@@ -8,6 +8,8 @@ enum UserPages {
     private static let mostSorted = 5_000
     private static let pageItems = 25
     private static let mostTimes = 2_000
+    /// The tabs of other views than the inbox count so far.
+    private static let mostCounted = 20
 
     static var all: [ConsolePage] {
         [
@@ -60,8 +62,11 @@ enum UserPages {
             trays = Array(trays.prefix(pageUsers))
         }
         let next = isSorted ? nil : found.next
+        var all: UInt64 = 0
+        for store in visit.stores { all += try await store.statistics(checkingStates: false).users }
         return search(visit).merging([
-            "isCut": isCut && isSorted, "mostSorted": Figures.count(mostSorted),
+            "all": all == 1 ? "1 user" : "\(Figures.count(all)) users", "isCut": isCut && isSorted,
+            "mostSorted": Figures.count(mostSorted),
             "users": trays.map { tray in
                 context(tray).merging(["path": PercentEncoding.encode(tray.user)]) { old, _ in old }
             },
@@ -75,6 +80,7 @@ enum UserPages {
         [
             "user": tray.user, "unread": Figures.count(tray.unread), "unseen": Figures.count(tray.unseen),
             "total": Figures.count(tray.total), "hasUnread": tray.unread > 0, "hasUnseen": tray.unseen > 0,
+            "awaiting": Figures.count(tray.awaiting), "hasAwaiting": tray.awaiting > 0,
             "isSeen": tray.isSeen, "asOf": tray.asOf.description, "seenUpTo": tray.seenUpTo.description,
             "seenAt": tray.seenAt.map { [Moments.context($0)] } ?? [],
             "newest": tray.newest?.description ?? "", "hasNewest": tray.newest != nil,
@@ -141,8 +147,14 @@ enum UserPages {
         context["isFiltered"] = view.list.isFiltered
         context["items"] = page.elements.map { Self.context($0) }
         context["next"] = page.next.map { [["cursor": $0.description]] } ?? []
+        context["in-count"] = Figures.count(tray.total)
+        for view in [InboxQuery.View.archived, .snoozed] {
+            context["\(view.rawValue)-count"] = try await count(of: view, of: user, at, store)
+        }
         context["threads"] = threads.elements.map(thread)
         context["moreThreads"] = threads.next != nil
+        let mutes = try await store.mutes(of: user, asOf: at).mutes
+        (context["mutes"], context["hasMutes"]) = (mutes.map(mute), !mutes.isEmpty)
         context["isEmpty"] = page.elements.isEmpty
         let moment = view.isPast ? "&asOf=\(asOf)" : ""
         context["moment"] = moment
@@ -155,6 +167,16 @@ enum UserPages {
             context["isNobody"] = names.first.map { $0.utf8.elementsEqual(user.utf8) } != true
         }
         return context
+    }
+
+    /// How many items a view has, as far as its tab says it.
+    private static func count(
+        of view: InboxQuery.View, of user: String, _ moment: Moment?, _ store: Store
+    ) async throws -> String {
+        var query = InboxQuery(limit: mostCounted)
+        query.view = view
+        let page = try await store.inbox(of: user, query, asOf: moment)
+        return page.next == nil ? "\(page.elements.count)" : "\(mostCounted)+"
     }
 
     /// The event of the moment, and the moments before and after it.
@@ -202,6 +224,19 @@ enum UserPages {
         ]
     }
 
+    private static func mute(_ mute: Mute) -> [String: Any] {
+        let (name, field) =
+            switch mute.scope {
+            case .all: ("", "")
+            case .category(let name): (name, "category")
+            case .thread(let name): (name, "thread")
+            }
+        return [
+            "isAll": mute.scope == .all, "kind": field, "name": name, "path": PercentEncoding.encode(name),
+            "since": [Moments.context(mute.since)], "until": mute.until.map { [Moments.context($0)] } ?? [],
+        ]
+    }
+
     private static func thread(_ group: ThreadGroup) -> [String: Any] {
         [
             "thread": group.thread ?? "", "isNamed": group.thread != nil,
@@ -214,8 +249,8 @@ enum UserPages {
     }
 
     /// Every event that touched the tray: first a seq and the unread count before them; then how many times follow, and for each the
-    /// steps from the position and from the time before it, in milliseconds; then for each event the step from the seq before, and
-    /// that from the count before (zigzag).
+    /// steps from the position and from the time before it, in milliseconds; then how many looks at the tray follow, and for each
+    /// the step from the position before; then for each event the step from the seq before, and that from the count before (zigzag).
     ///
     /// All are varints, about three bytes an event.
     private static func moments(_ visit: Visit) async throws -> Response {
@@ -241,6 +276,17 @@ enum UserPages {
             append(UInt64(next - position))
             append(UInt64(max(0, event.recordedAt.milliseconds - time)))
             (position, time) = (next, max(time, event.recordedAt.milliseconds))
+        }
+        // Who looks makes items seen, and reads none.
+        let looks = report.steps.indices.filter { index in
+            let (before, after) = (report.steps[index].before, report.steps[index].after)
+            return after.unseen < before.unseen && after.unread == before.unread && after.total == before.total
+        }
+        append(UInt64(looks.count))
+        position = 0
+        for index in looks {
+            append(UInt64(index + 1 - position))
+            position = index + 1
         }
         for step in report.steps {
             append(step.seq.rawValue - seq)

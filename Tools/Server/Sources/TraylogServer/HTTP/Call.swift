@@ -77,7 +77,7 @@ package final class Call: Sendable {
 
     /// How many a page has.
     package func limit() throws(Problem) -> Int {
-        guard let limit = try number("limit") else { return Limits.defaultPageItems }
+        guard let limit = try number("limit") else { return 20 }
         guard (1...UInt64(Limits.pageItems)).contains(limit) else {
             throw .invalid("limit", "must be 1 to \(Limits.pageItems)")
         }

@@ -53,17 +53,17 @@ package struct Responder: HTTPResponder {
         } else if request.method == .head {
             response = Response(status: response.status, headers: response.headers)
         }
-        let seconds = (ContinuousClock.now - note.start) / .seconds(1)
+        let duration = ContinuousClock.now - note.start
         let route = note.route?.path.text ?? "none"
         service.metrics.note(
-            route: route, method: request.method.rawValue, status: response.status.code, seconds: seconds)
+            route: route, method: request.method.rawValue, status: response.status.code, duration: duration)
         let user = service.configuration.logsUsers ? note.user : nil
         service.log.note { [id = note.id, method = request.method.rawValue, code = response.status.code] line in
             line.member("request", id)
             line.member("method", method)
             line.member("route", route)
             line.member("status", code)
-            line.member("ms", raw: String(Double(Int(seconds * 1e5)) / 100))
+            line.member("ms", raw: String(Double(Int(duration / .microseconds(10))) / 100))
             line.member("user", user)
         }
         return response

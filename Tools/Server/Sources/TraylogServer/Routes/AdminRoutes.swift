@@ -127,7 +127,7 @@ enum AdminRoutes {
         job("ticks", "Wake and expire what is due", ["now"]) { members, _ in
             var now: Timestamp?
             if let text = try text("now", members) {
-                now = Timestamp(rfc3339: text)
+                now = Timestamp(text)
                 guard now != nil else { throw Problem.invalid("now", "must be a time in RFC 3339") }
             }
             return { [now] service, _ in

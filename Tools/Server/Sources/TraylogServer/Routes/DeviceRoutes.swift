@@ -30,7 +30,7 @@ enum DeviceRoutes {
                 answers: .json(.devices)
             ) { call in
                 let devices = try await call.service.devices.list(of: user(call)).map { device -> JSONValue in
-                    ["token": .string(device.token), "since": .string(device.since.rfc3339)]
+                    ["token": .string(device.token), "since": .string(device.since.description)]
                 }
                 return .json(["devices": .array(devices)])
             },

@@ -99,65 +99,12 @@ enum HealthRoutes {
         return .json(.object([("status", "ok")] + whole))
     }
 
-    /// The figures of a server; with several stores, which partition each is of.
+    /// The figures of a server.
     static func metrics(_ services: [Service]) async throws -> Response {
-        var gauges: [Gauge] = []
-        for (index, service) in services.enumerated() {
-            let labels = services.count > 1 ? ["partition=\"\(index)\""] : []
-            gauges += try await figures(of: service, labels)
-            if let cluster = service.cluster { gauges += await figures(of: cluster, labels) }
-        }
-        let service = services[0]
-        gauges.append(Gauge("traylog_live_streams", "Live streams that are open.", "\(service.answers.count)"))
+        try await Service.measure(services)
         return Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: service.metrics.text(gauges))))
-    }
-
-    private static func figures(of service: Service, _ labels: [String]) async throws -> [Gauge] {
-        let statistics = try await service.store.statistics()
-        let lag = statistics.readers.map(\.lag).max() ?? 0
-        return [
-            ("traylog_head", "The newest event.", "\(statistics.head)"),
-            ("traylog_floor", "The floor of compaction.", "\(statistics.floor)"),
-            ("traylog_tail_events", "Events that the stored states lack.", "\(statistics.unflushed)"),
-            ("traylog_cache_bytes", "The memory of cached states.", "\(statistics.cachedBytes)"),
-            ("traylog_users", "Users.", "\(statistics.users)"),
-            ("traylog_file_bytes", "The size of the store's file.", "\(statistics.bytes)"),
-            ("traylog_free_bytes", "Free pages of it.", "\(statistics.freeBytes)"),
-            ("traylog_reader_lag_commits", "The greatest lag of a reader.", "\(lag)"),
-        ].map { Gauge($0, $1, $2, labels) } + service.upkeepGauges(labels)
-    }
-
-    private static func figures(of cluster: any ClusterNodeHost, _ labels: [String]) async -> [Gauge] {
-        let status = await cluster.status()
-        let role = ["role=\"\(status.role.rawValue)\""]
-        var gauges = [
-            Gauge(
-                "traylog_cluster_role", "1 for what the node does: owner, follower, catchingUp or diverged.", "1",
-                labels + role),
-            Gauge(
-                "traylog_cluster_position", "The message of the log of record that the store holds.",
-                "\(status.position)", labels),
-            Gauge(
-                "traylog_cluster_lag_events", "Events of the log of record that the store lacks.",
-                "\(status.lagEvents)", labels),
-            Gauge(
-                "traylog_cluster_lag_seconds", "How long ago the store held all of them.", status.lag.secondsText,
-                labels),
-        ]
-        for broker in await cluster.brokerLags() {
-            let name = labels + ["broker=\"\(broker.name)\""]
-            gauges.append(
-                Gauge(
-                    "traylog_broker_lag_messages", "Messages of the stream that a broker lacks.", "\(broker.lag)", name)
-            )
-            gauges.append(
-                Gauge(
-                    "traylog_broker_current", "1 for a broker that is there and keeps up.",
-                    broker.isCurrent ? "1" : "0", name))
-        }
-        return gauges
+            body: ResponseBody(byteBuffer: ByteBuffer(string: services[0].metrics.text())))
     }
 }
 

@@ -206,7 +206,7 @@ extension Call {
 
     private func time(_ name: String) throws -> Timestamp? {
         guard let text = query[name] else { return nil }
-        guard let time = Timestamp(rfc3339: text) else { throw Problem.invalid(name, "must be a time in RFC 3339") }
+        guard let time = Timestamp(text) else { throw Problem.invalid(name, "must be a time in RFC 3339") }
         return time
     }
 

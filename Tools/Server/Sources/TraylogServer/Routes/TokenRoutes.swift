@@ -20,7 +20,7 @@ enum TokenRoutes {
                 return .json([
                     "user": .string(user),
                     "scopes": .array(TokenScope.allCases.filter(scopes.contains).map { .string($0.rawValue) }),
-                    "expires": expires.map { .string($0.rfc3339) } ?? .null,
+                    "expires": expires.map { .string($0.description) } ?? .null,
                 ])
             },
             Route(
@@ -56,7 +56,7 @@ enum TokenRoutes {
                     throw Problem(.unprocessableContent, "No key", "the server has no key that can sign tokens")
                 }
                 let expires = Timestamp(milliseconds: Int64(made.expires) * 1_000)
-                return .json(["token": .string(made.token), "expires": .string(expires.rfc3339)])
+                return .json(["token": .string(made.token), "expires": .string(expires.description)])
             },
         ]
     }

@@ -10,6 +10,8 @@ const seq = Number(panel.dataset.proof);
 const store = panel.dataset.store;
 const choice = find("[data-against]");
 const list = find("[data-checks]");
+const verdict = find("[data-verdict]");
+const steps = find("[data-steps]");
 const heads = [];
 let unkept;
 
@@ -33,7 +35,9 @@ function offer(chosen) {
 function line(state, text, hash) {
   const row = element("li", { class: state }, icon(state.includes("bad") ? "cross" : state.includes("note") ? "warning" : "check"), element("span", {}, text));
   if (hash) row.lastChild.append(element("span", { class: "hash" }, hash));
-  list.append(row);
+  // The steps stay folded: what came of them is said above.
+  (state === "good" ? list : verdict).append(row);
+  steps.hidden = !list.children.length;
   return row;
 }
 
@@ -88,8 +92,14 @@ async function hand() {
   }
 }
 
-async function verify() {
+function clear() {
   list.replaceChildren();
+  verdict.replaceChildren();
+  steps.hidden = true;
+}
+
+async function verify() {
+  clear();
   const isWord = choice.value === "server";
   try {
     const head = await chosenHead();
@@ -128,14 +138,14 @@ function conclude(isWord, head, leaf, disclosure) {
       : `Proved: an event stood at ${seq} in the log you recorded at ${count(head.size)} events.`);
     noteVerified({ store, ...head });
   }
-  announce(list.lastChild.textContent);
+  announce(verdict.lastChild.textContent);
 }
 
 find("[data-verify]").hidden = false;
 find("[data-run]").addEventListener("click", verify);
 find("[data-hand]").addEventListener("click", hand);
 find("[data-file]").addEventListener("change", async (event) => {
-  list.replaceChildren();
+  clear();
   try {
     unkept = { store, ...(await fromFile(event.target.files[0], readNote)) };
     offer("0");

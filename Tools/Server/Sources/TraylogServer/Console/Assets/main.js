@@ -1,6 +1,6 @@
 // Loads what a page needs.
 
-import { announce, find, localize, sayZone, timesMode, zone } from "./dom.js";
+import { announce, element, find, icon, localize, sayZone, timesMode, zone } from "./dom.js";
 
 function showTimes() {
   sayZone();
@@ -43,6 +43,32 @@ addEventListener("beforeprint", () => {
   localize(document, true);
 });
 addEventListener("afterprint", () => localize());
+
+// A calendar beside the fields that take a time; what it gives is typed as the pages show times.
+for (const field of document.querySelectorAll("[data-pick]")) {
+  const calendar = element("input", { type: "datetime-local", class: "calendar", tabindex: "-1", "aria-hidden": "true" });
+  const button = element("button", { type: "button", class: "quiet pick", title: "Choose a time" }, icon("clock"),
+    element("span", { class: "unseen-text" }, `Choose a time for “${field.labels[0]?.textContent ?? field.name}”`));
+  if (!calendar.showPicker) break;
+  button.addEventListener("click", () => {
+    calendar.value = field.value.replace(" ", "T").slice(0, 16);
+    calendar.showPicker();
+  });
+  calendar.addEventListener("change", () => {
+    field.value = calendar.value.replace("T", " ");
+    field.focus();
+  });
+  const pair = element("span", { class: "picked" });
+  field.replaceWith(pair);
+  pair.append(field, button, calendar);
+}
+
+// Tools that start a server give its key behind the sign, which no server and no proxy is sent.
+const given = new URLSearchParams(location.hash.slice(1)).get("key");
+if (given && find("#key")) {
+  find("#key").value = given;
+  history.replaceState(null, "", location.pathname + location.search);
+}
 
 const scripts = {
   overview: () => import("./overview.js"),

@@ -2,8 +2,9 @@
 
 import { colour, count, drawing, element, find, localTime, utcTime, timesMode } from "./dom.js";
 
-/** Position 0 is before the first event. `times` has some positions with their times, ascending. */
-export const moments = { seqs: [0], unread: [0], times: [] };
+/** Position 0 is before the first event. `times` has some positions with their times, `looks` those where the user saw the tray;
+ * both ascending. */
+export const moments = { seqs: [0], unread: [0], times: [], looks: [] };
 /** The positions that the line shows: all, or a part after zooming in. */
 export const span = { from: 0, to: 0 };
 
@@ -21,28 +22,31 @@ export function decode(bytes) {
       scale *= 128;
     }
   };
-  const [seqs, unread, times] = [[number()], [number()], []];
+  const [seqs, unread, times, looks] = [[number()], [number()], [], []];
   let [position, time] = [0, 0];
   for (let left = number(); left > 0; left -= 1) {
     position += number();
     time += number();
     times.push({ position, time });
   }
+  position = 0;
+  for (let left = number(); left > 0; left -= 1) looks.push((position += number()));
   while (at < bytes.length) {
     seqs.push(seqs.at(-1) + number());
     const zigzag = number();
     unread.push(unread.at(-1) + (zigzag % 2 ? -(zigzag + 1) / 2 : zigzag / 2));
   }
-  Object.assign(moments, { seqs, unread, times });
+  Object.assign(moments, { seqs, unread, times, looks });
   Object.assign(span, { from: 0, to: last() });
 }
 
-/** One more event, which came now. */
-export function append(seq, unread) {
+/** One more event, which came now; `isLook` for one that made items seen and read none. */
+export function append(seq, unread, isLook) {
   const wasWhole = span.to === last();
   moments.seqs.push(seq);
   moments.unread.push(unread);
   moments.times.push({ position: last(), time: Date.now() });
+  if (isLook) moments.looks.push(last());
   if (wasWhole) span.to = last();
 }
 
@@ -76,7 +80,8 @@ const written = (time) => (timesMode() === "utc" ? utcTime(time) : localTime(tim
 /** `2026-03-14 09:12, 3,557 unread`, for the bubble and for screen readers. */
 export function words(position) {
   const time = timeAt(position);
-  return `${time ? written(time).slice(0, 16) : "before the first event"}, ${count(moments.unread[position])} unread`;
+  const look = moments.looks.includes(position) ? ", the user saw the tray" : "";
+  return `${time ? written(time).slice(0, 16) : "before the first event"}, ${count(moments.unread[position])} unread${look}`;
 }
 
 /** Shows half as much around a position, or twice as much. */
@@ -130,11 +135,20 @@ export function chart(canvas, position) {
   context.fill();
   context.strokeStyle = colour("--accent-line");
   context.stroke();
+  // A tick for each look; those of one pixel are one.
+  context.fillStyle = colour("--good");
+  let drawn = -1;
+  for (const look of moments.looks) {
+    const x = Math.round(place(look, width));
+    if (look < span.from || look > span.to || x === drawn) continue;
+    context.fillRect(x - 0.5, floor + 1, 1, 6);
+    drawn = x;
+  }
   context.fillStyle = colour("--accent");
   context.fillRect(place(position, width) - 0.75, 4, 1.5, floor - 2);
   context.fillStyle = colour("--soft");
   context.font = `11px ${getComputedStyle(document.body).fontFamily}`;
-  if (width > 480) context.fillText(`most ${count(most)} unread`, left + 4, 12);
+  if (width > 480) context.fillText(`most ${count(most)} unread${moments.looks.length ? "; green ticks: the user saw the tray" : ""}`, left + 4, 12);
 }
 
 const day = 86400000;

@@ -136,13 +136,16 @@ async function show(index) {
 
 function follow() {
   let known;
+  let last;
   const heard = async (event) => {
     const now = JSON.parse(event.data);
     const figures = [now.unread, now.unseen, now.total, now.newest, now.seenUpTo].join();
     const isNew = known === undefined ? now.unread !== moments.unread.at(-1) : figures !== known;
     known = figures;
+    const before = last;
+    last = now;
     if (!isNew || now.asOf <= moments.seqs.at(-1)) return;
-    if (isLoaded) append(now.asOf, now.unread);
+    if (isLoaded) append(now.asOf, now.unread, now.unseen < before?.unseen && now.unread === before?.unread && now.total === before?.total);
     if (!isPresent) return draw();
     position = moments.seqs.length - 1;
     include(position);

@@ -1,0 +1,65 @@
+@_spi(Operations) import Traylog
+import TraylogCluster
+
+extension Service {
+    /// Measures the stores of a server, for whoever reads their figures; with several, which partition each is of.
+    static func measure(_ services: [Service]) async throws {
+        var figures: [ServerMetrics.Figure] = []
+        for (index, service) in services.enumerated() {
+            let dimensions = services.count > 1 ? [("partition", String(index))] : []
+            figures += try await service.figures(dimensions) + service.upkeepFigures(dimensions)
+            if let cluster = service.cluster { figures += await clusterFigures(cluster, dimensions) }
+        }
+        figures.append(.init("traylog_live_streams", Double(services[0].answers.count)))
+        services[0].metrics.set(figures)
+    }
+
+    private func figures(_ dimensions: [(String, String)]) async throws -> [ServerMetrics.Figure] {
+        let statistics = try await store.statistics(checkingStates: false)
+        return [
+            ("traylog_head", Double(statistics.head.rawValue)),
+            ("traylog_floor", Double(statistics.floor.rawValue)),
+            ("traylog_tail_events", Double(statistics.unflushed)),
+            ("traylog_cache_bytes", Double(statistics.cachedBytes)),
+            ("traylog_users", Double(statistics.users)),
+            ("traylog_file_bytes", Double(statistics.bytes)),
+            ("traylog_free_bytes", Double(statistics.freeBytes)),
+            ("traylog_reader_lag_commits", Double(statistics.readers.map(\.lag).max() ?? 0)),
+        ].map { .init($0, $1, dimensions) }
+    }
+
+    /// The figures of backups and checks.
+    private func upkeepFigures(_ dimensions: [(String, String)]) -> [ServerMetrics.Figure] {
+        let upkeep = store.upkeep
+        func seconds(_ run: StoreUpkeep.Run?) -> Double { Double((run?.time.milliseconds ?? 0) / 1_000) }
+        return [
+            .init("traylog_last_backup_seconds", seconds(upkeep.lastBackup), dimensions),
+            .init("traylog_last_verification_seconds", seconds(upkeep.lastVerification), dimensions),
+        ]
+            + StoreUpkeep.Check.allCases.map { check in
+                .init(
+                    "traylog_check_findings",
+                    Double(upkeep.failures.first { $0.check == check }?.count ?? 0),
+                    dimensions + [("check", check.rawValue)])
+            }
+    }
+
+    private static func clusterFigures(
+        _ cluster: any ClusterNodeHost, _ dimensions: [(String, String)]
+    ) async -> [ServerMetrics.Figure] {
+        let status = await cluster.status()
+        var figures: [ServerMetrics.Figure] = [
+            .init("traylog_cluster_role", 1, dimensions + [("role", status.role.rawValue)]),
+            .init("traylog_cluster_position", Double(status.position.rawValue), dimensions),
+            .init("traylog_cluster_lag_events", Double(status.lagEvents), dimensions),
+            .init(
+                "traylog_cluster_lag_seconds", Double(max(0, status.lag.milliseconds)) / 1_000, dimensions),
+        ]
+        for broker in await cluster.brokerLags() {
+            let dimensions = dimensions + [("broker", broker.name)]
+            figures.append(.init("traylog_broker_lag_messages", Double(broker.lag), dimensions))
+            figures.append(.init("traylog_broker_current", broker.isCurrent ? 1 : 0, dimensions))
+        }
+        return figures
+    }
+}
