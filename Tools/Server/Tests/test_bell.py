@@ -591,15 +591,61 @@ class CountsTest(BellCase):
     def newest(self):
         return self.server.get("/v1/users/ann/tray").json["newest"]
 
-    def test_the_counts_are_the_servers_after_random_writes(self):
-        """Three other clients write at the same time, and the page marks beside them."""
-        seed = random.randrange(2**32)
-        print(f"seed {seed}")
-        self.fill(20)
+    def check_list(self):
+        """The page's list becomes the server's, which is at rest."""
+        items = self.server.get("/v1/users/ann/inbox?limit=20").json["items"]
+        self.browser.wait("JSON.stringify(inbox.items.slice(0, 20).map(({ seq, read, seen }) => [seq, read, seen])) === arguments[0]",
+                          json.dumps([[item["seq"], item["read"], item["seen"]] for item in items], separators=(",", ":")))
+
+    def list(self, count):
+        self.fill(count)
         self.show()
         self.client()
         self.browser.wait("client.tray")
         self.browser.run("window.inbox = client.inbox(); return inbox.refresh()")
+
+    def test_what_another_device_takes_back_before_a_marks_answer_arrives_is_shown(self):
+        self.list(2)
+        seq = self.browser.run("return inbox.items[0].seq")
+        self.browser.run("""
+            const real = window.fetch;
+            window.fetch = async (...call) => {
+                const answer = await real(...call);
+                if (call[1]?.method === "POST") await new Promise((go) => (window.release = go));
+                return answer;
+            };
+            client.mark("read", arguments[0]);""", seq)
+        self.browser.wait("typeof window.release === 'function'")
+        self.server.post("/v1/users/ann/marks", {"as": "unread", "items": [seq]})
+        # The page has heard of both once it has heard of this.
+        self.fill(1)
+        self.browser.wait("inbox.items.length === 3")
+        self.browser.run("window.release()")
+        self.browser.wait("inbox.items.find(({ seq }) => seq === arguments[0]).read === false", seq)
+        self.check_list()
+
+    def test_a_mark_that_is_taken_back_at_once_is_shown_as_the_server_has_it(self):
+        """The stream has nothing to say of an item that is as it was."""
+        self.list(3)
+        self.browser.run("""
+            const token = () => fetch("/token").then((answer) => answer.json()).then(({ token }) => token);
+            window.other = new client.constructor({ server: arguments[0], token });""", self.app.url_of_server)
+        for _ in range(10):
+            self.browser.run("""
+                const [one, two] = inbox.items.map(({ seq }) => seq);
+                return (async () => {
+                    await other.mark(inbox.items[1].read ? "unread" : "read", two);
+                    await client.mark("read", one);
+                    await other.mark("unread", one);
+                    await other.mark("seen", two);
+                })()""")
+            self.check_list()
+
+    def test_the_counts_are_the_servers_after_random_writes(self):
+        """Three other clients write at the same time, and the page marks beside them."""
+        seed = random.randrange(2**32)
+        print(f"seed {seed}")
+        self.list(20)
 
         def write(chance, count):
             for _ in range(count):
@@ -629,9 +675,7 @@ class CountsTest(BellCase):
             return {name: tray[name] for name in (*counts, "categories")} == {name: mine[name] for name in (*counts, "categories")}
 
         self.wait_for(is_equal, "the page's counts are the server's")
-        items = self.server.get("/v1/users/ann/inbox?limit=20").json["items"]
-        self.browser.wait("JSON.stringify(inbox.items.slice(0, 20).map(({ seq, read, seen }) => [seq, read, seen])) === arguments[0]",
-                          json.dumps([[item["seq"], item["read"], item["seen"]] for item in items], separators=(",", ":")))
+        self.check_list()
 
     def test_a_long_inbox_scrolls_to_its_end_and_shows_each_item_once(self):
         count = 10_000 if IS_LONG else 1_500

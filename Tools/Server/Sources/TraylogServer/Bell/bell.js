@@ -563,7 +563,9 @@ class TraylogBell extends HTMLElement {
 			dots,
 		].flat().filter(Boolean));
 		this.#nodes.set(item.seq, { item, node });
-		if (focused && !focused.isConnected) [...node.querySelectorAll("button")].find((one) => one === dots || one.textContent === focused.textContent).focus();
+		const same = (one) => one === dots || one.textContent === focused.textContent;
+		// What an app's `renderItem` gives again has lost the focus, too.
+		if (focused) (focused.isConnected ? focused : [...node.querySelectorAll("button")].find(same)).focus();
 		return node;
 	}
 

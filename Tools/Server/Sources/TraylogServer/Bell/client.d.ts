@@ -110,7 +110,7 @@ export interface Inbox {
 	readonly asOf: number;
 	/** Loads the next page, the first one at the beginning; nothing at the end. */
 	loadMore(): Promise<void>;
-	/** Loads again what was loaded, the newest 200 at most. */
+	/** Loads again what was loaded, the newest 1,000 at most. */
 	refresh(): Promise<void>;
 	/** Puts the items that wait on top. */
 	showNew(): void;

@@ -53,8 +53,12 @@ class Inbox {
 	#filter;
 	#size;
 	#cursor = null;
+	// Items below this position come with later pages.
+	#last = 0;
 	#asOf = 0;
-	#versions = new Map();
+	#isStale = false;
+	// What the server said of each item, and as of when; `items` are these with this page's own writes.
+	#known = new Map();
 	#waiting = [];
 	#work = null;
 
@@ -69,42 +73,49 @@ class Inbox {
 	}
 
 	get asOf() {
-		return this.#asOf;
+		return this.#isStale ? 0 : this.#asOf;
 	}
 
 	showNew() {
-		this.items = this.#sorted([...this.#waiting, ...this.items]);
-		this.#waiting = [];
-		this.#client.changed(this);
+		this.show(false);
 	}
 
 	async loadMore() {
-		if (!this.end) await this.#once("more", () => this.#page());
+		if (this.end) return;
+		await this.#once("more", async () => {
+			const page = await this.#fetch(this.#cursor, this.#size);
+			this.#asOf ||= page.asOf;
+			this.#add(page, this.#known);
+			this.#client.replay(this, page.asOf);
+		});
 	}
 
 	refresh() {
+		this.#isStale = true;
 		return this.#once("refresh", async () => {
 			const wanted = Math.min(Math.max(this.items.length, this.#size), KEPT);
-			const top = this.hold ? this.items[0]?.position : undefined;
-			let found = [];
+			const known = new Map();
+			const pages = [];
+			let count = 0;
 			let cursor = null;
-			let asOf = Infinity;
 			do {
 				const page = await this.#fetch(cursor, Math.min(100, wanted));
-				found = found.concat(page.items);
+				pages.push(page);
+				count += page.items.length;
 				cursor = page.next;
-				asOf = Math.min(asOf, page.asOf);
-				for (const item of page.items) this.#versions.set(item.seq, page.asOf);
-			} while (cursor && found.length < wanted);
-			this.#cursor = cursor;
-			this.#asOf = asOf;
-			this.loaded = true;
-			this.end = !cursor;
-			found = this.#sorted(found.filter((item) => this.#holds(item)));
-			this.#waiting = top ? found.filter((item) => item.position > top) : [];
-			this.items = top ? found.filter((item) => item.position <= top) : found;
+			} while (cursor && count < wanted);
+			for (const page of pages) this.#add(page, known);
+			this.#known = known;
+			this.#asOf = Math.min(...pages.map((page) => page.asOf));
+			this.#isStale = false;
 			this.#client.replay(this, this.#asOf);
 		});
+	}
+
+	renew(asOf) {
+		const isBehind = () => this.loaded && this.asOf < asOf;
+		// A refresh that is under way may have begun too early.
+		if (isBehind()) this.refresh().then(() => isBehind() && asOf < Infinity && this.refresh()).catch(() => {});
 	}
 
 	close() {
@@ -124,7 +135,7 @@ class Inbox {
 		return done;
 	}
 
-	async #fetch(cursor, limit) {
+	#fetch(cursor, limit) {
 		const { thread, category, ...more } = this.#filter;
 		const query = new URLSearchParams({ limit });
 		for (const name in more) if (more[name]) query.set(name, more[name]);
@@ -132,26 +143,20 @@ class Inbox {
 		else if (thread !== undefined) query.set("thread", thread);
 		for (const name of [category ?? []].flat()) query.append("category", name);
 		if (cursor) query.set("cursor", cursor);
-		const page = await this.#client.get(`inbox?${query}`);
-		page.items = page.items.map((item) => this.#client.overlay(item, page.asOf));
-		return page;
+		return this.#client.get(`inbox?${query}`);
 	}
 
-	async #page() {
-		const page = await this.#fetch(this.#cursor, this.#size);
-		const known = new Set([...this.items, ...this.#waiting].map((item) => item.seq));
-		const fresh = page.items.filter((item) => !known.has(item.seq) && this.#holds(item));
-		for (const item of fresh) this.#versions.set(item.seq, page.asOf);
-		this.items = this.#sorted([...this.items, ...fresh]);
-		this.#cursor = page.next;
-		this.end = !page.next;
-		if (!this.loaded) this.#asOf = page.asOf;
+	#add({ items, next, asOf }, known) {
+		for (const item of items) this.#learn(known, item, asOf);
+		this.#cursor = next;
+		this.#last = (next && items.at(-1)?.position) || 0;
+		this.end = !next;
 		this.loaded = true;
-		this.#client.replay(this, page.asOf);
 	}
 
-	#sorted(items) {
-		return items.sort((a, b) => b.position - a.position);
+	#learn(known, item, asOf) {
+		const old = this.#known.get(item.seq);
+		if (!(known.get(item.seq)?.asOf > asOf)) known.set(item.seq, { item, asOf, shown: old?.shown });
 	}
 
 	#holds(item) {
@@ -162,33 +167,31 @@ class Inbox {
 		return isOf(item, this.#filter);
 	}
 
-	merge(asOf, items, gone = []) {
+	merge({ asOf, items, gone }) {
 		if (!this.loaded) return;
 		const { text, actor, level, since, until } = this.#filter;
 		// What the server alone can tell is asked anew.
-		if (asOf !== null && (text || actor || level || since || until)) return void this.refresh().catch(() => {});
-		const old = new Set(gone);
-		const added = [];
-		for (const item of items) {
-			if (asOf !== null) {
-				if (this.#versions.get(item.seq) > asOf) continue;
-				this.#versions.set(item.seq, asOf);
-			}
-			old.add(item.seq);
-			if (this.#holds(item)) added.push(item);
-		}
-		if (!old.size) return;
-		const top = this.items[0]?.position ?? 0;
-		const shown = new Set(this.items.map((item) => item.seq));
-		const last = this.end ? 0 : this.items.at(-1)?.position ?? 0;
-		this.items = this.items.filter((item) => !old.has(item.seq));
-		this.#waiting = this.#waiting.filter((item) => !old.has(item.seq));
-		for (const item of added) {
-			if (this.hold && item.position > top && !shown.has(item.seq)) this.#waiting.push(item);
-			else if (item.position >= last) this.items.push(item);
-		}
-		this.#sorted(this.items);
+		if (text || actor || level || since || until) return this.renew(asOf);
+		for (const seq of gone) this.#known.delete(seq);
+		for (const item of items) if (this.#known.has(item.seq) || item.position >= this.#last) this.#learn(this.#known, item, asOf);
 		this.#asOf = Math.max(this.#asOf, asOf);
+	}
+
+	show(hold = this.hold) {
+		const items = [];
+		for (const [seq, known] of this.#known) {
+			const item = this.#client.overlay(known.item, Math.max(known.asOf, this.#asOf));
+			// The same object as long as it shows the same.
+			if (item !== known.shown && JSON.stringify(item) !== JSON.stringify(known.shown)) known.shown = item;
+			if (this.#holds(item)) items.push(known.shown);
+			else if (item === known.item) this.#known.delete(seq);
+		}
+		items.sort((a, b) => b.position - a.position);
+		const top = (hold && this.items[0]?.position) || Infinity;
+		const shown = new Set(this.items.map((item) => item.seq));
+		const waits = (item) => item.position > top && !shown.has(item.seq);
+		this.#waiting = items.filter(waits);
+		this.items = items.filter((item) => !waits(item));
 		this.#client.changed(this);
 	}
 }
@@ -335,9 +338,8 @@ export class TrayClient extends EventTarget {
 	}
 
 	replay(inbox, asOf) {
-		for (const event of this.#recent) {
-			if (event.asOf > asOf) inbox.merge(event.asOf, event.items.map((item) => this.overlay(item, event.asOf)), event.gone);
-		}
+		for (const event of this.#recent) if (event.asOf > asOf) inbox.merge(event);
+		inbox.show();
 	}
 
 	changed(inbox) {
@@ -401,17 +403,17 @@ export class TrayClient extends EventTarget {
 
 	// Shown at once, and sent with one key, so that it is stored once.
 	async #change([method, path, body], patch = () => null, predict) {
-		const write = { patch, seq: 0, before: [] };
-		this.#predict(write, predict);
+		const write = { patch, seq: 0 };
+		this.#predict(patch, predict);
 		this.#writes.add(write);
 		this.#pending++;
+		this.#show();
 		const headers = { "Idempotency-Key": newId(), ...(body && { "Content-Type": "application/json" }) };
 		try {
 			const answer = await this.#send(method, path, headers, body && JSON.stringify(body));
 			const result = await answer.json();
 			write.seq = +answer.headers.get("Traylog-Seq") || result.seq || 1;
 			this.#least = Math.max(this.#least, write.seq);
-			write.before = [];
 			if (this.#writes.size > 100) this.#writes.delete(this.#writes.values().next().value);
 			if (result.tray) this.#know(result.tray);
 			// The stream says nothing where another's change took this one back at once.
@@ -421,7 +423,6 @@ export class TrayClient extends EventTarget {
 		} catch (cause) {
 			const problem = cause instanceof TrayProblem ? cause : lost();
 			this.#writes.delete(write);
-			for (const [inbox, item] of write.before) inbox.merge(null, [this.overlay(item, inbox.asOf)]);
 			this.#reload();
 			this.dispatchEvent(new CustomEvent("problem", { detail: problem }));
 			throw problem;
@@ -453,25 +454,16 @@ export class TrayClient extends EventTarget {
 		});
 	}
 
-	#predict(write, predict) {
-		const tray = this.#tray && structuredClone(this.#tray);
-		const seen = new Set();
-		for (const inbox of this.#inboxes) {
-			const changed = [];
-			for (const item of inbox.items) {
-				const change = write.patch(item);
-				if (!change) continue;
-				const next = { ...item, ...change };
-				changed.push(next);
-				write.before.push([inbox, item]);
-				if (!tray || predict || seen.has(item.seq)) continue;
-				seen.add(item.seq);
-				tally(tray, item, -1);
-				tally(tray, next, 1);
-			}
-			if (changed.length) inbox.merge(null, changed);
+	#predict(patch, predict) {
+		if (!this.#tray) return;
+		const tray = structuredClone(this.#tray);
+		const items = new Map([...this.#inboxes].flatMap((inbox) => inbox.items.map((item) => [item.seq, item])));
+		for (const item of predict ? [] : items.values()) {
+			const change = patch(item);
+			if (!change) continue;
+			tally(tray, item, -1);
+			tally(tray, { ...item, ...change }, 1);
 		}
-		if (!tray) return;
 		predict?.(tray);
 		tray.isSeen = !tray.unseen;
 		this.#set(tray);
@@ -491,6 +483,7 @@ export class TrayClient extends EventTarget {
 				this.#least = 0;
 				this.#base = null;
 				this.#writes.clear();
+				this.#recent = [];
 				this.#know(tray);
 				this.#reload();
 			}, DOUBT);
@@ -499,6 +492,9 @@ export class TrayClient extends EventTarget {
 
 	#show() {
 		if (this.#base && !this.#pending) this.#set(this.#base);
+		const lists = [...this.#inboxes];
+		for (const write of this.#writes) if (write.seq && lists.every(({ asOf }) => asOf >= write.seq)) this.#writes.delete(write);
+		for (const inbox of lists) inbox.show();
 	}
 
 	#set(tray) {
@@ -521,7 +517,8 @@ export class TrayClient extends EventTarget {
 		}
 		if (items) this.#merge(items);
 		if (tray) {
-			if (isFirst) this.#reload(tray.asOf);
+			// A list that could not be read again is tried once more with each tray.
+			this.#reload(isFirst ? tray.asOf : 1);
 			this.#know(tray, true);
 		}
 		if (state) {
@@ -531,25 +528,26 @@ export class TrayClient extends EventTarget {
 	}
 
 	async #catchUp() {
-		if (this.#heard >= this.#least) return;
 		this.#reload(this.#least);
+		if (this.#heard >= this.#least) return;
 		const tray = await this.get("tray").catch(() => {});
 		if (tray) this.#know(tray);
 	}
 
 	#reload(asOf = Infinity) {
-		for (const inbox of this.#inboxes) if (inbox.loaded && inbox.asOf < asOf) inbox.refresh().catch(() => {});
+		for (const inbox of this.#inboxes) inbox.renew(asOf);
 	}
 
 	#merge(event) {
 		if (event.reload) {
 			this.#recent = [];
-			this.#reload();
+			this.#reload(event.asOf);
 			return;
 		}
 		this.#recent.push(event);
 		if (this.#recent.length > 100) this.#recent.shift();
-		for (const inbox of this.#inboxes) inbox.merge(event.asOf, event.items.map((item) => this.overlay(item, event.asOf)), event.gone);
+		for (const inbox of this.#inboxes) inbox.merge(event);
+		this.#show();
 	}
 
 	#tell(message) {
