@@ -133,9 +133,15 @@ need_linux() {
 
 need_swift() {
     local hint="Swift 6.2 or newer is needed: see https://www.swift.org/install, then put its usr/bin in PATH"
+    local said version
     has swift || fail "swift was not found. $hint"
-    local version
-    version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | sed -n 1p)
+    # A toolchain that was only unpacked lacks libraries and headers of the system.
+    if has apt-get && { ! swift --version >/dev/null 2>&1 || [[ ! -d /usr/include/c++ ]]; }; then
+        install_packages binutils ca-certificates g++ git libc6-dev libcurl4-openssl-dev libncurses-dev libsqlite3-dev \
+            libxml2-dev tzdata zlib1g-dev
+    fi
+    said=$(swift --version 2>&1) || fail "swift --version fails: $said"$'\n'"$hint"
+    version=$(sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' <<<"$said" | sed -n 1p)
     [[ -n $version ]] || fail "swift does not say its version. $hint"
     if ((${version%%.*} < 6 || (${version%%.*} == 6 && ${version#*.} < 2))); then
         fail "this is Swift $version. $hint"
