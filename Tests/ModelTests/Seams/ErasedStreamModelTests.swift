@@ -4,8 +4,8 @@ import Testing
 
 /// Readers who stay while people are erased and others get their names.
 @Suite struct ErasedStreamModelTests {
-    /// 200 histories in the quick run.
-    @Test(arguments: seeds(20, quick: 3, nightly: 200))
+    /// Ten histories a block.
+    @Test(arguments: seeds(10, quick: 3, nightly: 200))
     func everyReaderGetsOnePersonsNotificationsAndAllOfThem(block: UInt64) async throws {
         for seed in block * 10..<block * 10 + 10 {
             let run = try Run(seed: seed)

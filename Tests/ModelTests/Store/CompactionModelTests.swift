@@ -5,12 +5,12 @@ import Testing
 
 /// Stores that are compacted again and again, against a model that only hides what left the log.
 @Suite struct CompactionModelTests {
-    @Test(arguments: seeds(4, quick: 1, nightly: 150))
+    @Test(arguments: seeds(3, quick: 1, nightly: 150))
     func answersFromTheFloorOnStayWhateverWasDropped(seed: UInt64) throws {
         try play(seed, .typical, options(), rounds: 5, steps: 80)
     }
 
-    @Test(arguments: seeds(3, quick: 1, nightly: 100))
+    @Test(arguments: seeds(2, quick: 1, nightly: 100))
     func answersStayWhileStatesAreFlushedAndEvictedAllTheTime(seed: UInt64) throws {
         try play(seed, .typical, .tiny(), rounds: 5, steps: 80, reopenPercent: 30)
     }

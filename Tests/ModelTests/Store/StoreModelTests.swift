@@ -11,22 +11,22 @@ import TraylogDomain
     /// What the store can do by now; raise it as commands arrive.
     static let features: HistoryMix.Features = .all
 
-    @Test(arguments: seeds(3, quick: 1, nightly: 100))
+    @Test(arguments: seeds(2, quick: 1, nightly: 100))
     func theStoreAgreesAfterEveryFewCommands(seed: UInt64) throws {
         try play(seed, .typical, steps: 300, checkEvery: 15)
     }
 
-    @Test(arguments: seeds(3, quick: 1, nightly: 100))
+    @Test(arguments: seeds(2, quick: 1, nightly: 100))
     func theStoreAgreesWhenEveryCommandMeetsTheOneBefore(seed: UInt64) throws {
         try play(seed, .crowded, steps: 200, checkEvery: 10)
     }
 
-    @Test(arguments: seeds(3, quick: 1, nightly: 100))
+    @Test(arguments: seeds(2, quick: 1, nightly: 100))
     func theStoreAgreesWithReopeningInBetween(seed: UInt64) throws {
         try play(seed, .typical, steps: 240, checkEvery: 12, reopenPercent: 60)
     }
 
-    @Test(arguments: seeds(3, quick: 1, nightly: 100))
+    @Test(arguments: seeds(2, quick: 1, nightly: 100))
     func theStoreAgreesWhileItFlushesAndEvictsAllTheTime(seed: UInt64) throws {
         try play(seed, .typical, .tiny(), steps: 300, checkEvery: 15, reopenPercent: 20)
     }

@@ -80,9 +80,13 @@ struct RestoredServerTests {
 
     /// Backups, restores to any of them, growth, marks, messages, storms, and sleep.
     ///
-    /// Ten lives each; the quick form of the tests has 20 lives.
+    /// Ten lives a block.
     private static let blocks: UInt64 =
-        (ProcessInfo.processInfo.environment["TRAYLOG_TESTS"] ?? "quick") == "quick" ? 2 : 20
+        switch ProcessInfo.processInfo.environment["TRAYLOG_TESTS"] {
+        case "full": 6
+        case "nightly": 40
+        default: 2
+        }
 
     @Test(arguments: 0..<blocks)
     func aSleepingDeviceConvergesWithoutHelp(block: UInt64) async throws {

@@ -73,7 +73,7 @@ import TestSupport
             })
     }
 
-    @Test(arguments: sized([0, 300, 600], quick: [300], nightly: [0, 300, 600]) as [UInt64])
+    @Test(arguments: sized([0, 600], quick: [300], nightly: [0, 300, 600]) as [UInt64])
     func everyHeadAndEveryProofHoldsAfterCompactions(stored: UInt64) throws {
         try withStorePath { path in
             let kept = try withStore(path, options(tailEvents: 64, isRelaxed: true)) { store throws in
