@@ -32,7 +32,7 @@ public struct LogRetention: Hashable, Sendable, Codable {
     /// Backups are out of reach.
     ///
     /// - Parameters:
-    ///   - erasure: the message that told of it.
+    ///   - erasure: the position of the message that announced it.
     ///   - bounds: of the log.
     public func isFinished(_ erasure: LogPosition, _ bounds: LogBounds) -> Bool {
         bounds.first >= erasure && nodes.values.allSatisfy { $0 >= erasure }

@@ -31,7 +31,7 @@ extension LogPosition: CustomStringConvertible {
 public struct LogMessage: Hashable, Sendable {
     /// Its place, which the log gave it.
     public var position: LogPosition
-    /// Names the attempt to publish it: unlike that of every other group, and the same however often it is published.
+    /// Identifies the group: no other group has this id, and each attempt to publish the group repeats it.
     public var id: String
     /// The root of the tree over all events before the group.
     public var root: MerkleHash

@@ -17,8 +17,8 @@ public struct ServiceRequest: Hashable, Sendable {
 
 /// An answer, whatever its status.
 ///
-/// The service's own ones have a `content-type`; without it an answer counts as that of something else in the service's
-/// place, and the service as out of reach.
+/// An answer of the service has a `content-type`. One without it came from something else in the service's place, and
+/// counts as "out of reach".
 public struct ServiceResponse: Sendable {
     /// The status code of HTTP.
     public var status: Int
