@@ -109,7 +109,7 @@ public struct Item: Hashable, Sendable, Identifiable {
     }
 }
 
-/// A user's answer to an item. It is final.
+/// A user's final answer to an item.
 public struct Outcome: Hashable, Sendable {
     /// The id of the action.
     public var action: String
