@@ -53,11 +53,11 @@ import TraylogDomain
 @_spi(Replication) extension Store {
     /// Appends records unchanged, as one transaction; for a store that follows another log of record.
     ///
-    /// Nothing is decided anew, so the log has the same bytes and the same root as the one that the records come from.
+    /// Nothing is decided again, so the log has the same bytes and the same root as the log the records come from.
     ///
-    /// Such a store is opened with ``StoreOptions/Ticking/manual`` and is given nothing to perform: both would append events
-    /// of its own. The position is stored in the same transaction, so that a process that is killed goes on from
-    /// ``TrayQueries/sourcePosition()`` with no event twice and none left out.
+    /// Open such a store with ``StoreOptions/Ticking/manual`` and give it no commands: both would append events
+    /// of its own. The position is stored in the same transaction, so after a kill the process goes on from
+    /// ``TrayQueries/sourcePosition()`` without repeating or losing an event.
     ///
     /// - Parameters:
     ///   - records: in order and without a gap; none, to store the position alone. They share one transaction, so pass a few

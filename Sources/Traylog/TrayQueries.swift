@@ -27,9 +27,9 @@ public final class _Queries: Sendable {
     let source: any SnapshotSource
     let hub: ObservationHub
     let pool: WorkPool
-    /// For queries that may take long: no short one waits for them.
+    /// For queries that may take long, so that short ones do not wait for them.
     let longPool: WorkPool
-    /// For what reads or writes the whole store; a fifth caller waits.
+    /// For jobs that read or write the whole store; a fifth caller waits.
     let jobs: WorkPool
     let tree = TreeTail()
 

@@ -10,7 +10,7 @@ public struct LogRetention: Hashable, Sendable, Codable {
     /// The position of the newest backup; nil without one, and then everything stays.
     public var backup: LogPosition?
 
-    /// What the nodes and the last backup have applied: no message after the lowest of them may be trimmed.
+    /// The positions of the nodes and of the last backup: no message after the lowest of them may be trimmed.
     public init(nodes: [String: LogPosition], backup: LogPosition?) {
         self.nodes = nodes
         self.backup = backup
@@ -26,8 +26,8 @@ public struct LogRetention: Hashable, Sendable, Codable {
         return max(bounds.first, min(slowest, backup, bounds.last))
     }
 
-    /// Whether nothing in any node or in the log says any more what an erasure took: every node has rewritten its
-    /// store, and the log is trimmed past the messages before it.
+    /// Whether an erasure is complete: every node has rewritten its store, and the log is trimmed past the messages
+    /// before it, so that neither still has the erased content.
     ///
     /// Backups are out of reach.
     ///

@@ -84,7 +84,7 @@ public struct LogUnreachable: Error, Hashable, Sendable, CustomStringConvertible
     }
 }
 
-/// A log on several machines that gives every message one place, whoever publishes at the same time: the log of record
+/// A log on several machines that gives every message one place, even if several nodes publish at once: the log of record
 /// of a cluster.
 ///
 /// A ``ClusterNode`` rests on three promises. A message that was accepted stays where it is, unless an operator trims the
