@@ -20,7 +20,7 @@ fail() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# Ends all that this script has started, and what that has started: as an interrupt does, and after ten seconds for good.
+# Ends every process that descends from this script: with an interrupt first, and after ten seconds by force.
 end_children() {
     local children round
     # Of one look at all processes those whose parent's parent … is this one.

@@ -7,7 +7,7 @@ import platform
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Their documentation is that of the protocol whose requirement they fulfil, also where the compiler does not say so.
+# These fulfil a protocol's requirement and inherit its documentation, even where the compiler does not say so.
 KNOWN = {"description", "encode(to:)", "write(to:)", "hash(into:)", "init(from:)", "rawValue", "makeAsyncIterator()", "id", "Element",
          "Failure"}
 

@@ -4,7 +4,7 @@ import TraylogPlatform
 import TraylogStates
 import TraylogWriter
 
-/// The end of a store, for whoever comes to it: the caller of ``Store/close()``, or a thread once nobody holds the store.
+/// Closes a store: for the caller of ``Store/close()``, or on a thread once the last reference is gone.
 final class Shutdown: Sendable {
     private struct State {
         /// Somebody closes the store, or has closed it.
@@ -21,9 +21,9 @@ final class Shutdown: Sendable {
     private let writer: Writer
     private let observer: (any StoreObserver)?
     private let state = Monitor(State())
-    /// Directories whose stores are being closed by threads that nobody waits for, and how many by each.
+    /// Directories of stores that background threads are closing, with the number of such stores.
     private static let underWay = Monitor<[String: Int]>([:])
-    /// Stores that were released where the system refused a thread to close them.
+    /// Released stores for which the system refused a closing thread.
     private static let deferred = Monitor<[Shutdown]>([])
 
     init(
@@ -56,7 +56,7 @@ final class Shutdown: Sendable {
 
     /// Has a thread close the store, and calls `answer` when it is closed.
     ///
-    /// However many callers there are, one thread does it. Where the system refuses one, the calling thread does.
+    /// One thread does it for all callers. If the system refuses that thread, the calling thread closes the store.
     func run(_ answer: @escaping @Sendable () -> Void) {
         guard !environment.isInherited else { return answer() }
         guard ObserverCall.holding(writer) == nil else {
@@ -80,7 +80,7 @@ final class Shutdown: Sendable {
 
     /// Has a thread close a store that nobody holds any more.
     ///
-    /// Where the system refuses one, the calling thread does it, unless that is the store's own; then the next opening does.
+    /// If the system refuses one, the calling thread closes it, unless it is the store's own thread; then the next opening does.
     func runSoon() {
         guard !environment.isInherited else { return }
         let isFirst = state.withLock { state in
@@ -103,7 +103,7 @@ final class Shutdown: Sendable {
         Shutdown.underWay.signalAll()
     }
 
-    /// Waits until no store in a directory is on its way to be closed, so that whoever let go of one can open it again.
+    /// Waits until no store in a directory is being closed, so that a caller who released one can open it again.
     static func finish(_ directory: String) {
         let deferred = Shutdown.deferred.withLock { deferred in
             let all = deferred

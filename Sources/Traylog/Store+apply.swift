@@ -3,7 +3,7 @@ import TraylogDomain
 @_spi(Replication) import TraylogQueries
 
 @_spi(Replication) extension BlockingQueries {
-    /// The same, blocking the calling thread; for threads, not for tasks.
+    /// The same calls for threads, not tasks: they block the calling thread.
     @available(*, noasync, message: "use `await store.records`; this call blocks a thread that tasks share")
     public func records(
         after position: Seq, limit: Int = 1_000, bytes: Int = 1 << 20
@@ -11,7 +11,7 @@ import TraylogDomain
         try queries.answer { try $0.records(from: position.rawValue + 1, limit: limit, bytes: bytes) }
     }
 
-    /// The same, blocking the calling thread; for threads, not for tasks.
+    /// The same calls for threads, not tasks: they block the calling thread.
     @available(*, noasync, message: "use `await store.sourcePosition`; this call blocks a thread that tasks share")
     public func sourcePosition() throws(TraylogError) -> SourcePosition? {
         try queries.answer { store in
@@ -28,8 +28,8 @@ import TraylogDomain
     ///
     /// - Parameters:
     ///   - position: the event after which the first one comes.
-    ///   - limit: at most so many.
-    ///   - bytes: at most so many bytes, unless the first record is larger.
+    ///   - limit: the greatest number of records.
+    ///   - bytes: the greatest number of bytes, unless the first record is larger.
     /// - Returns: none at the head.
     /// - Throws: ``TraylogError``: refused `compacted` when one of them has left the log; failed `damaged`.
     public func records(
@@ -40,7 +40,7 @@ import TraylogDomain
         }
     }
 
-    /// How far the store has come in the log that it follows; nil for one that follows none.
+    /// The store's position in the log that it follows; nil if it follows none.
     ///
     /// ```swift
     /// let position = try await store.sourcePosition()?.position ?? 0
@@ -51,21 +51,21 @@ import TraylogDomain
 }
 
 @_spi(Replication) extension Store {
-    /// Appends records as they are, as one transaction: what a store does that follows another log of record.
+    /// Appends records unchanged, as one transaction; for a store that follows another log of record.
     ///
-    /// Nothing is decided anew, so the log has the same bytes and the same root as the one that the records come from.
+    /// Nothing is decided again, so the log has the same bytes and the same root as the log the records come from.
     ///
-    /// Such a store is opened with ``StoreOptions/Ticking/manual`` and is given nothing to perform: both would append events
-    /// of its own. The position is stored in the same transaction, so that a process that is killed goes on from
-    /// ``TrayQueries/sourcePosition()`` with no event twice and none left out.
+    /// Open such a store with ``StoreOptions/Ticking/manual`` and give it no commands: both would append events
+    /// of its own. The position is stored in the same transaction, so after a kill the process goes on from
+    /// ``TrayQueries/sourcePosition()`` without repeating or losing an event.
     ///
     /// - Parameters:
-    ///   - records: in order and without a gap; none, to store the position alone. They share one transaction, so give some
-    ///     thousand at most. The event of a compaction or an erasure (``LogRecord/tellsOfRewrite``) comes alone: the store
-    ///     does the same then.
+    ///   - records: in order and without a gap; none, to store the position alone. They share one transaction, so pass a few
+    ///     thousand at most. The event of a compaction or an erasure (``LogRecord/tellsOfRewrite``) must come alone: the
+    ///     store then repeats the compaction or erasure.
     ///   - seq: the event that the first one follows: the head.
-    ///   - root: of the Merkle tree through `seq`, as the source knows it; nil to compare nothing.
-    ///   - source: where the source stands after these records; never before the stored position.
+    ///   - root: the source's root of the Merkle tree through `seq`; nil to compare nothing.
+    ///   - source: the source's position after these records; never before the stored position.
     /// - Returns: the new head.
     /// - Throws: ``TraylogError/failed(_:)``, after which nothing was stored: `outOfSequence` for a gap or a position that
     ///   goes back, `diverged` for another root or a record that does not continue this log, both with the seq; `unsupported`

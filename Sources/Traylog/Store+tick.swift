@@ -4,21 +4,21 @@ import TraylogWriter
 extension Store {
     /// Wakes and expires everything that is due at a time, ends mutes, and reminds.
     ///
-    /// It goes by due time, then item, then user; expiry before waking, mutes last. In the state after that, it reminds of
-    /// what counts and is not read, by time, item and user.
+    /// The order is by due time, then item, then user; expiry before waking, mutes last. In the state after that, it reminds of
+    /// items that are counted and unread, by time, item and user.
     ///
-    /// A store opened with ``StoreOptions/Ticking/automatic`` does this by itself. What is done stays done when a later
-    /// part fails; the next tick goes on.
+    /// A store opened with ``StoreOptions/Ticking/automatic`` does this by itself. If a part fails, earlier parts stay
+    /// done, and the next tick goes on.
     ///
     /// ```swift
     /// let report = try await store.tick()
     /// print("\(report.woken) woke, \(report.expired) expired")
     /// ```
     ///
-    /// - Parameter now: the time that counts as the present, the system's clock when nil. It decides what is due and
-    ///   nothing else: events are stamped like all others.
+    /// - Parameter now: the time that counts as the present, the system's clock when nil. It only decides what is due:
+    ///   events are stamped like all others.
     /// - Throws: ``TraylogError/failed(_:)``; `cancelled` between two transactions.
-    /// - Complexity: O(what is due), in transactions of about 500 events, between which others append.
+    /// - Complexity: O(due events), in transactions of about 500 events, between which others append.
     @discardableResult
     public func tick(now: Timestamp? = nil) async throws(TraylogError) -> TickReport {
         var run = TickRun(now)

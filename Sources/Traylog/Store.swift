@@ -13,7 +13,7 @@ import TraylogStates
 /// returned, and the caller's own.
 public final class Store: TrayQueries {
     // swift-format-ignore: NoLeadingUnderscores
-    /// What answers the queries.
+    /// The source of the answers.
     public var _queries: _Queries { queries }
     let queries: _Queries
     /// The absolute path of the store's directory, as it was resolved at opening.
@@ -72,31 +72,31 @@ public final class Store: TrayQueries {
         }
     }
 
-    /// Nobody can know which thread lets go of a store last, so none has to wait here for the disk.
+    /// Any thread may release a store last, so none has to wait here for the disk.
     deinit {
         shutdown.runSoon()
     }
 
-    /// Opens the store in `directory`, and creates both where they are missing; the directory's parent must be there.
+    /// Opens the store in `directory`, and creates both if they are missing; the directory's parent must exist.
     ///
     /// The path is resolved now: the store stays the same when the process changes its directory, and every spelling of the path
-    /// leads to it. A directory without a store has to be empty but for hidden files, `lost+found` and what Traylog's programs
-    /// keep beside a store. When the directory is removed or replaced while the store is open, appends fail with `notFound`, and
-    /// the observer is told.
+    /// leads to it. A directory without a store must be empty, except for hidden files, `lost+found` and the files that Traylog's
+    /// programs keep beside a store. If the directory is removed or replaced while the store is open, appends fail with `notFound`,
+    /// which is reported to the observer.
     ///
-    /// After a crash it recovers by itself: a look at each event that the stored states did not hold yet, at most about
+    /// After a crash it recovers by itself: it looks at each event that the stored states did not hold yet, at most about
     /// twice ``StoreOptions/tailEvents``.
     ///
     /// It blocks the calling thread for a few milliseconds, after a crash for up to some seconds. It has no `await`, because it
-    /// is the first call of most programs; a task of a server that runs already calls `opened`.
+    /// is the first call of most programs; in a running server, call `opened`.
     ///
     /// ```swift
     /// let store = try Store.open("/var/lib/shop/trays")
     /// ```
     ///
     /// - Parameters:
-    ///   - directory: the store's.
-    ///   - options: how it is opened.
+    ///   - directory: the store's directory.
+    ///   - options: options for opening.
     /// - Throws: ``TraylogError/refused(_:)``, `invalid`, for an option out of its range; ``TraylogError/failed(_:)``: `notFound`
     ///   without a parent, `unusableTarget` for a directory with other files or a path with a NUL character, `openForWriting` with
     ///   the holder's pid, `alreadyOpen`, `newerFormat`, `foreignFile`, `damaged`, `permissionDenied`, `unsupported`, `diskFull`,
@@ -118,8 +118,8 @@ public final class Store: TrayQueries {
     /// Cancelling the task does not end the opening.
     ///
     /// - Parameters:
-    ///   - directory: the store's.
-    ///   - options: how it is opened.
+    ///   - directory: the store's directory.
+    ///   - options: options for opening.
     /// - Throws: as `open`.
     public static func opened(
         _ directory: String, options: StoreOptions = StoreOptions()
@@ -127,11 +127,11 @@ public final class Store: TrayQueries {
         try await onThread(in: directory) { () throws(TraylogError) in try open(directory, options: options) }
     }
 
-    /// Opens the store in `directory` as `open` does; another log has its events first.
+    /// Opens the store in `directory` as `open` does, for a store whose events go to another log first.
     ///
     /// - Parameters:
-    ///   - directory: the store's.
-    ///   - options: how it is opened.
+    ///   - directory: the store's directory.
+    ///   - options: options for opening.
     ///   - logOfRecord: takes every group of events before the store does; nil for a store that is its own log of record.
     ///     Such a store is opened with ``StoreOptions/Ticking/manual`` and without ``StoreOptions/compaction``: whoever
     ///     implements the log says when to decide.
@@ -147,8 +147,9 @@ public final class Store: TrayQueries {
         return try open(directory, options: options, logOfRecord: logOfRecord, isTemporary: false)
     }
 
-    /// Opens an empty store in a directory of its own, for tests: it survives no power loss, and is gone when it is closed or
-    /// released, or when the process exits.
+    /// Opens an empty store in a directory of its own, for tests.
+    ///
+    /// It does not survive a power loss, and is removed when it is closed or released, or when the process exits.
     ///
     /// The directory is made in `TMPDIR`, else in `/tmp`. A process that ends by a signal leaves it there.
     /// ``withTemporary(options:_:)`` closes the store by itself.
@@ -181,7 +182,7 @@ public final class Store: TrayQueries {
         }
     }
 
-    /// Runs a closure with an empty store, which is closed and gone afterwards, whether the closure returns or throws.
+    /// Runs a closure with an empty store, which is closed and removed when the closure returns or throws.
     ///
     /// ```swift
     /// let unread = try await Store.withTemporary { store in
@@ -192,8 +193,8 @@ public final class Store: TrayQueries {
     ///
     /// - Parameters:
     ///   - options: as for ``temporary(options:)``.
-    ///   - body: is given the store.
-    /// - Throws: as ``temporary(options:)``, and what `body` throws.
+    ///   - body: gets the store.
+    /// - Throws: as ``temporary(options:)``, and the errors of `body`.
     public nonisolated(nonsending) static func withTemporary<Answer>(
         options: StoreOptions = StoreOptions(), _ body: nonisolated(nonsending) (Store) async throws -> Answer
     ) async throws -> Answer {
@@ -308,15 +309,15 @@ public final class Store: TrayQueries {
         }
     }
 
-    /// Brings the stored states up to the log and gives the store free, while the task waits; later calls fail with
+    /// Brings the stored states up to date and releases the store, while the task waits; later calls fail with
     /// `closed`.
     ///
-    /// Projections are stored wherever they are.
+    /// Projections are stored at their present positions.
     ///
-    /// Commands that were handed over before are performed first. Observations end. A second call waits for the first one.
+    /// Earlier commands are performed first. Observations end. A second call waits for the first one.
     /// Cancelling the task does not keep the store open.
     ///
-    /// From within the store's own ``StoreObserver`` it returns at once, and the store is closed after that has returned.
+    /// From within the store's own ``StoreObserver`` it returns at once, and the store closes after the observer has returned.
     ///
     /// ```swift
     /// await store.close()
@@ -335,11 +336,11 @@ extension Store {
     /// print(receipt.seq ?? 0)
     /// ```
     ///
-    /// A cancelled task withdraws a command that the store has not begun to decide: the call fails with `cancelled`, and nothing
-    /// was stored. Later the command goes on, and the call answers what became of it.
+    /// Cancelling the task withdraws a command that the store has not begun to decide: the call fails with `cancelled`, and nothing
+    /// is stored. After that, the command goes on, and the call returns its result.
     ///
     /// - Throws: ``TraylogError/refused(_:)``; ``TraylogError/failed(_:)``, after which nothing was stored as far as
-    ///   the store knows (after a power loss in between, the command's ``Command/key`` tells).
+    ///   the store knows (after a power loss meanwhile, only repeating the command's ``Command/key`` can tell).
     @discardableResult
     public func perform(_ command: Command) async throws(TraylogError) -> Receipt {
         try await outcome(of: [command], .atomic).receipt()
@@ -359,7 +360,7 @@ extension Store {
         return try await outcome(of: commands, .atomic).receipts()
     }
 
-    /// Performs commands in order and with one sync for all, and answers for each of them.
+    /// Performs commands in order, with one sync for all, and returns a result for each.
     ///
     /// ```swift
     /// for result in try await store.perform(commands, mode: .each) {
@@ -369,9 +370,9 @@ extension Store {
     ///
     /// - Parameters:
     ///   - commands: performed in this order.
-    ///   - mode: what a refusal means for the other commands.
-    /// - Returns: a result for each command that was looked at, in order: a receipt, or why it was refused. With `.atomic` a
-    ///   refusal comes last, and nothing is stored.
+    ///   - mode: the effect of a refusal on the other commands.
+    /// - Returns: a result for each command that was looked at, in order: a receipt, or the refusal. With `.atomic` a
+    /// refusal comes last, and nothing is stored.
     /// - Throws: ``TraylogError/failed(_:)``, after which none was stored as far as the store knows. With a log of record, whose
     ///   groups are bounded, the first ones may be stored, except with `.atomic`.
     public func perform(_ commands: [Command], mode: BatchMode) async throws(TraylogError) -> [Result<Receipt, Refusal>]
@@ -413,9 +414,9 @@ extension Store {
 public enum BatchMode: String, Hashable, Sendable, Codable {
     /// All are stored, or none.
     case atomic
-    /// Each is performed, whatever becomes of the others: what comes in from many clients at once.
+    /// Each is performed, even if others are refused; for commands from many clients.
     case each
-    /// Ends with the first refusal; what came before it stays.
+    /// Ends with the first refusal; the commands before it stay stored.
     case untilRefusal
 
     var request: AppendRequest.Mode {

@@ -11,20 +11,20 @@ import TraylogWriter
 ///
 /// Any number of processes can read while one writes.
 ///
-/// A reader is never behind the last commit, and never writes. It folds the events itself that the stored states lack.
+/// A reader is never behind the last commit, and never writes. It folds the events that the stored states lack by itself.
 ///
-/// It needs permission to read the directory and all of its files. Where it may also write `open.lock` and the `lock.mdb` of the
-/// environment in use, the process that writes keeps what a query reads for as long as the query lasts. Where it may not, because
-/// the medium is read-only or the store is another user's, it reads **without locks**: each answer is checked afterwards, and
-/// asked for again if a commit may have written over its pages. So answers are as right as with locks. Three things differ:
+/// It needs permission to read the directory and all of its files. If it may also write `open.lock` and the `lock.mdb` of the
+/// environment in use, the writing process keeps the pages of a query for as long as the query lasts. If it may not, because
+/// the medium is read-only or the store belongs to another user, it reads **without locks**: each answer is checked afterwards,
+/// and the query is repeated if a commit may have overwritten its pages. So answers are as correct as with locks. Three things differ:
 ///
-/// - Beside a writer that commits hundreds of times a second, what reads for long may fail with ``StoreFailure/Code/busy``: ask again.
+/// - Beside a writer that commits hundreds of times a second, long queries may fail with ``StoreFailure/Code/busy``: repeat them.
 /// - `backup(to:)` fails with ``StoreFailure/Code/permissionDenied``: copy the directory as it is if nobody writes it, or use
 ///   `traylog export`.
-/// - A store whose writer was killed may need one opening by somebody who may write it, which the error says.
+/// - A store whose writer was killed may have to be opened once by a user who may write it; the error says so.
 public final class StoreReader: TrayQueries {
     // swift-format-ignore: NoLeadingUnderscores
-    /// What answers the queries.
+    /// The source of the answers.
     public var _queries: _Queries { queries }
     let queries: _Queries
     /// The absolute path of the store's directory, as it was resolved at opening.

@@ -3,15 +3,15 @@ import TraylogQueries
 import TraylogStates
 import TraylogTree
 
-/// What can be asked of a store, in the writing process and in others.
+/// The queries of a store, in the writing process and in others.
 ///
-/// Every answer is one consistent state: that after the head at the moment of the call. Blocking calls take as long as
-/// reading does (microseconds from memory, a few milliseconds from a cold disk) and may come from any thread. In
-/// asynchronous code `await` the same names: the task waits, and threads of the store read, two for short queries and two
-/// for those that may take long. A tray that is known needs no thread.
+/// Every answer shows one consistent state: the state after the newest event at the time of the call. Blocking calls take as
+/// long as reading does (microseconds from memory, a few milliseconds from a cold disk) and may come from any thread. In
+/// asynchronous code `await` the same names: the task waits while threads of the store read, two for short queries and two
+/// for long ones. A tray in memory needs no thread.
 public protocol TrayQueries: Sendable {
     // swift-format-ignore: NoLeadingUnderscores
-    /// What answers the queries; only this library has it, so that only its types conform.
+    /// The source of the answers. Only this library can make one, so only its types conform.
     var _queries: _Queries { get }
 }
 
@@ -27,9 +27,9 @@ public final class _Queries: Sendable {
     let source: any SnapshotSource
     let hub: ObservationHub
     let pool: WorkPool
-    /// For queries that may take long: no short one waits for them.
+    /// For queries that may take long, so that short ones do not wait for them.
     let longPool: WorkPool
-    /// For what reads or writes the whole store; a fifth caller waits.
+    /// For jobs that read or write the whole store; a fifth caller waits.
     let jobs: WorkPool
     let tree = TreeTail()
 

@@ -66,7 +66,7 @@ final class Exchange: Sendable {
     }
 }
 
-/// Passes on what a session tells to the exchange that it is about.
+/// Passes a session's callbacks on to the exchange they concern.
 final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
     private let all = Mutex<[Int: Exchange]>([:])
 

@@ -11,15 +11,16 @@ public struct NodeOptions: Sendable {
     ///
     /// Ticking, compaction and durability are the node's: its log of record is durable, so that the store need not be.
     public var store = StoreOptions()
-    /// How long callers wait at most for a log of record that does not answer.
+    /// The longest time that callers wait for a log of record that does not answer.
     public var patience: Duration = .seconds(5)
-    /// How often the owner looks for what is due.
+    /// How often the owner looks for due events.
     public var tickInterval: Duration = .milliseconds(500)
 
-    /// How long to let others go first when nobody decides, asked each time with who decided before, as far as the node knows;
-    /// not at all by default.
+    /// How long to let other nodes go first when there is no owner.
     ///
-    /// A process with nodes of several logs spreads them over the machines by it.
+    /// It is called each time with the previous owner, as far as the node knows; by default there is no delay.
+    ///
+    /// A process with nodes of several logs uses it to spread the owners over the machines.
     public var restraint: @Sendable (_ last: Ownership?) async -> Duration = { _ in .zero }
 
     /// A node by its name in the cluster, and the address at which the others reach it.
@@ -31,10 +32,10 @@ public struct NodeOptions: Sendable {
 
 /// A store that is one of several copies of a replicated log: it decides while it is the owner, and follows otherwise.
 ///
-/// All that ``store`` offers may be called. Queries, observation and backups are those of any store, and as recent as the
-/// node. Whatever appends an event does so only on the owner. Elsewhere it fails with `notOwner` and stored nothing: send it
-/// to ``NodeStatus/owner``. It fails with `unavailable` while nobody can decide; then a command may be performed or not, and
-/// its key tells.
+/// You may call everything that ``store`` offers. Queries, observation and backups work as for any store, and are as recent
+/// as the node. Calls that append an event work only on the owner. Elsewhere they fail with `notOwner` and store nothing: send
+/// the command to ``NodeStatus/owner``. They fail with `unavailable` while no node can decide; the command may then have been
+/// performed, which only repeating its key can tell.
 ///
 /// ```swift
 /// let options = NodeOptions(name: "a", url: "http://a:8080")
@@ -64,7 +65,7 @@ public final class ClusterNode: Sendable {
     ///   - directory: the store's.
     ///   - options: name, address and how the store is opened.
     ///   - log: the log of record.
-    ///   - lease: says who decides.
+    ///   - lease: decides which node is the owner.
     /// - Throws: ``TraylogError/failed(_:)``: as ``Store/open(_:options:)-(String,_)``; `diverged` for a store that follows
     ///   another log; `unsupported` for a store with events that follows none.
     public static func open(
@@ -93,7 +94,7 @@ public final class ClusterNode: Sendable {
         await life.start { await self.run() }
     }
 
-    /// Gives the lease up, lets what is in flight end, and closes the store.
+    /// Gives up the lease, waits for messages in flight, and closes the store.
     public func stop() async {
         await publisher.stop()
         await life.stop()
@@ -101,7 +102,7 @@ public final class ClusterNode: Sendable {
         await store.close()
     }
 
-    /// Gives the lease up, if the node has it, so that another one takes over.
+    /// Gives up the lease, if the node has it, so that another node takes over.
     ///
     /// The log of record decides whether a group in flight counts.
     public func yield() async {
@@ -125,9 +126,9 @@ public final class ClusterNode: Sendable {
         return status
     }
 
-    /// Waits until the store holds an event, so that a caller reads what it wrote on another node.
+    /// Waits until the store holds an event, so that callers can read their own writes on another node.
     ///
-    /// - Parameter limit: how long.
+    /// - Parameter limit: the longest wait.
     /// - Returns: whether it does by then.
     /// - Throws: ``TraylogError/failed(_:)``, with `cancelled` when the task is cancelled before.
     public func wait(for seq: Seq, atMost limit: Duration = .seconds(5)) async throws(TraylogError) -> Bool {

@@ -3,7 +3,7 @@ import TraylogAudit
 import TraylogDomain
 import TraylogLog
 
-/// Events that one node decided together, as they stand in the log: the body of a message.
+/// Events that one node decided together, in the form of the log: the body of a message.
 ///
 /// A group is one transaction of every store that applies it.
 ///
@@ -31,13 +31,13 @@ public struct EventGroup: Hashable, Sendable {
     public var epoch: UInt64
     /// The node that decided it, of at most 256 bytes.
     public var owner: String
-    /// The root of the tree through ``last``: whoever applies the group compares it before.
+    /// The root of the tree through ``last``, compared before the group is applied.
     public var root: MerkleHash
     /// The seq of the first event; of the next one where there is none.
     public var first: Seq
     /// In order and without a gap.
     ///
-    /// None in the group with which a node begins to own: from then on, nothing that another one has published before
+    /// None in the group with which a node becomes the owner: from then on, no earlier message of another node
     /// can be accepted.
     package var records: [LogRecord]
 

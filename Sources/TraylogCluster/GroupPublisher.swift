@@ -1,7 +1,7 @@
 @_spi(Replication) import Traylog
 import TraylogAudit
 
-/// A node's side of the log of record: publishes what the store decides, and knows what became of it.
+/// A node's side of the log of record: publishes the store's groups, and finds out whether they were accepted.
 ///
 /// The store's writer calls ``append(_:)`` for one group at a time and waits for it; the node's task calls everything else.
 actor GroupPublisher: LogOfRecord {

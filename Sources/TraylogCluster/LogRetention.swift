@@ -10,7 +10,7 @@ public struct LogRetention: Hashable, Sendable, Codable {
     /// The position of the newest backup; nil without one, and then everything stays.
     public var backup: LogPosition?
 
-    /// What the nodes and the last backup have applied: no message after the lowest of them may be trimmed.
+    /// The positions of the nodes and of the last backup: no message after the lowest of them may be trimmed.
     public init(nodes: [String: LogPosition], backup: LogPosition?) {
         self.nodes = nodes
         self.backup = backup
@@ -26,13 +26,13 @@ public struct LogRetention: Hashable, Sendable, Codable {
         return max(bounds.first, min(slowest, backup, bounds.last))
     }
 
-    /// Whether nothing in any node or in the log says any more what an erasure took: every node has rewritten its
-    /// store, and the log is trimmed past the messages before it.
+    /// Whether an erasure is complete: every node has rewritten its store, and the log is trimmed past the messages
+    /// before it, so that neither still has the erased content.
     ///
     /// Backups are out of reach.
     ///
     /// - Parameters:
-    ///   - erasure: the message that told of it.
+    ///   - erasure: the position of the message that announced it.
     ///   - bounds: of the log.
     public func isFinished(_ erasure: LogPosition, _ bounds: LogBounds) -> Bool {
         bounds.first >= erasure && nodes.values.allSatisfy { $0 >= erasure }

@@ -1,6 +1,6 @@
 import Traylog
 
-/// The task of a node, and what it saw last.
+/// The task of a node, and its last observations.
 actor NodeLife {
     struct Seen {
         var owner: Ownership?

@@ -1,9 +1,9 @@
 @_spi(Operations) @_spi(Replication) import Traylog
 import TraylogAudit
 
-/// The protocol: what one node knows of the log of record, and what it may do next.
+/// The protocol: one node's knowledge of the log of record, and its next steps.
 ///
-/// It has no clock, no disk and no network, so that a simulation can lead it through every history.
+/// It has no clock, no disk and no network, so a simulation can take it through every history.
 ///
 /// ```text
 /// catchingUp ─── the end ──► follower ─── lease, the end, takeover accepted ──► owner
@@ -89,7 +89,7 @@ package struct NodeProtocol: Sendable {
 
     /// The message for events that the store has decided.
     ///
-    /// - Throws: `notOwner`, or `unavailable` where the store lacks what the log has.
+    /// - Throws: `notOwner`, or `unavailable` if the store lacks events of the log.
     package mutating func propose(_ records: [LogRecord], id: String) throws(StoreFailure) -> LogMessage {
         try checkOwning()
         try checkComplete(Seq(records[0].seq.rawValue - 1))
@@ -102,7 +102,7 @@ package struct NodeProtocol: Sendable {
         return begin(records, id: id, tree: tree)
     }
 
-    /// Whether the node may answer from its store what needs no event, given the end of the log.
+    /// Whether the node may answer commands that append no event from its store, given the end of the log.
     package mutating func confirm(head: Seq, end: LogPosition) throws(StoreFailure) {
         try checkOwning()
         try checkComplete(head)

@@ -1,12 +1,12 @@
 import Traylog
 
-/// The part that a node plays at present.
+/// A node's present role.
 public enum NodeRole: String, Hashable, Sendable, Codable {
     /// It decides commands.
     case owner
-    /// It holds all that the log has, and waits for more.
+    /// It has everything in the log, and waits for more.
     case follower
-    /// It reads what it lacks; its answers are those of an earlier moment.
+    /// It reads the events that it lacks; its answers show an earlier moment.
     case catchingUp
     /// Its store and the log do not agree: it stopped permanently (``NodeStatus/divergence``).
     case diverged
@@ -33,7 +33,7 @@ extension Divergence: CustomStringConvertible {
 
 /// A node as it is at one moment.
 public struct NodeStatus: Hashable, Sendable {
-    /// The part that it plays.
+    /// Its role.
     public var role: NodeRole
     /// The last message that its store holds.
     public var position: LogPosition

@@ -15,9 +15,9 @@ public struct Ownership: Hashable, Sendable, Codable {
     }
 }
 
-/// A lease that one node at a time has, so that the nodes need not compete for every group.
+/// A lease that one node at a time holds, so that the nodes need not compete for every group.
 ///
-/// Nothing rests on it but speed. Two nodes that both believe to have it publish at the same place, and the log accepts
+/// Only speed depends on it. If two nodes both believe that they hold it, they publish at the same place, and the log accepts
 /// one of them.
 public protocol OwnershipLease: Sendable {
     /// How long an ownership lasts without ``renew(_:)``.
@@ -33,7 +33,7 @@ public protocol OwnershipLease: Sendable {
     /// - Returns: the ownership as it is now; nil when it was lost, or when nobody answered.
     func renew(_ ownership: Ownership) async -> Ownership?
 
-    /// Gives the lease up, so that another node need not wait for its end.
+    /// Gives up the lease, so that another node need not wait for its end.
     func release(_ ownership: Ownership) async
 
     /// The holder; nil when nobody has it, or when nobody answered.

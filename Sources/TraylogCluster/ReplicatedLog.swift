@@ -31,7 +31,7 @@ extension LogPosition: CustomStringConvertible {
 public struct LogMessage: Hashable, Sendable {
     /// Its place, which the log gave it.
     public var position: LogPosition
-    /// Names the attempt to publish it: unlike that of every other group, and the same however often it is published.
+    /// Identifies the group: no other group has this id, and each attempt to publish the group repeats it.
     public var id: String
     /// The root of the tree over all events before the group.
     public var root: MerkleHash
@@ -84,7 +84,7 @@ public struct LogUnreachable: Error, Hashable, Sendable, CustomStringConvertible
     }
 }
 
-/// A log on several machines that gives every message one place, whoever publishes at the same time: the log of record
+/// A log on several machines that gives every message one place, even if several nodes publish at once: the log of record
 /// of a cluster.
 ///
 /// A ``ClusterNode`` rests on three promises. A message that was accepted stays where it is, unless an operator trims the

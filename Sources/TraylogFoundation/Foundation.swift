@@ -81,7 +81,7 @@ extension Content {
     /// try content.encodeData(["number": 17])
     /// ```
     ///
-    /// - Throws: what the encoder throws.
+    /// - Throws: the encoder's errors.
     public mutating func encodeData(_ value: some Encodable, with encoder: JSONEncoder? = nil) throws {
         let encoder = encoder ?? .sortingMembers
         data = String(decoding: try encoder.encode(value), as: UTF8.self)

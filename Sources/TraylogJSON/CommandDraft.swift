@@ -24,7 +24,7 @@ extension Command {
         try validate(dataIsJSON: true)
     }
 
-    /// Reads a command from the body of a request whose path says some of it, such as the user.
+    /// Reads a command from the body of a request whose path has some of its fields, such as the user.
     ///
     /// ```swift
     /// let body = Array(#"{"title":"Build 17 failed"}"#.utf8)
@@ -32,14 +32,14 @@ extension Command {
     /// ```
     ///
     /// - Parameters:
-    ///   - body: as a line of ``init(json:)-(Span<UInt8>)``, without what is given here; empty for an object without members.
+    ///   - body: as a line of ``init(json:)-(Span<UInt8>)``, without the members given here; empty for an object without members.
     ///   - kind: the kind of command.
-    ///   - user: whose command it is; nil for one of the whole store.
+    ///   - user: the command's user; nil for a command about the whole store.
     ///   - item: the item of an `edit`, a `retract`, a `snooze`, a `wake` or an `act`.
     ///   - topic: the topic of a `broadcast`, a `subscribe` or an `unsubscribe`.
     ///   - thread: the thread of a `mute` or an `unmute`.
     ///   - category: the category of one of these.
-    ///   - all: whether it is of everything.
+    ///   - all: whether it concerns everything.
     /// - Throws: ``TraylogError/refused(_:)``: `invalid` with the member at fault, or `body` when it is not a member's; places in
     ///   the reason count the bytes of `body`.
     public init(
@@ -90,8 +90,8 @@ extension Command {
     ///
     /// - Parameters:
     ///   - text: one array of objects, each at most 1 MiB.
-    ///   - limit: of the number of elements.
-    /// - Returns: in order, each element's command or what is wrong with it, as ``init(json:)-(Span<UInt8>)`` says.
+    ///   - limit: the greatest number of elements.
+    /// - Returns: in order, each element's command or the refusal of ``init(json:)-(Span<UInt8>)``.
     /// - Throws: ``TraylogError/refused(_:)``: `invalid` of `array` when the text is no JSON array, or has more elements.
     /// - Complexity: O(n); each element is scanned twice.
     public static func array(

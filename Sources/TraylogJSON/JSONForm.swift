@@ -30,9 +30,9 @@ extension JSONWritable {
 
     /// Encodes what ``write(to:)`` writes; decoded, it is an equal value.
     ///
-    /// An encoder takes no numbers of any length. Where one in ``Content/data`` is neither an integer that the encoder takes
-    /// nor a `Double`, or an object has two members of one name, `data` holds what the encoder can take, and a member
-    /// `dataText` beside it the exact JSON text. ``JSONForm/json`` needs no such help, and keeps white space and order, too.
+    /// Encoders do not take numbers of every length. If a number in ``Content/data`` is neither an integer that the encoder takes
+    /// nor a `Double`, or an object has two members of one name, `data` holds an approximation that the encoder can take, and a
+    /// member `dataText` beside it the exact JSON text. ``JSONForm/json`` does not need that, and keeps white space and order, too.
     public func encode(to encoder: any Encoder) throws {
         var writer = JSONWriter()
         write(to: &writer)

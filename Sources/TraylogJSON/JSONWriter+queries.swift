@@ -29,7 +29,7 @@ import TraylogDomain
         endObject()
     }
 
-    /// Writes what is muted.
+    /// Writes the mutes of a user.
     public mutating func write(_ mutes: Mutes) {
         beginObject()
         member("user", mutes.user)
@@ -38,7 +38,7 @@ import TraylogDomain
         endObject()
     }
 
-    /// Writes one mute: what is muted, `since`, and `until` where there is one.
+    /// Writes one mute: its scope, `since`, and `until` if any.
     public mutating func write(_ mute: Mute) {
         beginObject()
         members(mute.scope)
@@ -123,7 +123,7 @@ import TraylogDomain
         endObject()
     }
 
-    /// Writes what a user decided.
+    /// Writes a user's answer.
     public mutating func write(_ outcome: Outcome) {
         beginObject()
         member("action", outcome.action)

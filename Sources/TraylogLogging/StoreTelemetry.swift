@@ -4,7 +4,7 @@ import Traylog
     import Logging
     import Metrics
 
-    /// Writes what a store does to a log, and counts it, with swift-log and swift-metrics.
+    /// Logs and counts a store's work, with swift-log and swift-metrics.
     ///
     /// Failures of work in the background become errors in the log, because they are reported nowhere else. Compactions are notices; all
     /// else is logged at level `debug`. These metrics are recorded, by the factory given or the program's (`MetricsSystem`):
@@ -56,7 +56,7 @@ import Traylog
             flushes = Timer(label: "traylog_flush", factory: factory)
         }
 
-        /// Logs and counts what the store did.
+        /// Logs and counts the store's work.
         public func observe(_ activity: StoreActivity) {
             switch activity {
             case .committed(let count, let head, let waited, let writing):

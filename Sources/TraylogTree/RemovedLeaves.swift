@@ -102,7 +102,7 @@ extension MerkleTable {
     ///
     /// - Parameters:
     ///   - seqs: the events to visit.
-    ///   - damaged: told of rows that cannot be read; throws by default.
+    ///   - damaged: called for each row that cannot be read; throws by default.
     /// - Throws: ``StoreFailure`` `damaged`, ``LMDBError``.
     /// - Complexity: O(log n), and 61 hashes at most are read in vain.
     func forEachRemovedLeaf(

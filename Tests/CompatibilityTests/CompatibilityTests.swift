@@ -10,9 +10,9 @@ import TraylogLMDB
 @_spi(Operations) @testable import TraylogRewrite
 @testable import TraylogStates
 
-/// Stores that earlier versions wrote are opened by this one, for ever.
+/// This version opens the stores that all earlier versions wrote.
 ///
-/// `Tools/make-fixture` writes that of the present format.
+/// `Tools/make-fixture` writes the store of the present format.
 @Suite struct CompatibilityTests {
     /// What no command causes yet.
     private static let unwritten: Set<EventKind> = [.erased, .compacted, .held, .released, .lost, .audited]

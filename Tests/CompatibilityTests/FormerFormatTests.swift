@@ -44,7 +44,7 @@ import TraylogDomain
             defer { reader.close() }
             let events = try reader.events(from: 1, limit: .max).elements
             #expect(events.count == lines.count && events.map(\.revision).max() ?? 0 > 20)
-            // A naive count gives each event its revision, and each subscription that of its topic.
+            // A naive count gives each event its revision, and each subscription its topic's revision.
             #expect(NaiveStore(replaying: events).events == events)
             #expect(events.contains { $0.body == .unsubscribed(topic: "news", topicRevision: 4) })
             // A leaf has the revision, so the root is another one.

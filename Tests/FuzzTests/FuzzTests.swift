@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whatever bytes come, readers answer or say what is wrong, and never trap: right encodings, made wrong.
+/// Readers of bytes answer or say what is wrong, and never trap, when valid encodings are damaged.
 ///
-/// `Tools/fuzz` asks the same of the same readers, guided by coverage.
+/// `Tools/fuzz` tests the same readers, guided by coverage.
 @Suite struct FuzzTests {
     private static let seeds: [FuzzTarget: [[UInt8]]]? = try? withTemporaryDirectory { directory in
         try SeedStore(directory: directory + "/store", seed: 11, steps: 400).seeds

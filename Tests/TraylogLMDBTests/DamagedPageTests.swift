@@ -45,7 +45,7 @@ import TraylogPages
 
     @Test func aFreePageThatIsInUseKeepsWritersOut() throws {
         try withFile { path, bytes in
-            // The first number of the free list's first record becomes that of a page of the tree above it.
+            // The free list's first record now begins with the number of a page in the tree above it.
             let page = Int(bytes.number(meta(bytes) + 80))
             let node = page * 4096 + Int(bytes.number(page * 4096 + 16) & 0xFFFF)
             let record = node + 8 + 8

@@ -264,7 +264,7 @@ final class Screen {
         await act(mark.rawValue) { try await self.client.mark(mark, [.seq(item.seq)]).id }
     }
 
-    /// Answers the selected item, once and for good.
+    /// Gives the final answer to the selected item.
     private func answer(number: Int) async {
         guard let item, item.content.actions.indices.contains(number - 1) else { return }
         if let outcome = item.outcome {

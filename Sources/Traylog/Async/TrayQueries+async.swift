@@ -23,7 +23,7 @@ extension TrayQueries {
     ///
     /// An unknown user has an empty tray.
     ///
-    /// The tray of somebody who is in memory is answered at once; else a thread of the store reads it.
+    /// A tray in memory is returned at once; otherwise a thread of the store reads it.
     ///
     /// ```swift
     /// let badge = try await store.tray(of: "ann").unseen
@@ -77,7 +77,7 @@ extension TrayQueries {
         }
     }
 
-    /// A user's own events, some at a time; nothing is hidden.
+    /// A user's own events, page by page; nothing is hidden.
     ///
     /// ``allEvents(matching:newestFirst:including:)`` goes through all.
     ///
@@ -97,7 +97,7 @@ extension TrayQueries {
         }
     }
 
-    /// Events of the log, some at a time.
+    /// Events of the log, page by page.
     ///
     /// It passes over events that a compaction took out of the log.
     ///
@@ -116,7 +116,7 @@ extension TrayQueries {
         }
     }
 
-    /// Names of users after `name` that begin with `prefix`, in byte order, some at a time.
+    /// Names of users after `name` that begin with `prefix`, in byte order, page by page.
     ///
     /// ``allUsers(prefix:asOf:)`` goes through all.
     ///
@@ -134,7 +134,7 @@ extension TrayQueries {
         }
     }
 
-    /// One item of a user's tray, in whatever state.
+    /// One item of a user's tray, in any state.
     ///
     /// ```swift
     /// let item = try await store.item("build-17", of: "ann")
@@ -145,7 +145,7 @@ extension TrayQueries {
         try await asking { store throws(TraylogError) in try store.item(item, of: user, asOf: asOf) }
     }
 
-    /// One item with what was done to it, by whom and when.
+    /// One item with the events that changed it.
     ///
     /// ```swift
     /// for event in try await store.life(of: "build-17", of: "ann").events {
@@ -161,7 +161,7 @@ extension TrayQueries {
 
     /// How many recipients of a broadcast have seen, read, archived and deleted it.
     ///
-    /// An item that is gone keeps the states that it had when it went.
+    /// An item that is gone keeps its last states.
     ///
     /// ```swift
     /// let audience = try await store.audience(of: notice)
@@ -171,8 +171,8 @@ extension TrayQueries {
     /// - Parameters:
     ///   - item: the seq of the `broadcast` event.
     ///   - asOf: a moment of the past; without it, now.
-    ///   - progress: told on a thread of the store how many users were looked at, of about how many.
-    /// - Throws: ``TraylogError``: refused `invalid` for what is no broadcast, `unknownEvent`, `upToBeyondHead`, `compacted`; failed.
+    ///   - progress: called on a thread of the store with the number of users read so far, and about how many there are.
+    /// - Throws: ``TraylogError``: refused `invalid` if it is not a broadcast, `unknownEvent`, `upToBeyondHead`, `compacted`; failed.
     /// - Complexity: reads the state of every user of the store.
     public func audience(
         of item: Seq, asOf: Moment? = nil,
@@ -183,7 +183,7 @@ extension TrayQueries {
         }
     }
 
-    /// Recipients of a broadcast in the byte order of their names, some at a time.
+    /// Recipients of a broadcast in the byte order of their names, page by page.
     ///
     /// ```swift
     /// var page = try await store.recipients(of: notice, .unread)

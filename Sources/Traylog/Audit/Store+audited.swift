@@ -8,17 +8,17 @@ import TraylogWriter
 extension Store {
     /// Records that somebody reads a user's whole history: appends `audited`, which changes nothing in the tray.
     ///
-    /// The event says how far each topic went from which the user can have items, so it closes a complete history.
+    /// The event has the revision of each topic from which the user can have items, so it closes a complete history.
     ///
     /// ```swift
     /// try await store.recordAudit(of: "ann", actor: "support", purpose: "complaint 17")
     /// ```
     ///
     /// - Parameters:
-    ///   - user: whose history is read.
-    ///   - actor: who reads it; the user when nil.
-    ///   - device: from where.
-    ///   - purpose: what for, of 1 to 256 bytes without control characters.
+    ///   - user: the user whose history is read.
+    ///   - actor: the reader; the user when nil.
+    ///   - device: the device it was asked from.
+    ///   - purpose: the reason, in 1 to 256 bytes without control characters.
     /// - Returns: the event.
     /// - Throws: ``TraylogError``: refused `invalid`, also for somebody without events and for somebody who was erased; failed.
     /// - Complexity: O(the user's events since the oldest subscription that counts).

@@ -7,10 +7,10 @@ extension BlockingQueries {
     /// Compares a user's tray right after one moment with the tray right after another.
     ///
     /// - Parameters:
-    ///   - user: whose tray it is.
+    ///   - user: the tray's owner.
     ///   - from: the earlier moment.
     ///   - to: the later moment; nil for now.
-    ///   - progress: told at times how many events of the log are behind, of how many between the moments.
+    ///   - progress: called at times with the number of events read, and of all events between the moments.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`, and `invalid` (field `from`) when `from` is after `to`.
     /// - Complexity: O(the user's items + events in between). Each event that can touch all items, such as `traySeen`,
     ///   `allMarked`, `undone` and one with a collapse key, costs another O(the user's items).

@@ -12,13 +12,13 @@ extension BlockingQueries {
     /// that reached the user.
     ///
     /// - Parameters:
-    ///   - user: whose tray it is.
+    ///   - user: the tray's owner.
     ///   - from: the first event, or the earliest time; nil for the first event of the log.
     ///   - to: the last event, or the latest time; nil for the head.
-    ///   - asOf: makes the report of an earlier moment. Later events are not in it, nor in its tree head.
+    ///   - asOf: makes the report as of an earlier moment. Later events are not in it, nor in its tree head.
     ///   - withTrays: adds the whole tray after each event.
-    ///   - archives: all that compactions of the store wrote. The report then also has what left the log: all that the log
-    ///     and its archives have together, from the first event on.
+    ///   - archives: all archives of the store's compactions. The report then also has the events that left the log,
+    ///   from the first event on.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted` for `asOf`, `invalid`; failed, `notFound` when an
     ///   event is in no archive.
     /// - Complexity: O(events of the user and of the user's topics); 72 bytes of memory for each. With archives, O(log events
@@ -63,7 +63,7 @@ extension BlockingQueries {
     /// The events of some steps of a report.
     ///
     /// - Parameters:
-    ///   - report: what is written, or asked about.
+    ///   - report: the report.
     ///   - range: indexes of ``AuditReport/steps``.
     ///   - withProofs: adds the proof that each event is in the tree of ``AuditReport/treeHead``.
     ///   - disclosed: adds salt and payload of each event, for those who may read them.

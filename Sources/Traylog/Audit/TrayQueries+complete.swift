@@ -11,10 +11,10 @@ extension BlockingQueries {
     /// A user's history with nothing left out.
     ///
     /// - Parameters:
-    ///   - user: whose history it is; of somebody who was erased, the pseudonym.
+    ///   - user: the user; for an erased person, the pseudonym.
     ///   - last: where it ends: what ``BlockingStore/recordAudit(of:actor:device:purpose:)`` appended; of somebody who was
     ///     erased, any event after the `erased`.
-    ///   - archives: all that compactions of the store wrote; nil for what the log has.
+    ///   - archives: all archives of the store's compactions; nil for the log alone.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `invalid` for somebody without events; failed.
     /// - Complexity: O(events of the user and of the user's topics), with archives O(log); 16 bytes of memory for each.
     @available(*, noasync, message: "use `await store.completeHistory`; this call blocks a thread that tasks share")
@@ -162,11 +162,11 @@ struct CompletePlan: Sendable {
 @_spi(Operations) public struct CompleteHistory {
     private static let entriesAtOnce = 500
 
-    /// Whose history it is.
+    /// The user.
     public var user: String { plan.user }
     /// The head of the log's tree where the history ends.
     public let treeHead: TreeHead
-    /// The number of events, those that are missing included.
+    /// The number of events, including missing ones.
     public var count: Int { plan.lines.count }
     /// What neither the log nor the archives have, as far as ``take()`` has come.
     public private(set) var gaps: [RevisionGap] = []

@@ -11,7 +11,7 @@ extension BlockingQueries {
     /// Size and root of the Merkle tree over the log through a moment, or through the head.
     ///
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `compacted` for a time below the floor. A seq below it
-    ///   keeps its tree head for ever.
+    ///   always keeps its tree head.
     /// - Complexity: O(log events) where the tree is stored (`storeTree()`, or a compaction), with 255 events of the
     ///   log to hash for each stored level. Later events are hashed; this store or reader hashes each 256 of them once.
     @available(*, noasync, message: "use `await store.treeHead`; this call blocks a thread that tasks share")
@@ -20,7 +20,7 @@ extension BlockingQueries {
         return try queries.treeHead(of: size)
     }
 
-    /// The tree over the log through the head, to go on from with records that come (``MerkleAccumulator/append(_:)``).
+    /// The tree over the log through the head, which can be extended by later records (``MerkleAccumulator/append(_:)``).
     ///
     /// - Complexity: as for ``treeHead(asOf:)``.
     @available(*, noasync, message: "use `await store.treeAccumulator`; this call blocks a thread that tasks share")
@@ -72,7 +72,7 @@ extension BlockingQueries {
 extension _Queries {
     /// The size of the tree at a moment.
     ///
-    /// The tree knows no floor: of events that left the log it has the hashes.
+    /// The tree has no floor: it has the hashes of events that left the log.
     fileprivate func treeSize(_ moment: Moment?) throws(TraylogError) -> UInt64 {
         try answer { store in
             guard case .seq(let seq)? = moment else { return try store.seq(of: moment) }
@@ -129,7 +129,7 @@ extension TrayQueries {
         try await asking { store throws(TraylogError) in try store.treeHead(asOf: asOf) }
     }
 
-    /// The tree over the log through the head, to go on from with records that come (``MerkleAccumulator/append(_:)``).
+    /// The tree over the log through the head, which can be extended by later records (``MerkleAccumulator/append(_:)``).
     ///
     /// - Complexity: as for `treeHead(asOf:)`.
     @_spi(Operations) public func treeAccumulator() async throws(TraylogError) -> MerkleAccumulator {
@@ -163,7 +163,7 @@ extension TrayQueries {
     /// print("\(report.steps.count) steps")
     /// ```
     ///
-    /// Parameters, errors and cost are those of ``BlockingQueries/audit(of:from:to:asOf:withTrays:including:)``.
+    /// Parameters, errors and cost are as in ``BlockingQueries/audit(of:from:to:asOf:withTrays:including:)``.
     public func audit(
         of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false,
         including archives: Archives? = nil

@@ -5,7 +5,7 @@ extension BlockingQueries {
     /// The events of a user that were undone, each with the `undone` that voided it.
     ///
     /// - Throws: ``TraylogError/failed(_:)``.
-    /// - Complexity: O(events undone), whatever the user's history.
+    /// - Complexity: O(events undone), however long the user's history is.
     @available(*, noasync, message: "use `await store.voidedEvents`; this call blocks a thread that tasks share")
     @_spi(Operations) public func voidedEvents(of user: String) throws(TraylogError) -> [Seq: Seq] {
         try queries.answer(.now, of: user) { now in

@@ -8,13 +8,13 @@ extension BlockingQueries {
     /// Copies the store into `directory`, in a file without free pages.
     ///
     /// Appends go on meanwhile, in this process and in others. The copy has everything that was durable when the call
-    /// began. Either the whole copy exists, safe against power loss, or none. While the copy is written, the store does not
+    /// began. The copy is made completely, safe against power loss, or not at all. While it is written, the store does not
     /// reuse freed pages, so its own file grows.
     ///
     /// - Parameters:
     ///   - directory: outside of the store, and either empty or missing; then its parent must exist. It becomes
     ///     0700, its file 0600.
-    ///   - progress: told how many bytes are written, of about how many, some ten times a second; throws to give up, which
+    ///   - progress: called about ten times a second with the bytes written, and about how many there are; throws to cancel, which
     ///     leaves nothing behind.
     /// - Throws: ``TraylogError/failed(_:)``: `unusableTarget`, `diskFull`, `permissionDenied` (also for a ``StoreReader`` without
     ///   locks), `damaged` (the list of
@@ -32,7 +32,7 @@ extension BlockingQueries {
 extension TrayQueries {
     /// Copies the store into `directory` on a thread of the store, while the task waits.
     ///
-    /// Cancelling the task gives the copy up within about a tenth of a second, and leaves nothing behind.
+    /// Cancelling the task stops the copy within about a tenth of a second, and leaves nothing behind.
     @discardableResult
     public func backup(
         to directory: String, progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Void)? = nil

@@ -6,17 +6,17 @@ import TraylogStates
 extension BlockingQueries {
     /// Brings an earlier backup of this store up to date: only the events since then are read and written.
     ///
-    /// The backup takes the events as they are, so its log has the same bytes and the same root; a compaction or an erasure
-    /// since then is repeated in it. Until the call returns, a run that was ended leaves an older backup, and a later run goes
+    /// The backup takes the events unchanged, so its log has the same bytes and the same root; a compaction or an erasure
+    /// since then is repeated in it. A run that is interrupted leaves a backup of an earlier moment, and a later run goes
     /// on from there.
     ///
     /// - Parameters:
     ///   - directory: where ``backup(to:progress:)`` made the backup. Nobody else may have it open for writing.
-    ///   - progress: told how many of the new events are copied, of how many; throws to give up. What was copied stays.
-    /// - Throws: ``TraylogError/failed(_:)``: `cancelled`; `notFound` where there is no backup; `diverged` for a copy of another store, or
-    ///   of events that this store does not have any more; `unusableTarget` when a compaction or an erasure took some of the
+    ///   - progress: called with the number of new events copied, and of all new events; throws to cancel. Copied events stay.
+    /// - Throws: ``TraylogError/failed(_:)``: `cancelled`; `notFound` if there is no backup; `diverged` for a copy of another store, or
+    ///   of events that this store no longer has; `unusableTarget` if a compaction or an erasure removed some of the
     ///   events that the backup lacks; `openForWriting`, `diskFull`.
-    /// - Complexity: O(new events), and where one of them is a compaction or an erasure O(the store).
+    ///   - Complexity: O(new events), or O(the store) if one of them is a compaction or an erasure.
     @available(*, noasync, message: "use `await store.updateBackup`; this call blocks a thread that tasks share")
     @discardableResult
     public func updateBackup(
@@ -113,12 +113,12 @@ extension [LogRecord] {
 extension TrayQueries {
     /// The same on a thread of the store, while the task waits.
     ///
-    /// Cancelling the task ends it after the events that it copies at the moment; the backup is then sound and older than the store,
+    /// Cancelling the task ends it after the events being copied; the backup is then sound and older than the store,
     /// and a later call goes on from there.
     ///
     /// - Parameters:
     ///   - directory: where a backup is.
-    ///   - progress: told on that thread how many of the new events are copied, of how many.
+    ///   - progress: called on that thread with the number of new events copied, and of all new events.
     /// - Throws: as ``BlockingQueries/updateBackup(in:progress:)``.
     @discardableResult
     public func updateBackup(

@@ -3,11 +3,11 @@ import TraylogQueries
 /// The queries of a store for threads: each blocks the calling thread for as long as reading takes, microseconds from memory
 /// and a few milliseconds from a cold disk.
 ///
-/// `store.blocking` and `reader.blocking` are such. They have a name of their own, so that a task, which must not block
-/// the few threads that it shares, does not get into them unnoticed.
+/// `store.blocking` and `reader.blocking` have them. The separate name keeps a task, which must not block the few threads
+/// that all tasks share, from calling them by accident.
 public protocol BlockingQueries: Sendable {
     // swift-format-ignore: NoLeadingUnderscores
-    /// What answers the queries; only this library has it, so that only its types conform.
+    /// The source of the answers. Only this library can make one, so only its types conform.
     var _queries: _Queries { get }
 }
 
@@ -30,7 +30,7 @@ public struct BlockingReader: BlockingQueries {
     init(owner: any TrayQueries) { self.owner = owner }
 
     // swift-format-ignore: NoLeadingUnderscores
-    /// What answers the queries.
+    /// The source of the answers.
     public var _queries: _Queries { owner._queries }
 
     /// Closes the store or the reader, as its own `close()` does.

@@ -18,17 +18,17 @@ extension BlockingStore {
         try perform(.notify(user, content, key: key))
     }
 
-    /// Adds an item to a user's tray, from the fields that most items have.
+    /// Adds an item to a user's tray, with the most common fields.
     ///
     /// - Parameters:
-    ///   - user: who is notified.
+    ///   - user: the user to notify.
     ///   - title: at most ``Limits/titleBytes``.
     ///   - body: at most ``Limits/bodyBytes``.
     ///   - thread: groups items, for example those of one conversation.
     ///   - category: has counts of its own.
     ///   - level: how much it may interrupt.
     ///   - data: JSON for the app.
-    ///   - key: the same command with the same key is stored once, however often it is sent.
+    ///   - key: a command that is repeated with the same key is stored once.
     ///
     /// ```swift
     /// try store.blocking.notify("ann", title: "Build 17 failed", thread: "ci", key: "build-17")
@@ -61,7 +61,7 @@ extension BlockingStore {
         try perform(.broadcast(to: topic, content, key: key))
     }
 
-    /// The publisher changes an item in place: one notified to the user or, with nil, a broadcast for everyone.
+    /// Changes an item in place, for its publisher: an item notified to the user or, with nil, a broadcast for everyone.
     ///
     /// ```swift
     /// try store.blocking.edit("build-17", of: "ann", edit)
@@ -76,7 +76,7 @@ extension BlockingStore {
         try perform(.edit(item, of: user, edit))
     }
 
-    /// The publisher takes an item back: one notified to the user or, with nil, a broadcast from everyone.
+    /// Takes an item back, for its publisher: an item notified to the user or, with nil, a broadcast from everyone.
     ///
     /// ```swift
     /// try store.blocking.retract("build-17", of: "ann")
@@ -91,9 +91,9 @@ extension BlockingStore {
         try perform(.retract(item, of: user))
     }
 
-    /// The user looked at the tray: everything in it becomes seen.
+    /// Records that the user looked at the tray: everything in it becomes seen.
     ///
-    /// Pass the `asOf` of the page that was on the screen, so that nothing counts as seen that came later.
+    /// Pass the `asOf` of the page that was on the screen, so that later items do not count as seen.
     ///
     /// ```swift
     /// try store.blocking.seeTray(of: "ann", upTo: page.asOf)
@@ -154,7 +154,7 @@ extension BlockingStore {
         try perform(.mark(mark, items, of: user))
     }
 
-    /// Marks all items that match, up to a position; up to the head when nil.
+    /// Marks all matching items up to a position, or up to the head when nil.
     ///
     /// ```swift
     /// try store.blocking.markAll(.read, of: "ann", ItemFilter(thread: "ci"), upTo: page.asOf)
@@ -169,7 +169,7 @@ extension BlockingStore {
         try perform(.markAll(mark, of: user, filter, upTo: upTo))
     }
 
-    /// Hides an item until it wakes: then it comes to the top, unseen and unread.
+    /// Hides an item until it wakes and comes to the top, unseen and unread.
     ///
     /// ```swift
     /// try store.blocking.snooze("build-17", of: "ann", until: .now + .seconds(3_600))
@@ -199,16 +199,16 @@ extension BlockingStore {
         try perform(.wake(item, of: user))
     }
 
-    /// Items that come from now on in the thread or category, or all, are listed and never counted.
+    /// Mutes a thread, a category or everything: items that arrive from now on are listed and never counted.
     ///
     /// ```swift
     /// try store.blocking.mute(.all, of: "ann", until: .now + .seconds(3_600))
     /// ```
     ///
     /// - Parameters:
-    ///   - scope: what is muted: everything, a category or a thread.
-    ///   - user: whose tray.
-    ///   - until: it ends at the first tick at this time or after it; when nil, an `unmute` ends it.
+    ///   - scope: everything, a category or a thread.
+    ///   - user: the tray's owner.
+    ///   - until: the mute ends at the first tick at or after this time; when nil, only an `unmute` ends it.
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     @available(*, noasync, message: "use `await store.mute`; this call blocks a thread that tasks share")
     @discardableResult
@@ -218,7 +218,7 @@ extension BlockingStore {
         try perform(.mute(scope, of: user, until: until))
     }
 
-    /// Items that come from now on count again; those that came while it was muted stay muted.
+    /// Ends a mute: items that arrive from now on count again; those that arrived before stay muted.
     ///
     /// ```swift
     /// try store.blocking.unmute(.category("marketing"), of: "ann")
@@ -233,7 +233,7 @@ extension BlockingStore {
         try perform(.unmute(scope, of: user))
     }
 
-    /// Broadcasts of the topic from now on come into the user's tray.
+    /// Subscribes the user to a topic: its broadcasts from now on come into the user's tray.
     ///
     /// ```swift
     /// try store.blocking.subscribe("ann", to: "releases")
@@ -248,7 +248,7 @@ extension BlockingStore {
         try perform(.subscribe(user, to: topic))
     }
 
-    /// No further broadcasts of the topic come into the user's tray; those that came stay.
+    /// Ends the user's subscription to a topic: received broadcasts stay, and no further ones come into the tray.
     ///
     /// ```swift
     /// try store.blocking.unsubscribe("ann", from: "releases")
@@ -263,9 +263,9 @@ extension BlockingStore {
         try perform(.unsubscribe(user, from: topic))
     }
 
-    /// Records which of an item's actions the user decided on, once; the item is read then.
+    /// Records, once, which of an item's actions the user chose, and marks the item as read.
     ///
-    /// Of two answers at the same time one counts; the other is unchanged where it says the same.
+    /// Of two simultaneous answers one counts; the other is unchanged if it is the same, else refused.
     ///
     /// ```swift
     /// try store.blocking.act("deploy-17", of: "ann", action: "approve")
@@ -283,8 +283,8 @@ extension BlockingStore {
 
     /// Voids one earlier `traySeen`, `marked` or `allMarked` of the user: the state is as if it had never been stored.
     ///
-    /// The store kept no event for an action that changed nothing at its time, so undo cannot bring it back: an item that the
-    /// user opened after the `allMarked` is unread again when that is undone.
+    /// A command that changed nothing left no event, so it cannot take effect after the undo: an item that the user opened
+    /// after the `allMarked` is unread again when that is undone.
     ///
     /// ```swift
     /// try store.blocking.undo(17, of: "ann")

@@ -5,10 +5,10 @@ import TraylogWriter
 extension Store {
     /// The same calls for threads: they block the caller, a command until it is durable.
     ///
-    /// A task that makes one holds up a thread that other tasks wait for: a thousand tasks that block for their commands come to
-    /// a few hundred commands a second, where `await` shares one sync among all of them.
+    /// A task that makes one holds up a thread that other tasks wait for: a thousand tasks that block for their commands reach only
+    /// a few hundred commands a second, while `await` shares one sync among all of them.
     ///
-    /// A thread that appends while nobody else does writes by itself, without waking another one.
+    /// A thread that is the only one to append writes by itself, without waking another.
     public var blocking: BlockingStore { BlockingStore(store: self) }
 }
 
@@ -21,7 +21,7 @@ public struct BlockingStore: BlockingQueries {
     init(store: Store) { self.store = store }
 
     // swift-format-ignore: NoLeadingUnderscores
-    /// What answers the queries.
+    /// The source of the answers.
     public var _queries: _Queries { store._queries }
 
     /// Performs one command and returns when it is durable.
@@ -32,7 +32,7 @@ public struct BlockingStore: BlockingQueries {
     /// ```
     ///
     /// - Throws: ``TraylogError/refused(_:)``; ``TraylogError/failed(_:)``, after which nothing was stored as far as
-    ///   the store knows (after a power loss in between, the command's ``Command/key`` tells).
+    ///   the store knows (after a power loss meanwhile, only repeating the command's ``Command/key`` can tell).
     @available(*, noasync, message: "use `await store.perform`; this call blocks a thread that tasks share")
     @discardableResult
     public func perform(_ command: Command) throws(TraylogError) -> Receipt {
@@ -50,7 +50,7 @@ public struct BlockingStore: BlockingQueries {
         return try outcome(of: commands, .atomic).receipts()
     }
 
-    /// Performs commands in order and with one sync for all, and answers for each of them.
+    /// Performs commands in order, with one sync for all, and returns a result for each.
     ///
     /// ```swift
     /// print(try store.blocking.perform(commands, mode: .untilRefusal).count)
@@ -58,7 +58,7 @@ public struct BlockingStore: BlockingQueries {
     ///
     /// - Parameters:
     ///   - commands: performed in this order.
-    ///   - mode: what a refusal means for the other commands.
+    ///   - mode: the effect of a refusal on the other commands.
     /// - Returns: a result for each command that was looked at, in order, as ``Store/perform(_:mode:)`` does.
     /// - Throws: ``TraylogError/failed(_:)``, after which none was stored as far as the store knows.
     @available(*, noasync, message: "use `await store.perform`; this call blocks a thread that tasks share")
@@ -73,7 +73,7 @@ public struct BlockingStore: BlockingQueries {
         return Waiting.outcome { store.writer.appendHere(AppendRequest(prepared, mode: mode, answer: $0)) }
     }
 
-    /// Brings the stored states up to the log and gives the store free, as ``Store/close()`` does.
+    /// Brings the stored states up to date and releases the store, as ``Store/close()`` does.
     ///
     /// ```swift
     /// store.blocking.close()

@@ -10,17 +10,17 @@ extension TrayQueries {
     /// for try await changes in store.followChanges(of: "ann", after: 100) { print(changes.through) }
     /// ```
     ///
-    /// The first element comes at once, even if it has no events; each later one has some. The sequence keeps the store open,
-    /// and ends when it is closed.
+    /// The first element comes at once, even without events; each later one has some. The sequence keeps the store open,
+    /// and ends when the store is closed.
     ///
     /// It follows one person: when that person is erased, it throws the refusal ``Refusal/erased(user:)``, and never goes on
-    /// with the events of somebody else who got the name. Whoever has no events yet is followed from the first one on.
+    /// with the events of somebody else who got the name. A user without events is followed from the first one on.
     ///
     /// - Parameters:
-    ///   - user: whose changes.
-    ///   - seq: the newest event that is known already.
+    ///   - user: the user to follow.
+    ///   - seq: the newest event that the caller already has.
     ///   - stream: the ``Changes/stream`` that `seq` was read from; nil, or 0, for the one that there is at the first look.
-    ///   - stopper: ends it earlier.
+    ///   - stopper: ends the sequence earlier.
     @_spi(Replication) public func followChanges(
         of user: String, after seq: Seq = .zero, stream: UInt32? = nil, stopper: Stopper? = nil
     ) -> ChangeFollower {
@@ -30,9 +30,9 @@ extension TrayQueries {
 
 /// The changes of one user, in order and each once: first the existing ones, then each new one.
 ///
-/// It reads pages on demand, so that a slow reader takes no memory and delays nothing. It ends when the task is cancelled or
-/// the store is closed. It throws ``TraylogError`` as ``TrayQueries/changes(of:after:history:limit:)`` does, and refused `erased` when the
-/// user was erased, and has ended then, too.
+/// It reads pages on demand, so a slow reader takes no memory and delays nothing. It ends when the task is cancelled or
+/// the store is closed. It throws ``TraylogError`` as ``TrayQueries/changes(of:after:history:limit:)`` does, or refused `erased` when the
+/// user was erased, and then ends.
 @_spi(Replication) public struct ChangeFollower: AsyncSequence, Sendable {
     /// The changes of some events, in order.
     public typealias Element = Changes
@@ -45,19 +45,19 @@ extension TrayQueries {
     let stream: UInt32
     let stopper: Stopper?
 
-    /// Starts to go through it, for one task.
+    /// Starts an iteration, for one task.
     public func makeAsyncIterator() -> Iterator {
         Iterator(store: store, user: user, through: first, stream: stream, stopper: stopper)
     }
 
-    /// Goes through the changes; for one task.
+    /// Iterates over the changes; for one task.
     public struct Iterator: AsyncIteratorProtocol {
         /// Kept, so that it stays open.
         private let store: any TrayQueries
         private let user: String
         private var following: Following
         private var through: Seq
-        /// Whose events they are; 0 until there is somebody.
+        /// The stream of the user; 0 while the user is unknown.
         private var stream: UInt32
         /// Whether the last page ended at the head.
         private var isAtHead = false

@@ -6,16 +6,16 @@ import TraylogStates
 extension BlockingQueries {
     /// A user's own events and the visible ones of topics after `seq`, in order.
     ///
-    /// There may be fewer than `limit` although there are more to come: ``Changes/through`` says how far the answer goes.
+    /// An answer may have fewer than `limit` events although more follow: ``Changes/through`` says how far it goes.
     ///
     /// - Parameters:
-    ///   - user: whose tray it is.
+    ///   - user: the tray's owner.
     ///   - seq: the ``Changes/through`` of the answer before; 0 for the beginning.
-    ///   - history: the ``Changes/history`` of the answer before; nil to trust that the store is the same as then.
+    ///   - history: the ``Changes/history`` of the answer before; nil to assume that the store is still the same.
     ///   - limit: events in the answer, at most 10,000.
     /// - Throws: ``TraylogError``: refused `compacted` below the floor, `upToBeyondHead`, `invalid`, `rewound` when the store was
     ///   restored meanwhile and lacks the event; failed.
-    /// - Complexity: O(limit), and what topics had that did not reach the user.
+    /// - Complexity: O(limit), plus the topics' events that did not reach the user.
     @available(*, noasync, message: "use `await store.changes`; this call blocks a thread that tasks share")
     @_spi(Replication) public func changes(
         of user: String, after seq: Seq = .zero, history: StoreHistory? = nil, limit: Int = 1_000
@@ -30,7 +30,7 @@ extension BlockingQueries {
         }
     }
 
-    /// Names what a user's tray holds now.
+    /// The version of a user's tray.
     ///
     /// It changes with each event that ``changes(of:after:history:limit:)`` shows, and with no other.
     ///
@@ -49,8 +49,9 @@ extension BlockingQueries {
         return try queries.answer(.now, of: Pseudonym.name(ofStream: stream)) { $0.stream == stream }
     }
 
-    /// Which events the store shares with its copies: what tells whether a seq from before a restore still names the same
-    /// event.
+    /// The events that the store shares with its copies.
+    ///
+    /// They show whether a seq from before a restore still names the same event.
     @_spi(Replication) public func storeHistory() throws(TraylogError) -> StoreHistory {
         try queries.answer { $0.record.history }
     }

@@ -18,9 +18,9 @@ extension TrayQueries {
         }
     }
 
-    /// Names what a user's tray holds now.
+    /// The version of a user's tray.
     ///
-    /// The version of somebody who is in memory and follows no topic is answered at once; else a thread of the store reads it.
+    /// The version of a user who is in memory and follows no topic is returned at once; otherwise a thread of the store reads it.
     ///
     /// ```swift
     /// let version = try await store.version(of: "ann")
@@ -51,8 +51,9 @@ extension TrayQueries {
         try await asking { store throws(TraylogError) in try store.isErased(stream: stream) }
     }
 
-    /// Which events the store shares with its copies: what tells whether a seq from before a restore still names the same
-    /// event.
+    /// The events that the store shares with its copies.
+    ///
+    /// They show whether a seq from before a restore still names the same event.
     ///
     /// ```swift
     /// let history = try await store.storeHistory()

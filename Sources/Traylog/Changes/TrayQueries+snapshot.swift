@@ -5,17 +5,17 @@ import TraylogStates
 @_spi(Replication) import TraylogReplica
 
 extension BlockingQueries {
-    /// One page of a user's tray as it was right after an event, from which a copy elsewhere goes on by itself.
+    /// One page of a user's tray as it was right after an event, as a starting point for a copy elsewhere.
     ///
-    /// Folding all pages and then the ``changes(of:after:history:limit:)`` after ``TraySnapshot/asOf`` gives every answer of folding
-    /// all events, unless one of them undoes an event of the snapshot; ``TrayReplica`` does so.
+    /// Folding all pages and then the ``changes(of:after:history:limit:)`` after ``TraySnapshot/asOf`` gives the same answers as folding
+    /// all events, unless one of them undoes an event of the snapshot. ``TrayReplica`` does this.
     ///
     /// - Parameters:
-    ///   - user: whose tray it is.
-    ///   - asOf: which moment; nil for now. Passed over when there is a cursor, which knows.
+    ///   - user: the tray's owner.
+    ///   - asOf: the moment; nil for now. Ignored with a cursor, which has it.
     ///   - cursor: ``TraySnapshot/next`` of the page before.
     ///   - limit: items in a page, 1 to 10,000.
-    ///   - contents: of so many newest items the page has the content.
+    ///   - contents: the number of newest items whose content the page has.
     /// - Throws: ``TraylogError``: refused `compacted` below the floor, also when the floor moved between two pages,
     ///   `upToBeyondHead`, `invalid`, `rewound` for a cursor from before the store was restored, `erased` when the user of the
     ///   cursor was erased; failed.

@@ -19,9 +19,9 @@
     /// try replica.apply(changes)
     /// ```
     ///
-    /// - Parameter changes: those after ``through``, of this user. Earlier events are passed over.
+    /// - Parameter changes: this user's changes after ``through``. Earlier events are ignored.
     /// - Throws: ``TraylogError/refused(_:)``: `staleSnapshot`, take a new snapshot; `erased`, the user was
-    ///   erased. The replica is as it was then.
+    /// erased. The replica then stays as it was.
     /// - Complexity: as the store's. An `undone` folds again from the snapshot on.
     public mutating func apply(_ changes: Changes) throws(TraylogError) {
         try apply(changes.events, through: changes.through, stream: changes.stream, history: changes.history)

@@ -2,10 +2,10 @@ import TraylogDomain
 import TraylogPlatform
 import TraylogWriter
 
-/// When a store was last backed up and checked, and what the last checks found.
+/// The times of a store's last backup and checks, and the findings of the last checks.
 ///
-/// The record is a few small files beside the store's data. The command line and the server both write it, so that `traylog health`
-/// knows about a check that the server ran, and the other way round. A check that found something stays in the record until the
+/// The record is a few small files beside the store's data. The command line and the server both write it, so `traylog health`
+/// knows about the server's checks, and the server about the command line's. A failed check stays in the record until the
 /// same check finds nothing; a clean verification, which includes a replay, clears both.
 ///
 /// ```swift
@@ -29,11 +29,11 @@ import TraylogWriter
         public let head: Seq
     }
 
-    /// A check that found something, with nothing clean since.
+    /// A failed check, without a clean one since.
     public struct Failure: Hashable, Sendable, Codable {
         /// Which check it was.
         public let check: Check
-        /// When the check ended; nil where the record itself cannot be read.
+        /// The time when the check ended; nil if the record itself cannot be read.
         public let time: Timestamp?
         /// How many findings there were.
         public let count: Int
@@ -45,7 +45,7 @@ import TraylogWriter
     public private(set) var lastBackup: Run?
     /// The last verification that found nothing; nil for none.
     public private(set) var lastVerification: Run?
-    /// Checks that found something, with nothing clean since.
+    /// Failed checks, without a clean one since.
     public private(set) var failures: [Failure] = []
 
     private static let backupFile = "last-backup"
@@ -80,7 +80,7 @@ import TraylogWriter
     /// Records a backup that ended now.
     ///
     /// - Parameter head: the newest event of the copy.
-    /// - Throws: ``TraylogError`` where the directory cannot be written.
+    /// - Throws: ``TraylogError`` if the directory cannot be written.
     public static func noteBackup(head: Seq, in directory: String) throws(TraylogError) {
         try recording(directory) { () throws(SystemError) in try write(run: head, directory, backupFile) }
     }
@@ -88,9 +88,9 @@ import TraylogWriter
     /// Records a check that ended now.
     ///
     /// - Parameters:
-    ///   - findings: what it found, one text for each thing; none for a clean check.
+    ///   - findings: one text for each finding; none for a clean check.
     ///   - head: the newest event that it looked at.
-    /// - Throws: ``TraylogError`` where the directory cannot be written.
+    /// - Throws: ``TraylogError`` if the directory cannot be written.
     public static func note(
         _ check: Check, findings: [String], head: Seq, in directory: String
     ) throws(TraylogError) {
@@ -179,7 +179,7 @@ import TraylogWriter
 }
 
 @_spi(Operations) extension Store {
-    /// When this store was last backed up and checked; see ``StoreUpkeep``.
+    /// The times of this store's last backup and checks; see ``StoreUpkeep``.
     ///
     /// Reads up to four small files.
     public var upkeep: StoreUpkeep { StoreUpkeep.read(directory) }

@@ -5,14 +5,14 @@ import TraylogQueries
 import TraylogWriter
 
 extension BlockingQueries {
-    /// Folds the log anew and compares what is stored with what comes out.
+    /// Folds the log again and compares the result with the stored states.
     ///
-    /// Appends and queries go on meanwhile: a state that is stored newer than the replay began is compared as of then.
+    /// Appends and queries go on meanwhile: a state that is stored after the replay began is compared as of the beginning.
     ///
     /// - Parameters:
-    ///   - threads: one or two, other numbers count as the nearer of them; as many as there are processors when nil. The
-    ///     outcome does not depend on it.
-    ///   - progress: told on the calling thread how many events are folded, of how many; throws to give up.
+    ///   - threads: one or two, other numbers count as the nearer of them; the number of processors when nil. The
+    ///     result does not depend on it.
+    ///   - progress: called on the calling thread with the number of events folded, and of all events; throws to cancel.
     /// - Returns: the first difference, if there is one, in the order in which users came to the store.
     /// - Throws: ``TraylogError``: failed `damaged` for an event that cannot be read, `cancelled`.
     /// - Complexity: O(events): about a microsecond for each. Memory stays below 256 MiB, as long as no single user has
@@ -37,7 +37,7 @@ extension TrayQueries {
     ///
     /// Cancelling the task gives it up.
     ///
-    /// - Parameter progress: told on that thread how many events are folded, of how many.
+    /// - Parameter progress: called on that thread with the number of events folded, and of all events.
     @_spi(Operations) public func replay(
         progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> ReplayReport {

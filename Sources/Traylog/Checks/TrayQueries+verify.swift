@@ -5,15 +5,15 @@ import TraylogQueries
 import TraylogWriter
 
 extension BlockingQueries {
-    /// Checks everything in the store that can be checked: its pages, events, order and times, each stored state against the fold
+    /// Checks the whole store: its pages, events, order and times, each stored state against the fold
     /// of the log, projections, and the Merkle tree.
     ///
     /// Appends and queries go on meanwhile.
     ///
     /// - Parameters:
     ///   - archives: a directory with archives of the store, which are checked, too.
-    ///   - progress: told on the calling thread how many steps are done, of how many; throws to give up, which takes effect with the
-    ///     next part of the scan.
+    ///   - progress: called on the calling thread with the number of finished steps, and of all steps; throws to cancel, which
+    ///     takes effect with the next part of the scan.
     /// - Throws: ``TraylogError``: failed `closed`, `permissionDenied`, `cancelled`. Damage is a finding, not an error.
     /// - Complexity: reads all of the file, and folds the log.
     @available(*, noasync, message: "use `await store.verify`; this call blocks a thread that tasks share")
@@ -43,7 +43,7 @@ extension BlockingQueries {
 extension TrayQueries {
     /// Checks on a thread of the store, while the task waits.
     ///
-    /// Cancelling the task gives the check up, at the next part of its scan.
+    /// Cancelling the task stops the check at the next part of its scan.
     public func verify(
         archives: String? = nil, progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> VerificationReport {

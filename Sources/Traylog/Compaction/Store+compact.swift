@@ -10,17 +10,17 @@ extension Store {
     ///
     /// Events below the floor leave the log, if no query at the floor or above needs them.
     ///
-    /// Items that are gone or deleted leave, and everything below the floor that the states hold by then. The content of
+    /// Items that are gone or deleted leave, and so does everything below the floor that the states hold. The content of
     /// items that somebody may still see stays. Every answer about the floor and later is unchanged; the compaction checks
-    /// that before anything leaves. Queries below the floor are refused with ``Refusal/compacted(floor:archive:)``, as are
-    /// undoing an event and restoring an item from there.
+    /// that before anything leaves. Queries below the floor are refused with ``Refusal/compacted(floor:archive:)``, as is
+    /// undoing an event or restoring an item from there.
     ///
-    /// The store is written to a new file, which then replaces the old one, so that the store is smaller at once. Appends
-    /// and queries go on meanwhile, also in other processes. A process that is killed leaves the store as it was before or
-    /// after.
+    /// The store is written to a new file, which then replaces the old one, so the store is smaller at once. Appends
+    /// and queries go on meanwhile, in other processes, too. If the process is killed, the store is as it was before the
+    /// compaction or as it is after it.
     ///
-    /// It runs on a thread of the store while the task waits. Cancelling the task cancels the compaction, and changes nothing,
-    /// unless the new file has taken the place of the old one already; then the call answers with the report.
+    /// It runs on a thread of the store while the task waits. Cancelling the task cancels the compaction, which then changes
+    /// nothing. Once the new file has replaced the old one, the call returns the report instead.
     ///
     /// ```swift
     /// let report = try await store.compact(before: .daysAgo(90), archive: "/var/lib/shop/archives")
@@ -32,13 +32,13 @@ extension Store {
     ///     present floor no event leaves, and the file is rewritten only if it has many free pages.
     ///   - archive: a directory for a file with the events that leave; nil to delete them permanently.
     ///   - isDryRun: does everything except the last step, and writes no archive.
-    ///   - actor: who asked for it, for the `compacted` event.
-    ///   - device: from where, for the same event.
-    ///   - progress: told on that thread how many steps are done, of how many.
+    ///   - actor: the person or program that asked for it, for the `compacted` event.
+    ///   - device: the device it was asked from, for the same event.
+    ///   - progress: called on that thread with the number of finished steps, and of all steps.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; failed `damaged` when the states differ from the log,
     ///   `diskFull`, `busy` while another compaction or an erasure runs and when somebody was held or released meanwhile, `closed`.
-    /// - Complexity: reads the log some times, and writes what stays. Of each event that leaves, a hash of 32 bytes stays in
-    ///   the file, so that proofs and tree heads hold.
+    /// - Complexity: reads the log a few times, and writes the events that stay. For each event that leaves, a hash of 32 bytes
+    /// stays in the file, so that proofs and tree heads hold.
     @discardableResult
     public func compact(
         before moment: Moment, archive: String? = nil, isDryRun: Bool = false, actor: String? = nil,
@@ -80,10 +80,10 @@ extension BlockingStore {
     /// - Parameters:
     ///   - archive: a directory for a file with the events that leave; nil to delete them permanently.
     ///   - isDryRun: does everything except the last step.
-    ///   - actor: who asked for it.
-    ///   - device: from where.
+    ///   - actor: the person or program that asked for it.
+    ///   - device: the device it was asked from.
     ///   - moment: the floor, or a time.
-    ///   - progress: told on another thread how many steps are done, of how many; throws to give up.
+    ///   - progress: called on another thread with the number of finished steps, and of all steps; throws to cancel.
     /// - Throws: as that one.
     @available(*, noasync, message: "use `await store.compact`; this call blocks a thread that tasks share")
     @discardableResult

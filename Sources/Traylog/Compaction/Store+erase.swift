@@ -13,11 +13,11 @@ extension Store {
     /// (texts, keys, actors, devices), not even in free pages.
     ///
     /// Kind and time of each event stay, under a pseudonym. Earlier proofs and tree heads still hold. A newcomer can get the
-    /// name, with an empty tray. Answers about other users do not change, so what their events say about this person stays.
+    /// name, with an empty tray. Answers about other users do not change, so mentions of this person in their events stay.
     ///
     /// Archives are rewritten first. Then the store is written to a new file, which replaces the old one. An erasure that
-    /// was killed can be repeated. Values of custom projections are folded again. Backups, exports, copies of archives and
-    /// the memory of readers are out of reach.
+    /// was killed can be repeated. Values of custom projections are folded again. It does not reach backups, exports, copies
+    /// of archives, or the memory of readers.
     ///
     /// It runs on a thread of the store while the task waits. A task that is cancelled before the erasure begins erases nothing;
     /// an erasure that has begun goes on to its end.
@@ -28,11 +28,11 @@ extension Store {
     /// ```
     ///
     /// - Parameters:
-    ///   - user: who is erased.
-    ///   - actor: who asked for it, for the `erased` event.
-    ///   - device: where that was, for the same event.
+    ///   - user: the user to erase.
+    ///   - actor: the person or program that asked for it, for the `erased` event.
+    ///   - device: the device it was asked from, for the same event.
     ///   - archives: the directory of the store's archives, if they were moved.
-    ///   - progress: told on that thread how many steps are done, of how many.
+    ///   - progress: called on that thread with the number of finished steps, and of all steps.
     /// - Throws: ``TraylogError``: refused `invalid`, or `held` for a held user; failed `notFound` for a missing archive,
     ///   `busy`, `diskFull`, `damaged`, `closed`.
     /// - Complexity: reads and writes all of the store, and its archives.
@@ -49,14 +49,13 @@ extension Store {
 }
 
 extension Store {
-    /// When somebody of this name was erased last; nil where that is more than 24 hours ago, and for a name that was not.
+    /// The time when a person with this name was last erased; nil if that was never, or more than 24 hours ago.
     ///
-    /// A program that hands out credentials refuses those that it issued to the erased person, because the name may be
-    /// somebody else's by now. The store remembers a keyed hash of the name and the time, also when it is closed and opened
-    /// again and when the command line or another node of a cluster asked for the erasure. A copy of the store that is made by
-    /// ``TrayQueries/backup(to:progress:)`` does not.
+    /// A program that hands out credentials should refuse those that it issued to the erased person, because the name may belong
+    /// to somebody else by now. The store remembers a keyed hash of the name and the time, across restarts, and even if the command
+    /// line or another node of a cluster asked for the erasure. A copy made by ``TrayQueries/backup(to:progress:)`` does not have it.
     ///
-    /// The answer is there before any event of a newcomer can be seen. It comes from memory.
+    /// The answer is available before any event of a newcomer can be seen. It comes from memory.
     ///
     /// ```swift
     /// let issuedAt = Timestamp(milliseconds: 1_767_225_600_000)
@@ -69,11 +68,11 @@ extension BlockingStore {
     /// Erases a person; see ``Store/erase(_:actor:device:archives:progress:)``.
     ///
     /// - Parameters:
-    ///   - user: whose tray it is.
-    ///   - actor: who asked for it, for the `erased` event.
+    ///   - user: the tray's owner.
+    ///   - actor: the person or program that asked for it, for the `erased` event.
     ///   - archives: the directory of the store's archives, if they were moved.
-    ///   - device: from where.
-    ///   - progress: told how many steps are done, of how many; throws to give up.
+    ///   - device: the device it was asked from.
+    ///   - progress: called with the number of finished steps, and of all steps; throws to cancel.
     /// - Throws: as that one.
     @available(*, noasync, message: "use `await store.erase`; this call blocks a thread that tasks share")
     @discardableResult

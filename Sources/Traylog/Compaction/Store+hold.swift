@@ -7,16 +7,16 @@ import TraylogWriter
 extension Store {
     /// Holds a user: until a release no event of the user leaves the log in a compaction, and nobody can erase the user.
     ///
-    /// A compaction that is under way ends with `busy` and takes nothing away. The name may be new.
+    /// A running compaction ends with `busy` and removes nothing. The name may be new.
     ///
     /// ```swift
     /// try await store.hold("ann", actor: "legal")
     /// ```
     ///
     /// - Parameters:
-    ///   - user: whose tray it is.
-    ///   - actor: who asked for it, for the `held` event.
-    ///   - device: from where.
+    ///   - user: the tray's owner.
+    ///   - actor: the person or program that asked for it, for the `held` event.
+    ///   - device: the device it was asked from.
     /// - Returns: `unchanged` for a user who is held.
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     /// - Complexity: O(the user's events).
@@ -34,9 +34,9 @@ extension Store {
     /// ```
     ///
     /// - Parameters:
-    ///   - user: whose tray it is.
-    ///   - actor: who asked for it, for the `released` event.
-    ///   - device: from where.
+    ///   - user: the tray's owner.
+    ///   - actor: the person or program that asked for it, for the `released` event.
+    ///   - device: the device it was asked from.
     /// - Returns: `unchanged` for a user who is not held.
     /// - Throws: as ``hold(_:actor:device:)``.
     @discardableResult

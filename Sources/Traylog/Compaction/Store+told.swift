@@ -5,10 +5,10 @@ import TraylogStates
 @_spi(Replication) import TraylogWriter
 
 extension Store {
-    /// Repeats the compaction or erasure that an event reports, and appends that event to the byte.
+    /// Repeats the compaction or erasure that an event reports, and appends that event byte for byte.
     ///
-    /// The other copy of the store has done it right after the same events, so that the same events leave or lose their
-    /// content here. Archives that this copy has made are rewritten; none is made.
+    /// The other copy of the store did it right after the same events, so the same events leave or lose their
+    /// content here. Archives that this copy has made are rewritten; no new ones are made.
     func rewrite(
         as record: LogRecord, expecting seq: Seq, source: SourcePosition?
     ) throws(TraylogError) {

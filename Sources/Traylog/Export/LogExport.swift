@@ -17,16 +17,16 @@ import TraylogStates
         public var last: Seq
     }
 
-    /// Goes on behind an event that cannot be read, and puts a line for the gap in its place.
+    /// Goes on after an event that cannot be read, and puts a line for the gap in its place.
     ///
-    /// Erased events and those that left the log have such lines, too, so that ``LogRestore`` takes what is left of any
+    /// Erased events and those that left the log have such lines, too, so ``LogRestore`` accepts what is left of any
     /// store.
     public var skipsDamage = false
     /// The events that could not be read, ascending, as ranges.
     public private(set) var lost: [ClosedRange<UInt64>] = []
     /// Met behind lines that were still good.
     private var damage: TraylogError?
-    /// Leaves out what does not match.
+    /// Leaves out events that do not match.
     ///
     /// No store can be restored from an export that leaves events out.
     public var filter: EventFilter?
@@ -52,7 +52,7 @@ import TraylogStates
     /// Begins an export.
     ///
     /// - Parameters:
-    ///   - store: what is exported.
+    ///   - store: the store to export.
     ///   - first: the first event; 0 means 1.
     ///   - last: the last event, at most the present head; nil for the head.
     ///   - archives: the store's archives. With them no event of the range may be missing.
@@ -71,11 +71,11 @@ import TraylogStates
         }
     }
 
-    /// Begins an export of what can be found in a store that is too damaged to be opened.
+    /// Begins an export of the readable events of a store that is too damaged to be opened.
     ///
     /// It skips damage.
     ///
-    /// - Parameters: as above.
+    /// - Parameters: as for the other initializer.
     /// - Throws: ``TraylogError/failed(_:)``: `notFound`, `foreignFile` when no page has an event.
     /// - Complexity: reads the whole data file first.
     public init(salvaging directory: String, from first: Seq = 1, through last: Seq? = nil) throws(TraylogError) {

@@ -11,8 +11,8 @@ import TraylogStates
 ///
 /// Then it derives the states from the log.
 ///
-/// Until the restore is finished the store is marked as unfinished, and cannot be opened. A restore replaces what an
-/// earlier one left that failed or was killed. For one thread.
+/// Until the restore is finished the store is marked as unfinished, and cannot be opened. A restore replaces the remains of an
+/// earlier one that failed or was killed. For one thread.
 ///
 /// ```swift
 /// let restore = try LogRestore(directory: path)
@@ -22,9 +22,9 @@ import TraylogStates
 @_spi(Operations) public final class LogRestore {
     private let directory: String
     private let options: StoreOptions
-    /// The moment whose state is wanted; nil for the end of the export.
+    /// The moment to restore; nil for the end of the export.
     private let moment: Moment?
-    /// Whether the events of the moment are there, so that no line is needed any more.
+    /// Whether all events up to the moment are there, so that no further line is needed.
     ///
     /// Always false without a moment.
     public private(set) var isComplete = false
@@ -84,7 +84,7 @@ import TraylogStates
 
     /// Checks a line, and adds its event to the log; for a line that says that its event was lost, a ``Event/Body/lost``.
     ///
-    /// Once the restore ``isComplete``, lines are passed over unread.
+    /// Once the restore ``isComplete``, lines are ignored.
     ///
     /// - Parameter line: a line without its newline.
     /// - Throws: ``TraylogError/refused(_:)`` with `invalid` for a line that is not the next one of an export; then no
@@ -120,7 +120,7 @@ import TraylogStates
     /// Stores the rest, folds the log into states, and marks the store as finished.
     ///
     /// - Parameter progress: called with the number of events folded, and of all events.
-    /// - Throws: ``TraylogError/refused(_:)`` when lines are missing at the end, or before the moment that is wanted.
+    /// - Throws: ``TraylogError/refused(_:)`` when lines are missing at the end, or before the moment to restore.
     public func finish(progress: (_ done: UInt64, _ total: UInt64) -> Void) throws(TraylogError) -> RestoreReport {
         do {
             // Nothing is left at all.
@@ -183,7 +183,7 @@ extension LogRestore {
         streams.noteGap()
     }
 
-    /// Puts events in the place of those that are missing, so that all others keep their numbers.
+    /// Puts events in the place of missing ones, so that all others keep their numbers.
     private func appendLost(_ count: UInt64, at time: Timestamp) {
         for _ in 0..<count {
             batch.append(
@@ -303,6 +303,6 @@ extension LogRestore {
     public var events: UInt64
     /// The newest of them.
     public var head: Seq
-    /// Those among them in whose place a ``Event/Body/lost`` stands, ascending, as ranges.
+    /// The seqs that have a ``Event/Body/lost`` in place of their event, ascending, as ranges.
     public var lost: [ClosedRange<UInt64>] = []
 }

@@ -11,7 +11,7 @@ extension InboxSource where Self: TrayQueries {
         try await inbox(of: user, query)
     }
 
-    /// Items as they are now, for an ``InboxFetcher``; without those that a compaction took.
+    /// Items as they are now, for an ``InboxFetcher``; without those that a compaction removed.
     ///
     /// - Throws: ``TraylogError/failed(_:)``.
     public func items(_ seqs: [Seq], of user: String) async throws(TraylogError) -> [Item] {
@@ -32,7 +32,7 @@ extension InboxSource where Self: TrayQueries {
 extension StoreReader: InboxSource {}
 
 extension Store: MarkableInbox {
-    /// Performs what a user did in an ``InboxFetcher``.
+    /// Performs a user's action in an ``InboxFetcher``.
     ///
     /// - Throws: as ``perform(_:)-(Command)``.
     public func perform(_ action: Command.Action, of user: String) async throws(TraylogError) -> Receipt {

@@ -18,7 +18,7 @@ import TraylogWriter
     /// - Parameters:
     ///   - report: the effect.
     ///   - isDryRun: whether it was only computed.
-    ///   - retracted: how many items were taken back before it, by category; left out where nobody asked for that.
+    ///   - retracted: the number of items retracted before it, by category; left out if nobody asked for that.
     public mutating func write(
         _ report: CompactionReport, isDryRun: Bool = false, retracted: [(category: String, count: UInt64)] = []
     ) {

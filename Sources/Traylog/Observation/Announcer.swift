@@ -2,7 +2,7 @@ import TraylogObservation
 import TraylogPlatform
 import TraylogWriter
 
-/// Tells of each commit: projections, observers of this process through the hub, other processes through the wake file.
+/// Announces each commit: to projections, to observers in this process through the hub, to other processes through the wake file.
 struct Announcer: CommitListener {
     private let hub: ObservationHub
     private let projections: ProjectionBoard

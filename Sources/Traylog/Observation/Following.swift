@@ -15,7 +15,7 @@ struct Following {
     /// Whether nothing was observed yet.
     var isNew: Bool { observation == nil }
 
-    /// Tells of changes since the first call; nil when the store is closed.
+    /// Signals changes since the first call; nil when the store is closed.
     ///
     /// - Parameter directory: the store's, for errors.
     /// - Throws: failed `outOfThreads`.
@@ -35,8 +35,8 @@ struct Following {
 
     /// Ends the sequence.
     ///
-    /// - Throws: what it ended with, but for a store that was closed and a task that was cancelled, which are normal ends of what
-    ///   is never complete.
+    /// - Throws: the error that ended it. A closed store or a cancelled task is not an error but the normal end of a sequence
+    ///   that is never complete.
     mutating func end(_ error: TraylogError? = nil) throws(TraylogError) {
         (hasEnded, observation, attachment) = (true, nil, nil)
         switch error {

@@ -2,7 +2,7 @@ import TraylogDomain
 import TraylogObservation
 import TraylogPlatform
 
-/// What ``TrayQueries/follow(from:stopper:)`` goes through.
+/// The sequence of ``TrayQueries/follow(from:stopper:)``.
 struct LogFollower: AsyncSequence, Sendable {
     typealias Element = Event
     typealias Failure = TraylogError
@@ -11,10 +11,10 @@ struct LogFollower: AsyncSequence, Sendable {
     let first: Seq?
     let stopper: Stopper?
 
-    /// Starts to go through it, for one task.
+    /// Starts an iteration, for one task.
     func makeAsyncIterator() -> Iterator { Iterator(store: store, next: first, stopper: stopper) }
 
-    /// Goes through the events; for one task.
+    /// Iterates over the events; for one task.
     struct Iterator: AsyncIteratorProtocol {
         /// Events in a chunk: a few megabytes at the largest.
         private static let chunk = 64

@@ -1,10 +1,11 @@
 import TraylogObservation
 import class TraylogPlatform.Monitor
 
-/// Ends sequences of updates from outside, where their task goes on: those of `trayUpdates`, `follow` and `followChanges` that
-/// were made with it.
+/// Ends sequences of updates from outside, while their task goes on.
 ///
-/// Cancelling the task would end more than the sequence, and a task only for the sequence takes some KiB.
+/// It ends the sequences of `trayUpdates`, `follow` and `followChanges` that were made with it.
+///
+/// Cancelling the task would end more than the sequence, and a separate task for the sequence takes some KiB.
 public final class Stopper: Sendable {
     private struct State {
         /// Of the sequences that a task goes through.
@@ -41,7 +42,7 @@ public final class Stopper: Sendable {
         return Attachment(stopper: self, signal: signal)
     }
 
-    /// What a sequence that is gone through keeps; without it the stopper forgets the sequence.
+    /// A running iteration keeps this; when it is released, the stopper forgets the sequence.
     final class Attachment: Sendable {
         private let stopper: Stopper
         private let signal: Signal

@@ -9,16 +9,16 @@ extension TrayQueries {
     /// for try await tray in store.trayUpdates(of: "ann") { print(tray.unseen) }
     /// ```
     ///
-    /// Two trays in a row always differ in more than `asOf`, and none is older than the one before. The tray is computed on demand,
-    /// so that a slow reader skips to the newest one and delays nothing. Each iteration observes separately.
+    /// Consecutive trays always differ in more than `asOf`, and none is older than the one before. The tray is computed on demand,
+    /// so a slow reader skips to the newest one and delays nothing. Each iteration observes separately.
     ///
-    /// The sequence keeps the store open, and ends when it is closed, or the task is cancelled. It throws ``TraylogError`` when the
-    /// tray cannot be read, and has ended then. It shows the tray of one person: when that person is erased, the tray becomes empty,
+    /// The sequence keeps the store open, and ends when the store is closed or the task is cancelled. If the tray cannot be read, it
+    /// throws ``TraylogError`` and ends. It shows the tray of one person: when that person is erased, the tray becomes empty,
     /// and then the sequence throws the refusal ``Refusal/erased(user:)``. It never shows the tray of somebody else who got the name.
     ///
     /// - Parameters:
-    ///   - user: whose tray.
-    ///   - stopper: ends it earlier.
+    ///   - user: the tray's owner.
+    ///   - stopper: ends the sequence earlier.
     public func trayUpdates(of user: String, stopper: Stopper? = nil) -> some AsyncSequence<Tray, TraylogError>
         & Sendable
     {
@@ -31,8 +31,8 @@ extension TrayQueries {
     /// for try await event in store.follow() { print(event.json) }
     /// ```
     ///
-    /// It reads small chunks on demand, so that a slow reader takes no memory and delays nothing. It ends when the task is cancelled
-    /// or the store is closed. It throws ``TraylogError`` when an event cannot be read, and has ended then.
+    /// It reads small chunks on demand, so a slow reader takes no memory and delays nothing. It ends when the task is cancelled
+    /// or the store is closed. If an event cannot be read, it throws ``TraylogError`` and ends.
     ///
     /// - Parameters:
     ///   - first: may be beyond the head; nil begins after the head at the time of the first `next()`.
@@ -43,7 +43,7 @@ extension TrayQueries {
         LogFollower(store: self, first: first, stopper: stopper)
     }
 
-    /// The events of the log after `position`, and then each new one: to go on where an earlier run has stopped.
+    /// The events of the log after `position`, and then each new one; for going on where an earlier run stopped.
     ///
     /// ```swift
     /// for try await event in store.follow(after: 100) { print(event.json) }
@@ -53,7 +53,7 @@ extension TrayQueries {
     }
 }
 
-/// What ``TrayQueries/trayUpdates(of:stopper:)`` goes through.
+/// The sequence of ``TrayQueries/trayUpdates(of:stopper:)``.
 struct TrayUpdates: AsyncSequence, Sendable {
     typealias Element = Tray
     typealias Failure = TraylogError
@@ -62,17 +62,17 @@ struct TrayUpdates: AsyncSequence, Sendable {
     let user: String
     let stopper: Stopper?
 
-    /// Starts to go through it, for one task.
+    /// Starts an iteration, for one task.
     func makeAsyncIterator() -> Iterator { Iterator(store: store, user: user, stopper: stopper) }
 
-    /// Goes through the states of the tray; for one task.
+    /// Iterates over the states of the tray; for one task.
     struct Iterator: AsyncIteratorProtocol {
         /// Kept, so that it stays open.
         private let store: any TrayQueries
         private let user: String
         private var following: Following
         private var last: Tray?
-        /// Whose tray it is; 0 until there is somebody.
+        /// The stream of the tray's user; 0 while the user is unknown.
         private var stream: UInt32 = 0
         private var isErased = false
 

@@ -48,7 +48,7 @@ extension TrayQueries {
     /// The value of a projection at the head: the stored value with the later events folded in.
     ///
     /// It is never behind and writes nothing, whether or not the projection runs in any process. It never uses a stored
-    /// value that is damaged or of another version; ``Projected/origin`` tells.
+    /// value that is damaged or of another version; ``Projected/origin`` says which it used.
     ///
     /// ```swift
     /// let counts = try await store.projected(HourlyCounts.self)
@@ -92,7 +92,7 @@ extension BlockingQueries {
     /// The value of a projection at the head: the stored value with the later events folded in.
     ///
     /// It is never behind and writes nothing, whether or not the projection runs in any process. It never uses a stored
-    /// value that is damaged or of another version; ``Projected/origin`` tells.
+    /// value that is damaged or of another version; ``Projected/origin`` says which it used.
     ///
     /// - Complexity: O(value + events after the stored position). While the projection runs, these are about the events of
     ///   the last second. ``advance(_:)`` continues from an earlier answer.

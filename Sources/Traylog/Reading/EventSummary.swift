@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// Describes an event to a person: the title says what happened, the detail says to what.
+/// Describes an event for people: the title says what happened, the detail what it happened to.
 ///
 /// ```swift
 /// let summary = EventSummary(event)
@@ -11,7 +11,7 @@ import TraylogDomain
     public let title: String
     /// `thread build, up to 20`; for a notification its title or text.
     ///
-    /// Empty where there is nothing more to say.
+    /// Empty if there is no detail.
     public let detail: String
 
     /// - Parameters:
@@ -135,8 +135,8 @@ import TraylogDomain
 @_spi(Operations) extension Event {
     /// The person who acted: the named actor, or the user where only the user can do it; nil if the log does not say.
     ///
-    /// Nil for a notification without an actor: its user received it, and nothing says who sent it. Nil where an erasure took the
-    /// name.
+    /// Nil for a notification without an actor, because its user received it and its sender is unknown. Nil if an erasure removed
+    /// the name.
     public var shownActor: String? {
         if let actor { return actor }
         switch body {

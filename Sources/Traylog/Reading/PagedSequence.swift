@@ -1,16 +1,18 @@
 import TraylogDomain
 import TraylogQueries
 
-/// All that a query finds, read page by page as a task goes through it; nothing is kept, and each iteration asks anew.
+/// All results of a query, read page by page during the iteration.
+///
+/// Nothing is kept, and each iteration repeats the query.
 struct PagedSequence<Element: Sendable>: AsyncSequence, Sendable {
     typealias Failure = TraylogError
 
     let page: @Sendable (PageCursor?) async throws(TraylogError) -> (elements: [Element], next: PageCursor?)
 
-    /// Starts to go through it, for one task.
+    /// Starts an iteration, for one task.
     func makeAsyncIterator() -> Iterator { Iterator(page: page) }
 
-    /// Goes through the elements; for one task.
+    /// Iterates over the elements; for one task.
     struct Iterator: AsyncIteratorProtocol {
         let page: @Sendable (PageCursor?) async throws(TraylogError) -> (elements: [Element], next: PageCursor?)
         private var read: ArraySlice<Element> = []
@@ -23,7 +25,7 @@ struct PagedSequence<Element: Sendable>: AsyncSequence, Sendable {
 
         /// The next element; nil after the last.
         ///
-        /// - Throws: ``TraylogError``: what the query throws; failed, `cancelled`, when the task was cancelled before the end.
+        /// - Throws: ``TraylogError``: the query's errors; failed, `cancelled`, when the task was cancelled before the end.
         mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(TraylogError) -> Element? {
@@ -62,13 +64,13 @@ extension TrayQueries {
     /// print("all of them")  // not reached when the task was cancelled
     /// ```
     ///
-    /// It ends with nil only after the last event: where the task is cancelled before, it throws ``TraylogError/failed(_:)`` with
-    /// `cancelled`, so that nobody takes a part for the whole. Each iteration asks anew.
+    /// It ends with nil only after the last event: if the task is cancelled earlier, it throws ``TraylogError/failed(_:)`` with
+    /// `cancelled`, so that nobody mistakes a part for the whole. Each iteration repeats the query.
     ///
     /// - Parameters:
-    ///   - filter: what is looked for.
+    ///   - filter: the events to find.
     ///   - newestFirst: goes from the end to the beginning.
-    ///   - archives: are read, too, as if nothing had left the log.
+    ///   - archives: read as well, as if nothing had left the log.
     /// - Complexity: as ``search(_:newestFirst:from:limit:including:)``; one page is in memory.
     public func allEvents(
         matching filter: EventFilter = EventFilter(), newestFirst: Bool = false, including archives: Archives? = nil

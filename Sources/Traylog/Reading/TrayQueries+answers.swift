@@ -21,14 +21,14 @@ extension BlockingQueries {
         try queries.answer { Seq(try $0.seq(of: moment)) }
     }
 
-    /// One user's summary; somebody unknown has an empty tray.
+    /// One user's summary; an unknown user has an empty tray.
     ///
     /// ```swift
     /// let badge = try store.blocking.tray(of: "ann").unseen
     /// ```
     ///
     /// - Parameters:
-    ///   - user: whose tray it is.
+    ///   - user: the tray's owner.
     ///   - asOf: a moment of the past; without it, now.
     /// - Complexity: does not depend on the number of items. Of the past: at most a few thousand events are folded.
     @available(*, noasync, message: "use `await store.tray`; this call blocks a thread that tasks share")
@@ -58,7 +58,7 @@ extension BlockingQueries {
     /// let newest = try store.blocking.inbox(of: "ann").elements
     /// ```
     ///
-    /// - Complexity: O(page) from the cursor on, and what the filters pass over.
+    /// - Complexity: O(page) from the cursor on, plus the items that the filters leave out.
     @available(*, noasync, message: "use `await store.inbox`; this call blocks a thread that tasks share")
     public func inbox(
         of user: String, _ query: InboxQuery = InboxQuery(), asOf: Moment? = nil
@@ -93,9 +93,9 @@ extension BlockingQueries {
         }
     }
 
-    /// A user's own events, some at a time; nothing is hidden.
+    /// A user's own events, page by page; nothing is hidden.
     ///
-    /// Broadcasts are events of their topics, and not among them.
+    /// Broadcasts are not among them, because they are events of their topics.
     ///
     /// ```swift
     /// var page = try store.blocking.history(of: "ann", newestFirst: true)
@@ -105,12 +105,12 @@ extension BlockingQueries {
     /// ```
     ///
     /// - Parameters:
-    ///   - user: whose events.
+    ///   - user: the user whose events to read.
     ///   - newestFirst: goes from the end to the beginning.
     ///   - from: where to begin: ``Page/next`` of the page before; nil for the oldest event, or the newest one.
     ///   - limit: the greatest number of events, all of which are in memory.
     ///   - asOf: a moment of the past; without it, now.
-    ///   - archives: are read, too, as if nothing had left the log.
+    ///   - archives: read as well, as if nothing had left the log.
     /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
     /// - Complexity: O(events returned); with archives, of all that they have of the log between the first and the last one.
     @available(*, noasync, message: "use `await store.history`; this call blocks a thread that tasks share")
@@ -122,7 +122,7 @@ extension BlockingQueries {
         return try page(of: user, newestFirst, from, limit, asOf, archives)
     }
 
-    /// Events of the log, some at a time.
+    /// Events of the log, page by page.
     ///
     /// It passes over events that a compaction took out of the log.
     ///
@@ -136,11 +136,11 @@ extension BlockingQueries {
         try page(of: nil, newestFirst, from, limit, asOf, archives)
     }
 
-    /// Names of users in byte order, some at a time.
+    /// Names of users in byte order, page by page.
     ///
     /// - Parameters:
     ///   - name: goes on after this one, ``Page/next`` of the page before; nil for the first.
-    ///   - limit: at most so many; 0 or more.
+    ///   - limit: the greatest number of names; 0 or more.
     ///   - prefix: only names that begin with these bytes of UTF-8.
     ///   - asOf: only those who had an event by then; each user's first event is looked up.
     /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
@@ -290,7 +290,7 @@ extension _Queries {
         }
     }
 
-    /// Asks again for as long as a writer overtakes a reader without locks, but not for ever.
+    /// Repeats the query while a writer overtakes a reader without locks, up to a limit.
     private func askingAgain<Answer>(_ body: (any SnapshotSource) throws -> Answer) throws -> Answer {
         for _ in 0..<Self.attemptsWithoutLocks {
             do {

@@ -14,10 +14,10 @@ extension BlockingQueries {
     /// - Parameters:
     ///   - item: the seq of the `broadcast` event.
     ///   - asOf: a moment of the past; without it, now.
-    ///   - progress: told how many users were looked at, of about how many.
-    /// - Throws: ``TraylogError``: refused `invalid` for what is no broadcast, `unknownEvent`, `upToBeyondHead`, `compacted`; failed.
-    /// - Complexity: reads the state of every user of the store; of the past, and where a user had events since, a few thousand
-    ///   events are folded.
+    ///   - progress: called with the number of users read so far, and about how many there are.
+    /// - Throws: ``TraylogError``: refused `invalid` if it is not a broadcast, `unknownEvent`, `upToBeyondHead`, `compacted`; failed.
+    /// - Complexity: reads the state of every user of the store. For a past moment, it folds a few thousand events for each user
+    ///   with later events.
     @available(*, noasync, message: "use `await store.audience`; this call blocks a thread that tasks share")
     public func audience(
         of item: Seq, asOf: Moment? = nil, progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
@@ -42,7 +42,7 @@ extension BlockingQueries {
         }
     }
 
-    /// Recipients of a broadcast, some at a time.
+    /// Recipients of a broadcast, page by page.
     ///
     /// ```swift
     /// var page = try store.blocking.recipients(of: notice, .unread)
@@ -51,11 +51,11 @@ extension BlockingQueries {
     ///
     /// - Parameters:
     ///   - item: the seq of the `broadcast` event.
-    ///   - part: which of them.
+    ///   - part: the recipients to list.
     ///   - name: goes on after this one, ``Page/next`` of the page before; nil for the first.
-    ///   - limit: at most so many; 1 or more.
+    ///   - limit: the greatest number of recipients; 1 or more.
     ///   - asOf: a moment of the past; without it, now.
-    ///   - progress: told how many users were looked at, of about how many.
+    ///   - progress: called with the number of users read so far, and about how many there are.
     /// - Throws: as ``audience(of:asOf:progress:)``.
     /// - Complexity: reads the state of every user after `name` until the page is full; of each on the page, it folds the events since
     ///   the broadcast.
@@ -97,7 +97,7 @@ extension BlockingQueries {
     /// Streams that one transaction looks at, so that none lives long.
     private var streamsAtOnce: Int { 10_000 }
 
-    /// How many people got the broadcast of whom nothing else is left.
+    /// The number of recipients who have been erased.
     ///
     /// - Complexity: O(streams), once anybody was erased.
     private func erasedRecipients(of look: AudienceLook) throws(TraylogError) -> Int {
@@ -137,11 +137,11 @@ extension BlockingQueries {
 
 /// A broadcast that is looked for in trays, at one moment.
 private struct AudienceLook {
-    /// How one recipient has the broadcast.
+    /// The state of the broadcast for one recipient.
     struct Standing {
         var flags: ItemFlags
         var isSeen: Bool
-        /// The action that the user chose; nil where none is.
+        /// The action that the user chose, if any.
         var action: String?
 
         func isIn(_ part: Audience.Part) -> Bool {
@@ -183,7 +183,7 @@ private struct AudienceLook {
         }
     }
 
-    /// How a user has the broadcast; nil for one who did not get it.
+    /// The state of the broadcast for a user; nil for a user who did not get it.
     func standing(of user: String) throws(TraylogError) -> Standing? {
         var isLater = false
         let found = try queries.answer(.now, of: user) { now -> Standing? in

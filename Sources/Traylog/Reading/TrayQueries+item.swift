@@ -4,10 +4,10 @@ import TraylogJSON
 import TraylogStates
 
 extension BlockingQueries {
-    /// One item of a user's tray, in whatever state: also archived, snoozed, deleted or gone.
+    /// One item of a user's tray, in any state, even archived, snoozed, deleted or gone.
     ///
     /// - Throws: ``TraylogError/refused(_:)``: `unknownItem` for one that was never in this tray, `compacted` for one that a
-    ///   compaction took; ``TraylogError/failed(_:)``.
+    ///   compaction removed; ``TraylogError/failed(_:)``.
     /// - Complexity: O(log n).
     @available(*, noasync, message: "use `await store.item`; this call blocks a thread that tasks share")
     public func item(
@@ -16,7 +16,7 @@ extension BlockingQueries {
         try queries.answer(asOf == nil ? .now : .past, of: user) { try $0.at(asOf).item(item, now: $0) }
     }
 
-    /// One item with what was done to it, by whom and when.
+    /// One item with the events that changed it.
     ///
     /// - Throws: as ``item(_:of:asOf:)``.
     /// - Complexity: O(the user's events since the item came), which are folded again.

@@ -2,7 +2,7 @@ import TraylogDomain
 
 /// Reads times and numbers as people type them, or copy them from a table or a page.
 ///
-/// The command line and the console share it, so that both take whatever either prints.
+/// The command line and the console share it, so each accepts what the other prints.
 ///
 /// ```swift
 /// let typed = TypedTime(secondsFromUTC: { _ in 3_600 })
@@ -66,8 +66,8 @@ import TraylogDomain
         return local(text)
     }
 
-    /// `90s`, `30m`, `2h`, `3d`, `1w`: so long ago, also as `3 min ago`; `today`, `yesterday`: when the day began in the reader's
-    /// zone; `now`.
+    /// `90s`, `30m`, `2h`, `3d`, `1w`: the time that long ago, also as `3 min ago`; `today`, `yesterday`: the beginning of the day
+    /// in the reader's zone; `now`.
     public func timeAgo(_ text: String) -> Timestamp? {
         switch text {
         case "now": return now
@@ -83,7 +83,7 @@ import TraylogDomain
         return Timestamp(milliseconds: now.milliseconds - Int64(number) * seconds * 1_000)
     }
 
-    /// The beginning of the day that is so many days before today, in the reader's zone.
+    /// The beginning of the day that number of days before today, in the reader's zone.
     private func dayBeginning(daysAgo: Int64) -> Timestamp? {
         let shown = now.milliseconds + secondsFromUTC(now) * 1_000
         let day = shown - ((shown % 86_400_000) + 86_400_000) % 86_400_000 - daysAgo * 86_400_000

@@ -13,11 +13,11 @@ extension BlockingQueries {
     /// ```
     ///
     /// - Parameters:
-    ///   - filter: what is looked for.
+    ///   - filter: the events to find.
     ///   - newestFirst: goes from the end to the beginning.
     ///   - from: where to begin: ``Page/next`` of the page before; nil for the oldest event, or the newest one.
     ///   - limit: the greatest number of events, all of which are in memory.
-    ///   - archives: are searched, too, as if nothing had left the log.
+    ///   - archives: searched as well, as if nothing had left the log.
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     /// - Complexity: O(events in the range of the filter's times); with a user, of that user's own events.
     @available(*, noasync, message: "use `await store.search`; this call blocks a thread that tasks share")

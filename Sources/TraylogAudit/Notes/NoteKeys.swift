@@ -5,7 +5,7 @@
 public struct NotePublicKey: Hashable, Sendable {
     static let kind: UInt8 = 1
 
-    /// The name of the signer, as it stands in the key and under notes.
+    /// The name of the signer, as in the key and under notes.
     public let name: String
     /// The 32 bytes of the key.
     public let bytes: [UInt8]
@@ -74,7 +74,7 @@ extension String {
 public struct NotePrivateKey: Sendable {
     private static let prefix = "PRIVATE+KEY+"
 
-    /// What others need to check the signatures.
+    /// The public key, with which others check the signatures.
     public let publicKey: NotePublicKey
     /// The 32 bytes of the Ed25519 private key (RFC 8032).
     private let seed: [UInt8]

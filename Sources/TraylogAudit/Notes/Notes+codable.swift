@@ -1,7 +1,7 @@
 // Values that are one string in JSON: their text, or their bytes in Base64.
 
 extension SingleValueDecodingContainer {
-    /// A text as the value that it stands for; what it is not is a `DecodingError`.
+    /// Decodes a text as a value; throws `DecodingError` for any other text.
     fileprivate func text<Value, Fault: Error>(_ value: (String) throws(Fault) -> Value?) throws -> Value {
         let text = try decode(String.self)
         do {

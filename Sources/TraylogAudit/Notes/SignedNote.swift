@@ -1,6 +1,6 @@
 /// A text with signatures (C2SP signed-note).
 public struct SignedNote: Hashable, Sendable {
-    /// One signature under a note, and whose it is.
+    /// One signature under a note, with its signer.
     public struct Signature: Hashable, Sendable {
         /// The name of the key.
         public var name: String

@@ -1,7 +1,7 @@
 /// The number of leaves of a tree, and the hash over all of them.
 ///
-/// Two logs with equal tree heads hold the same events in the same order. Keep it in another place than the log, because
-/// whoever can rewrite the log can rewrite a tree head beside it.
+/// Two logs with equal tree heads hold the same events in the same order. Keep it in a different place than the log, because
+/// anybody who can rewrite the log can rewrite a tree head beside it.
 ///
 /// As JSON: `{"treeSize","rootHash"}`.
 public struct TreeHead: Hashable, Sendable, Codable {
@@ -24,7 +24,7 @@ public struct TreeHead: Hashable, Sendable, Codable {
 
 /// The hashes of a tree, from a store, an array or another machine.
 ///
-/// Only nodes over a whole power of two of leaves are asked for. They never change while the tree grows.
+/// Only nodes over a power of two of leaves are requested. They never change while the tree grows.
 public protocol MerkleNodes {
     /// The hash over `1 << level` leaves, from leaf `index << level` on. At level 0 it is the hash of a leaf.
     func node(level: Int, index: UInt64) throws -> MerkleHash
@@ -38,12 +38,12 @@ extension MerkleNodes {
         try size == 0 ? .ofEmptyTree : hash(over: 0..<size)
     }
 
-    /// The tree head of the first leaves, so many as `size`.
+    /// The tree head of the first `size` leaves.
     public func head(of size: UInt64) throws -> TreeHead {
         TreeHead(size: size, root: try root(of: size))
     }
 
-    /// The tree over the first `size` leaves, to go on from leaf by leaf.
+    /// The tree over the first `size` leaves, which can be extended leaf by leaf.
     ///
     /// - Complexity: O(log size) nodes.
     public func accumulator(of size: UInt64) throws -> MerkleAccumulator {
@@ -131,7 +131,7 @@ extension UInt64 {
 ///
 /// An auditor uses it on an exported log.
 public struct MerkleAccumulator: Sendable {
-    /// How many leaves were added.
+    /// The number of leaves.
     public private(set) var size: UInt64 = 0
     /// The roots of the complete subtrees, the greatest first: one for each bit of ``size``.
     private var subtrees: [MerkleHash] = []

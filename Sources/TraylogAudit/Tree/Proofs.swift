@@ -120,8 +120,8 @@ public struct EventProof: Hashable, Sendable {
 
     /// Whether the leaf is in its place in the tree of ``head``.
     ///
-    /// That says something only about a head that you trust: compare it with one that was kept elsewhere. Without
-    /// ``leaf`` it says that an event with ``leafHash`` was there, and nothing about what happened.
+    /// That means something only for a head that you trust: compare it with one that was kept elsewhere. Without
+    /// ``leaf`` it shows that there was an event with ``leafHash``, and nothing about its content.
     public var isValid: Bool {
         if let leaf, leaf.hash != leafHash || leaf.index != inclusion.leafIndex { return false }
         return inclusion.proves(leafHash, in: head)

@@ -146,9 +146,9 @@ extension Outbox {
         tell(entry.id)
     }
 
-    /// Forgets what is under way in a lane.
+    /// Forgets the entry under way in a lane.
     ///
-    /// An answer that still comes is not looked at.
+    /// An answer that still arrives is ignored.
     func giveUp(_ lane: String) {
         lanes[lane]?.task?.cancel()
         lanes[lane]?.attempt += 1
@@ -196,7 +196,7 @@ extension Outbox {
         }
     }
 
-    /// In how many seconds the outbox looks for a connection again; nil while there is one, and while sending is stopped.
+    /// The seconds until the outbox looks for a connection again; nil while there is one, and while sending is stopped.
     ///
     /// 0 while it looks.
     public var reconnectionSeconds: Double? {
@@ -214,8 +214,8 @@ extension Outbox {
         pump()
     }
 
-    /// The system says that a connection may be back, or the user wants to try: looks for it at once, and lets lanes go on
-    /// that wait for credentials.
+    /// Looks for a connection at once, because the system or the user says that it may be back, and lets lanes that wait for
+    /// credentials go on.
     ///
     /// ```swift
     /// await outbox.retryNow()
@@ -228,7 +228,7 @@ extension Outbox {
         probe = Task { [weak self] in await self?.look() }
     }
 
-    /// Stops all sending until it is called with false: what is under way goes back to the queue.
+    /// Stops all sending until it is called with false: entries under way go back to the queue.
     ///
     /// ```swift
     /// await outbox.setOffline(true)

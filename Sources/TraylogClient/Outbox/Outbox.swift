@@ -1,7 +1,7 @@
 import TraylogDomain
 import TraylogPlatform
 
-/// What the device's user does, stored first, shown at once, and sent when there is a connection.
+/// The user's actions on a device: stored first, shown at once, and sent when there is a connection.
 ///
 /// Entries of one lane arrive in order, one at a time; lanes do not wait for each other. An entry that was enqueued is
 /// sent again rather than lost, under one key, so that the server stores it once.
@@ -17,7 +17,7 @@ public actor Outbox {
     let thread: DeviceThread
     let storage: CheckedStorage
     let files: AttachmentFiles
-    /// The record of whose the directory is; nil for an outbox of no account.
+    /// The record of the directory's owner; nil for an outbox without an account.
     private let owner: OwnerFile?
     let clock: any DeviceClock
     let transport: any OutboxTransport
@@ -35,7 +35,7 @@ public actor Outbox {
     var probe: Task<Void, Never>?
     /// When the last probe that was planned looks for a connection, by the clock's uptime.
     var probeAt: Int64?
-    /// Told of each change on the outbox's thread, before anybody else.
+    /// Called for each change on the outbox's thread, before any other listener.
     var observer: (@Sendable (Change) -> Void)?
     /// Entries that are over and have to stay listed.
     var isNeeded: @Sendable (OutboxEntry) -> Bool = { _ in false }
@@ -57,7 +57,7 @@ public actor Outbox {
         case storageFailed(DeviceFailure)
     }
 
-    /// What is under way in a lane.
+    /// The work under way in a lane.
     ///
     /// Nothing of it is stored.
     struct Lane: Sendable {
@@ -87,7 +87,7 @@ public actor Outbox {
     /// let outbox = try Outbox(directory: path, account: account, transport: chat)
     /// ```
     ///
-    /// - Parameter account: whose entries the directory holds, noted in it before the first one; with nil the app keeps
+    /// - Parameter account: the owner of the entries, recorded in the directory before the first one; with nil the app keeps
     ///   accounts apart itself.
     /// - Throws: ``DeviceFailure``; ``DeviceFailure/Code/inUse`` when another process has the directory,
     ///   ``DeviceFailure/Code/foreign`` when it belongs to another account, or has entries of an unknown account.
@@ -153,7 +153,7 @@ public actor Outbox {
     /// Synced ones leave the list when the log is compacted.
     public var entries: [OutboxEntry] { state.listed }
 
-    /// One entry in whatever state; nil when it was never there, or is over and not listed any more.
+    /// One entry in any state; nil when it was never there, or is over and no longer listed.
     ///
     /// ```swift
     /// if let entry = await outbox.entry(id) { print(entry.state) }
@@ -197,8 +197,8 @@ public actor Outbox {
     /// ```
     ///
     /// - Parameters:
-    ///   - payload: what the transport sends.
-    ///   - path: a file that is uploaded first; it is copied.
+    ///   - payload: the bytes that the transport sends.
+    ///   - path: a file to upload first; it is copied.
     ///   - id: the idempotency key; a random one when nil.
     /// - Throws: ``OutboxRefusal``, after which nothing was stored.
     @discardableResult
@@ -243,9 +243,9 @@ public actor Outbox {
         pump()
     }
 
-    /// Sends entries again that are synced: the server may have lost them.
+    /// Sends synced entries again, because the server may have lost them.
     ///
-    /// Under their keys, it has each once.
+    /// Because of their keys, it stores each once.
     ///
     /// They come back to the places in their lanes that they had.
     func requeueSynced(where isLost: (OutboxEntry) -> Bool) throws(DeviceFailure) {
@@ -264,7 +264,7 @@ public actor Outbox {
 
     /// Removes an entry that is not over.
     ///
-    /// One that is under way may arrive nonetheless.
+    /// An entry that is under way may still arrive.
     ///
     /// ```swift
     /// try await outbox.discard(id)
@@ -355,7 +355,7 @@ public actor Outbox {
         state.apply(event, row: row)
     }
 
-    /// The changes that take out of the log what is over.
+    /// The changes that remove finished entries from the log.
     ///
     /// The fold of what remains is the same state without it.
     private func compaction() -> [DeviceChange] {
@@ -365,12 +365,12 @@ public actor Outbox {
         return rows.map { .remove(.outbox, key: $0) }
     }
 
-    /// Takes out of the log what is over, now.
+    /// Removes finished entries from the log, now.
     public func compact() throws(DeviceFailure) {
         try storage.write(compaction())
     }
 
-    /// Tells of an entry's present state.
+    /// Reports an entry's present state.
     func tell(_ id: String) {
         guard let entry = state.entries[id] else { return }
         observer?(.entry(entry))

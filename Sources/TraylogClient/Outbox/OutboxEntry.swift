@@ -1,9 +1,9 @@
 import TraylogDomain
 import TraylogJSON
 
-/// One thing that the device's user did, on its way to the server.
+/// One action of the device's user, on its way to the server.
 public struct OutboxEntry: Hashable, Sendable, Identifiable, Codable {
-    /// How an entry stands.
+    /// The state of an entry.
     public enum State: String, Hashable, Sendable, Codable {
         /// Waits for its turn, or for a connection.
         case queued
@@ -17,19 +17,19 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable, Codable {
         case failed
     }
 
-    /// The idempotency key, made on the device: however often the entry is sent, it is stored once.
+    /// The idempotency key, made on the device: an entry that is sent again is stored once.
     public var id: String
     /// The lane that it belongs to.
     ///
     /// Entries of one lane arrive in order.
     public var lane: String
-    /// How it stands.
+    /// The state.
     public var state: State
-    /// What the transport sends.
+    /// The bytes that the transport sends.
     public var payload: [UInt8]
     /// By the device's clock; a resend does not change it.
     public var createdAt: Timestamp
-    /// The file that goes with it.
+    /// Its attached file.
     public var attachment: Attachment?
     /// How often it was sent since it was queued or resent; not counting while there was no connection.
     public var attempts: Int
@@ -37,24 +37,24 @@ public struct OutboxEntry: Hashable, Sendable, Identifiable, Codable {
     public var mayHaveArrived = false
     /// How much of the attachment is uploaded, 0…1, while it is.
     public var fraction: Double?
-    /// Why it failed, or why it waits to be sent again.
+    /// The reason why it failed, or waits to be sent again.
     public var problem: Problem?
-    /// What the transport's `send` returned.
+    /// The result of the transport's `send`.
     public var receipt: [UInt8]?
 
-    /// A file that goes before its entry.
+    /// A file that is uploaded before its entry is sent.
     public struct Attachment: Hashable, Sendable, Codable {
-        /// The last part of the path that it was given with.
+        /// The last part of the original path.
         public var name: String
         /// The size of the file.
         public var byteCount: Int
         /// In hex.
         public var sha256: String
-        /// What the transport's `upload` returned; nil before.
+        /// The result of the transport's `upload`; nil before.
         public var location: String?
     }
 
-    /// Why an entry failed or waits.
+    /// The reason why an entry failed or waits.
     public struct Problem: Hashable, Sendable, Codable {
         /// A word for programs: `timeout`, `server`, or the name of a refusal.
         public var code: String
@@ -99,7 +99,7 @@ public enum OutboxOutcome: Hashable, Sendable, Codable {
     case over
 }
 
-/// Why the outbox refuses a call.
+/// The reason why the outbox refuses a call.
 ///
 /// Nothing is lost or changed.
 public enum OutboxRefusal: Error, Hashable, Sendable {
@@ -136,7 +136,7 @@ public enum OutboxRefusal: Error, Hashable, Sendable {
 }
 
 extension OutboxRefusal: CustomStringConvertible {
-    /// For a person: what is refused, and what to do next.
+    /// For a person: the refusal, and the next step.
     public var description: String {
         switch self {
         case .outboxFull(let limit):

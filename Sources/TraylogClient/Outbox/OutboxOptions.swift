@@ -10,17 +10,17 @@ public struct OutboxOptions: Hashable, Sendable, Codable {
 
     /// How a restart treats entries that were under way.
     public var restart: Restart = .fail
-    /// Lanes that resume whatever ``restart`` says: it does no harm to do these twice.
+    /// Lanes that resume regardless of ``restart``, because repeating their entries is harmless.
     public var resumingLanes: Set<String> = ["marks"]
     /// Entries that are not over.
     public var entryLimit = 100_000
     /// The bytes of all attachments that are kept.
     public var attachmentByteLimit = 1 << 30
-    /// How often an entry is sent again after a failure that may pass.
+    /// How often an entry is retried after a temporary failure.
     public var retries = 3
     /// The shortest time before that, in milliseconds.
     public var retryMilliseconds: Int64 = 5_000
-    /// How long after a lost connection it is looked for again, each time; the last one for ever.
+    /// The pauses between attempts to find a lost connection; the last one repeats.
     public var reconnectMilliseconds: [Int64] = [1_000, 2_000, 4_000, 5_000]
     /// The log is compacted when entries that are over have left so many events in it.
     public var compactionEvents = 1_000

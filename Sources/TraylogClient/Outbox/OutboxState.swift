@@ -165,7 +165,7 @@ struct OutboxState: Sendable {
         attachmentBytes -= entry.attachment?.byteCount ?? 0
     }
 
-    /// Changes what is not in the log: progress, and why an entry waits.
+    /// Changes data that is not in the log: progress, and the reason why an entry waits.
     mutating func note(_ id: String, _ body: (inout OutboxEntry) -> Void) {
         guard var entry = entries.removeValue(forKey: id) else { return }
         body(&entry)

@@ -1,4 +1,4 @@
-/// Brings entries to where they belong.
+/// Sends entries to their destination.
 ///
 /// An app may write its own.
 ///
@@ -16,7 +16,7 @@ public protocol OutboxTransport: Sendable {
 
     /// Sends an entry, under its id as idempotency key.
     ///
-    /// - Returns: what shall be kept with it, such as the number that the server gave it.
+    /// - Returns: data to keep with the entry, such as its number on the server.
     func send(_ entry: OutboxEntry) async throws(OutboxFailure) -> [UInt8]
 
     /// Whether the server can be reached, asked while there is no connection, before something is sent. True when that
@@ -36,14 +36,14 @@ extension OutboxTransport {
     public func isReachable() async -> Bool { true }
 }
 
-/// Why an entry could not be uploaded or sent.
+/// The reason why an entry could not be uploaded or sent.
 public enum OutboxFailure: Error, Hashable, Sendable {
     /// No connection: refused, unreachable, not resolved. It counts as no attempt.
     case offline(String)
     /// Something else answered in the server's place, such as a network's sign-in page or a proxy: as ``offline(_:)``, but
     /// the entry may have arrived.
     case unreachable(String)
-    /// It may pass by itself: silence, a broken connection, a busy server. `seconds` is how long the server asks to wait.
+    /// A temporary failure: silence, a broken connection, a busy server. `seconds` is how long the server asks to wait.
     case retry(after: Double? = nil, code: String, String)
     /// The credentials have expired: the lane waits for new ones. It counts as no attempt.
     case authenticationRequired(String)

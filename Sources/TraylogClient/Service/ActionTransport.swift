@@ -2,12 +2,12 @@ import Synchronization
 import TraylogDomain
 import TraylogJSON
 
-/// Sends what the user did to the service, each thing to its route.
+/// Sends the user's actions to the service, each to its route.
 final class ActionTransport: OutboxTransport {
     let session: ServiceSession
     /// Finds an entry whose event an undo names.
     let receipts = Mutex<(@Sendable (String) async -> OutboxEntry?)?>(nil)
-    /// What an entry's command still means after the server's log was cut: nil when nothing is left of it.
+    /// The part of an entry's command that still applies after the server's log was cut; nil when nothing is left.
     let current = Mutex<(@Sendable (String, Command) async -> Command?)?>(nil)
 
     init(session: ServiceSession) { self.session = session }
@@ -27,8 +27,8 @@ final class ActionTransport: OutboxTransport {
 
     /// Files go to any web server, whose answers have any form.
     ///
-    /// A redirect, a page of HTML in place of a success, and what only proxies and networks answer, are not its word. Its other
-    /// errors are final, unless they may pass; the user's token is not concerned.
+    /// Redirects, HTML pages instead of a success, and the statuses of proxies and networks do not count as its answers. Its other
+    /// errors are final unless they are temporary; they say nothing about the user's token.
     private static func failure(ofUpload response: ServiceResponse) -> OutboxFailure? {
         let words = "the server for attachments answered \(response.status)"
         switch response.status {
@@ -83,7 +83,7 @@ final class ActionTransport: OutboxTransport {
 
     func isReachable() async -> Bool { await session.transport.isReachable() }
 
-    /// What an entry asks of the service; nil when there is nothing to ask.
+    /// The request of an entry; nil when there is nothing to send.
     ///
     /// `subject` is the entry that it undoes.
     private func command(of entry: OutboxEntry) async throws -> (command: Command, subject: String?)? {

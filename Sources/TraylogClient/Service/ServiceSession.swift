@@ -4,7 +4,7 @@ import TraylogJSON
 
 /// The service with the user's token, which is renewed once when it is refused.
 ///
-/// A token that names another user is not used: whoever put it there is somebody else.
+/// A token that names another user is not used, because it belongs to somebody else.
 final class ServiceSession: Sendable {
     /// What the owner of the device's data does about it; all on the owner's executor.
     struct Hooks: Sendable {
@@ -14,7 +14,7 @@ final class ServiceSession: Sendable {
         var verify: @Sendable (_ token: String, Binding) async throws -> Void
     }
 
-    /// What has to be sure before a request leaves the device.
+    /// The conditions that must be certain before a request leaves the device.
     enum Binding: Sendable {
         /// Nothing: it names the stream and the history itself, as a read from an offset does.
         case itself
@@ -38,7 +38,7 @@ final class ServiceSession: Sendable {
 
     func set(_ hooks: Hooks) { self.hooks.withLock { $0 = hooks } }
 
-    /// - Throws: ``ClientError`` for any answer that is none of success or 304.
+    /// - Throws: ``ClientError`` for any answer except success and 304.
     func perform(_ request: ServiceRequest) async throws(ClientError) -> ServiceResponse {
         try await answer(to: request).response
     }
@@ -140,7 +140,7 @@ final class ServiceSession: Sendable {
         return token
     }
 
-    /// Whether there is another token than the one that was refused last; it is used from now on.
+    /// Whether there is a new token since the last refusal; it is used from now on.
     func hasNewToken() async -> Bool {
         guard let token = try? await newToken() else { return false }
         return known.withLock { known in
@@ -149,7 +149,7 @@ final class ServiceSession: Sendable {
         }
     }
 
-    /// The user that a token names; nil for one that is no JSON Web Token.
+    /// The user that a token names; nil for a token that is not a JSON Web Token.
     static func subject(of token: String) -> String? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }

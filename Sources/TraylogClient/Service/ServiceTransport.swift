@@ -2,11 +2,11 @@
 public struct ServiceRequest: Hashable, Sendable {
     /// `GET`, `POST`, or another method of HTTP.
     public var method: String
-    /// Path and query, percent-encoded, from `/` on.
+    /// Path and query, percent-encoded, starting with `/`.
     public var path: String
-    /// Header fields, whatever the case of their names.
+    /// Header fields; the case of their names does not matter.
     public var headers: [String: String] = [:]
-    /// The body, JSON where there is one.
+    /// The body, as JSON, if any.
     public var body: [UInt8]?
 
     /// A request to the service; `path` begins with `/v1` and has its query.
@@ -17,8 +17,8 @@ public struct ServiceRequest: Hashable, Sendable {
 
 /// An answer, whatever its status.
 ///
-/// The service's own ones have a `content-type`; without it an answer counts as that of something else in the service's
-/// place, and the service as out of reach.
+/// An answer of the service has a `content-type`. One without it came from something else in the service's place, and
+/// counts as "out of reach".
 public struct ServiceResponse: Sendable {
     /// The status code of HTTP.
     public var status: Int
@@ -33,7 +33,7 @@ public struct ServiceResponse: Sendable {
     }
 }
 
-/// An answer that goes on: the chunks of its body as they come.
+/// A streamed answer: the chunks of its body as they arrive.
 public struct ServiceStream: Sendable {
     /// The status code of HTTP.
     public var status: Int
@@ -48,7 +48,7 @@ public struct ServiceStream: Sendable {
     }
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 public enum ServiceFailure: Error, Hashable, Sendable {
     /// No connection: refused, unreachable, not resolved, or a certificate that is not trusted. Nothing arrived.
     case offline(String)
@@ -58,16 +58,16 @@ public enum ServiceFailure: Error, Hashable, Sendable {
 
 /// Carries requests to one server.
 ///
-/// `TraylogClientHTTP` has one on `URLSession`. Redirects are not followed: they come back as they are, because the token is
-/// for the one server.
+/// `TraylogClientHTTP` has one on `URLSession`. Redirects are not followed but returned, because the token is
+/// for one server.
 public protocol ServiceTransport: Sendable {
-    /// The server that requests go to, in one form for one server: `https://tray.example.org`.
+    /// The server that requests go to, always in the same form: `https://tray.example.org`.
     ///
-    /// A device directory belongs to a user of this server. The default is empty, for an app that knows a single server.
+    /// A device directory belongs to a user of this server. The default is empty, for an app with a single server.
     var origin: String { get }
     /// Waits at most 30 s for each next byte.
     func perform(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceResponse
-    /// The same for an answer that goes on; it ends when its stream is dropped.
+    /// Sends a request whose answer is streamed; it ends when its stream is dropped.
     func open(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceStream
     /// Puts a file at `{upload address}/{name}`.
     ///
@@ -85,13 +85,13 @@ extension ServiceTransport {
     public var origin: String { "" }
 }
 
-/// Where the user's token comes from.
+/// The source of the user's token.
 public protocol TokenSource: Sendable {
     /// The token to use. It may read a file or ask the app's own server.
     func token() async throws -> String
 }
 
-/// An error as an app shows it.
+/// An error for an app to show.
 public struct ClientError: Error, Hashable, Sendable, Codable {
     /// The groups that an app shows differently.
     public enum Group: String, Hashable, Sendable, Codable {
@@ -121,7 +121,7 @@ public struct ClientError: Error, Hashable, Sendable, Codable {
 }
 
 extension ClientError {
-    /// The person was erased: what the device has of it is removed.
+    /// The person was erased, and the device's data is removed.
     static let erased = ClientError(
         group: .server, code: "erased", message: "The user was erased.", mayPass: false, status: 410)
 
@@ -139,7 +139,7 @@ extension ClientError {
         self.init(group: .connectivity, code: "unreachable", message: message, mayPass: true)
     }
 
-    /// Whether there is no way to the service at present.
+    /// Whether the service cannot be reached at present.
     var isOffline: Bool { group == .connectivity && (code == "offline" || code == "unreachable") }
     /// Whether the service says that the person of this device was erased.
     var saysErased: Bool { code == "erased" && status == 410 || code == "tokenRevoked" && status == 401 }
@@ -153,7 +153,7 @@ extension ClientError {
         }
     }
 
-    /// The error that an answer is; nil for one that is none.
+    /// The error in an answer; nil for a success.
     init?(_ response: ServiceResponse) {
         let status = response.status
         guard status >= 300, status != 304 else { return nil }

@@ -1,7 +1,7 @@
 import TraylogDomain
 import TraylogJSON
 
-/// What an entry of a client's outbox asks of the service.
+/// The request in an entry of a client's outbox.
 enum UserAction: Hashable, Sendable {
     case command(Command)
     /// The undo of another entry, whose event is known once that was sent.
@@ -85,7 +85,7 @@ extension ServiceRequest {
         }
     }
 
-    /// Percent-encodes all but the unreserved characters of RFC 3986.
+    /// Percent-encodes all characters except the unreserved ones of RFC 3986.
     static func encode(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
@@ -117,7 +117,7 @@ extension WireObject {
 struct ActionReceipt: Hashable, Sendable {
     /// `appended`, `unchanged` or `duplicate`.
     var result: String
-    /// The event that it is; nil when nothing changed.
+    /// Its event; nil when nothing changed.
     var seq: Seq?
     /// The event through which a reader has its effect.
     var through: Seq

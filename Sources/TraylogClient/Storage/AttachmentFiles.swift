@@ -61,7 +61,7 @@ struct AttachmentFiles: Sendable {
         if Files.exists(path) { try? Files.remove(path) }
     }
 
-    /// Removes what belongs to no entry: a copy whose entry was never stored, or is over.
+    /// Removes copies without an entry: the entry was never stored, or is over.
     func removeAll(except ids: Set<String>) throws(DeviceFailure) {
         guard Files.exists(directory) else { return }
         let kept = Set(ids.map(Self.name))

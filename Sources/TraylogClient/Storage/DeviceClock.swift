@@ -3,7 +3,7 @@ import TraylogPlatform
 
 /// The time as the client sees it.
 ///
-/// Tests put another one in its place, and wait for nothing.
+/// Tests replace it, and wait for nothing.
 public protocol DeviceClock: Sendable {
     /// The time by the device's clock, which may be wrong. It is claimed and shown, and decides nothing.
     var now: Timestamp { get }

@@ -28,9 +28,9 @@ extension DeviceAccount: CustomStringConvertible {
     public var description: String { server.isEmpty ? user : "\(user) at \(server)" }
 }
 
-/// Whose a device directory is, and what the server said of that person.
+/// The owner of a device directory, and the server's data about that person.
 struct DeviceOwner: Hashable, Sendable {
-    /// The stream that holds a person's events: a name that is used anew has another one.
+    /// The stream that holds a person's events; a reused name has another one.
     struct Person: Hashable, Sendable {
         /// The service's name for its store.
         var store: String
@@ -58,7 +58,7 @@ struct OwnerFile: Sendable {
     private static let byteLimit = 1 << 16
 
     /// - Returns: nil when there is none.
-    /// - Throws: ``DeviceFailure/Code/damaged`` when it is not what was written.
+    /// - Throws: ``DeviceFailure/Code/damaged`` when it differs from the bytes that were written.
     func read() throws(DeviceFailure) -> DeviceOwner? {
         guard Files.exists(path) else { return nil }
         let bytes: [UInt8]
@@ -97,7 +97,7 @@ struct OwnerFile: Sendable {
         }
     }
 
-    /// Leaves the directory to whoever comes next.
+    /// Leaves the directory to the next owner.
     func remove() {
         for name in [path, path + ".new"] where Files.exists(name) { try? Files.remove(name) }
     }
@@ -143,7 +143,7 @@ extension DeviceOwner {
 struct DevicePlace {
     let storage: CheckedStorage
     let files: AttachmentFiles
-    /// Nil for an outbox of no account.
+    /// Nil for an outbox without an account.
     let owner: OwnerFile?
     let known: DeviceOwner?
 
@@ -193,7 +193,7 @@ struct DevicePlace {
 
     /// Makes the account the owner of a directory that names none: a new one, or one of a version before the record.
     ///
-    /// The copy of the tray says whose it is. Without one, entries could be anybody's, and nobody may send them.
+    /// The copy of the tray names its owner. Without one, the entries could be anybody's, and must not be sent.
     private static func claim(
         _ file: OwnerFile, _ account: DeviceAccount?, _ storage: CheckedStorage
     ) throws(DeviceFailure) -> DeviceOwner? {

@@ -4,8 +4,8 @@
 /// Values carry checksums of the client's, so that a storage may give back damaged bytes, but never invent rows.
 /// Calls come one at a time, and block.
 public protocol DeviceStorage: Sendable {
-    /// For a person: each damage of the ``DeviceTable/outbox`` that was found when it was opened, now or earlier, with
-    /// what was done and what is left to do.
+    /// For a person: each damage of the ``DeviceTable/outbox`` found at opening, now or earlier, with the repair and the
+    /// next step.
     var damage: [String] { get }
     /// The value under a key; nil when there is none.
     func value(_ key: UInt64, in table: DeviceTable) throws(DeviceFailure) -> [UInt8]?
@@ -16,7 +16,7 @@ public protocol DeviceStorage: Sendable {
     /// Makes all changes, in their order, or none. They survive a power cut when this returns. One write concerns the
     /// ``DeviceTable/outbox``, or the other tables.
     func write(_ changes: [DeviceChange]) throws(DeviceFailure)
-    /// Empties all tables but the ``DeviceTable/outbox``, after damage in them was found: a copy of them is fetched anew.
+    /// Empties all tables except the ``DeviceTable/outbox``, after damage in them was found: their content is fetched again.
     func discardReplica() throws(DeviceFailure)
     /// Ends the use of the storage and gives up its locks. Nothing is lost.
     func close()
@@ -35,7 +35,7 @@ extension DeviceStorage {
 public enum DeviceTable: String, Hashable, Sendable, CaseIterable, Codable {
     /// Events of the outbox, by their numbers.
     case outbox
-    /// What the client knows beside the tables: one row for each concept.
+    /// The client's other data: one row for each concept.
     case state
     /// Events of the user's stream, and items of the snapshot.
     case events
@@ -67,7 +67,7 @@ public enum DeviceChange: Hashable, Sendable {
     case clear(DeviceTable)
 }
 
-/// Why the device's storage failed, with what to do next.
+/// The reason why the device's storage failed, with the next step.
 public struct DeviceFailure: Error, Hashable, Sendable, Codable {
     /// The kind of failure, for a caller that reacts to it.
     public enum Code: String, Hashable, Sendable, Codable {
@@ -75,13 +75,13 @@ public struct DeviceFailure: Error, Hashable, Sendable, Codable {
         case inUse
         /// There is no room; nothing was stored.
         case diskFull
-        /// The system lets this process not read or not write.
+        /// The system does not let this process read or write.
         case permissionDenied
-        /// Stored bytes are not those that were written.
+        /// Stored bytes differ from those that were written.
         case damaged
         /// The storage was closed.
         case closed
-        /// The directory belongs to another user, or is none of a device.
+        /// The directory belongs to another user, or is not a device's.
         case foreign
         /// An option is out of its range; the message names both.
         case invalidOption
@@ -94,7 +94,7 @@ public struct DeviceFailure: Error, Hashable, Sendable, Codable {
     /// For a person: what happened, where, and what to do next.
     public var message: String
 
-    /// A failure with a message for whoever can help, such as the path.
+    /// A failure with a message for people, for example with the path.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

@@ -3,11 +3,11 @@ import TraylogLMDB
 import TraylogPages
 import TraylogPlatform
 
-/// Puts what is left of a damaged outbox into a new file, and keeps the damaged one beside it.
+/// Copies the readable rows of a damaged outbox to a new file, and keeps the damaged one beside it.
 ///
-/// Each row has a checksum of itself and of its place, so a page needs no tree to be believed. Pages of older commits
-/// hold rows that were removed since: what the user discarded, or what was sent long ago. So nothing that is found is
-/// sent by itself; it is listed as failed, and the user decides.
+/// Each row has a checksum of itself and of its place, so a page can be trusted without the tree. Pages of older commits
+/// hold rows that were removed since: entries that the user discarded, or that were sent long ago. So no entry found this way
+/// is sent by itself; it is listed as failed, and the user decides.
 struct OutboxSalvage {
     /// The directory of the outbox.
     let path: String

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How a question ended that somebody looks at from time to time.
+/// The outcome of a request that is polled.
 final class Answered: Sendable {
     private let result = Mutex<Bool?>(nil)
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The readers of streams, which leave by themselves.
+/// The readers of streams, which remove themselves.
 final class Listeners<Value: Sendable>: Sendable {
     private struct State {
         var count = 0

@@ -2,7 +2,7 @@ import TraylogAudit
 import TraylogDomain
 import TraylogJSON
 
-/// What a replica knows beside the tray: whose it is, and how far everything is.
+/// A replica's data beside the tray: its owner and its positions.
 struct ReplicaMeta: Hashable, Sendable {
     var user: String
     /// The service's name for its store.
@@ -13,9 +13,9 @@ struct ReplicaMeta: Hashable, Sendable {
     var through: Seq
     /// The secret of the replica's identities.
     var secret: [UInt64]
-    /// Items up to here were told as arrivals, or were there before this device.
+    /// Items up to here were reported as arrivals, or are older than this device.
     var arrivedThrough: Seq
-    /// Items that were presented and not withdrawn since, the newest last.
+    /// Items that were presented and not withdrawn yet, the newest last.
     var presented: [Seq] = []
     /// The position of the newest counted item when this device last showed the tray.
     var shownThrough: Seq = .zero
@@ -23,8 +23,8 @@ struct ReplicaMeta: Hashable, Sendable {
     var treeHead: TreeHead?
     /// Whether the server gave out a tree head that its earlier one contradicts.
     var isInconsistent = false
-    /// Entries of the outbox from before the server's log was cut, with the newest seq that surely was in it before and after:
-    /// what they name beyond it is something else now.
+    /// Entries of the outbox from before the server's log was cut, with the newest seq that was surely in it before and after:
+    /// higher seqs in these entries name something else now.
     var bounds: [String: Seq] = [:]
 
     /// What stands before the seq says what an offset belongs to: store, history, stream.

@@ -4,8 +4,8 @@ import TraylogPlatform
 
 /// The replica in the device's storage.
 ///
-/// What is stored is a state with its pages, and the events after it, which are folded again when it is opened. From time
-/// to time the state is stored anew and those events become part of it.
+/// It stores a state with its pages, and the events after it, which are folded again at opening. From time
+/// to time the state is rewritten to include those events.
 struct ReplicaStore: Sendable {
     private enum Row {
         static let root: UInt64 = 1
@@ -17,14 +17,14 @@ struct ReplicaStore: Sendable {
     let itemLimit: Int
     /// Events after the stored state, at most.
     static let eventLimit = 1_000
-    /// Higher numbers are no seqs: they stand for what a snapshot knows without an event.
+    /// Higher numbers are not seqs: they stand for data of a snapshot that has no event.
     private static let firstOther: UInt64 = 1 << 60
 
     // MARK: Opening
 
     /// The stored replica; nil when there is none.
     ///
-    /// - Throws: ``DeviceFailure/Code/damaged`` when it cannot be used: it is fetched anew then.
+    /// - Throws: ``DeviceFailure/Code/damaged`` when it cannot be used and must be fetched again.
     func open() throws(DeviceFailure) -> (replica: TrayReplica, meta: ReplicaMeta)? {
         guard let bytes = try storage.value(Row.meta, in: .state) else { return nil }
         do {
@@ -72,7 +72,7 @@ struct ReplicaStore: Sendable {
 
     // MARK: Writing
 
-    /// Puts a snapshot in the place of what was stored, in one transaction.
+    /// Replaces the stored replica by a snapshot, in one transaction.
     func replace(by pages: [TraySnapshot], _ meta: ReplicaMeta) throws -> TrayReplica {
         let replica = try TrayReplica(pages, hasher: meta.hasher)
         var withoutContent: Set<UInt64> = []
@@ -110,7 +110,7 @@ struct ReplicaStore: Sendable {
         try storage.write([.put(.state, key: Row.meta, value: meta.bytes)])
     }
 
-    /// What is known beside the tray, where the rest is damaged.
+    /// The data beside the tray, for when the rest is damaged.
     func openMeta() -> ReplicaMeta? {
         (try? storage.value(Row.meta, in: .state)).flatMap { $0 }.flatMap { try? ReplicaMeta($0) }
     }
@@ -148,7 +148,7 @@ struct ReplicaStore: Sendable {
         return isMissing
     }
 
-    /// Adds the contents of items that were asked of the server.
+    /// Adds the contents of items that were fetched from the server.
     func add(_ items: [Item], to replica: TrayReplica) throws {
         var changes: [DeviceChange] = []
         for item in items where try storage.value(item.seq.rawValue, in: .events)?.first == 0 {

@@ -3,14 +3,14 @@ import TraylogDomain
 @_spi(Replication) import TraylogReplica
 
 extension TrayClient {
-    /// What an answer brought that the user should hear of.
+    /// The changes in an answer that the user should be told about.
     struct News {
         var arrivals: [Arrival] = []
         var withdrawn: [Seq] = []
     }
 
-    /// Items that came and are still unseen, and items that were presented and are over; noted in `meta`, so that nothing
-    /// is told twice, also after a restart.
+    /// New items that are still unseen, and presented items that are over; noted in `meta`, so that nothing
+    /// is reported twice, even after a restart.
     func news(_ items: [Seq], _ replica: TrayReplica, _ meta: inout ReplicaMeta) -> News {
         var news = News()
         for seq in items where seq > meta.arrivedThrough {

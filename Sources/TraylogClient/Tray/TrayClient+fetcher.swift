@@ -4,8 +4,8 @@ import TraylogReplica
 extension TrayClient: MarkableInbox {
     /// The inbox for a list on a screen, with the rules of the library's fetcher.
     ///
-    /// What the user marks, through it or otherwise, and what the server refuses, shows after ``InboxFetcher/update()``; ``trays``
-    /// says when there is something new.
+    /// The user's marks, through it or otherwise, and the server's refusals show after ``InboxFetcher/update()``; ``trays``
+    /// says when something has changed.
     ///
     /// ```swift
     /// let list = try client.fetcher()
@@ -25,7 +25,7 @@ extension TrayClient: MarkableInbox {
             self, of: user, pageSize: pageSize, limit: limit, query: query)
     }
 
-    /// One page of the inbox as it is shown, for a fetcher.
+    /// One page of the shown inbox, for a fetcher.
     public func page(of user: String, _ query: InboxQuery) async throws(TraylogError) -> Page<Item, Cursor> {
         do {
             return try await inbox(query)
@@ -41,7 +41,7 @@ extension TrayClient: MarkableInbox {
         seqs.compactMap { try? item(.seq($0)) }
     }
 
-    /// Queues what the user did in a fetcher.
+    /// Queues a user's action in a fetcher.
     public func perform(_ action: Command.Action, of user: String) throws(TraylogError) -> OutboxEntry {
         do throws(TrayClientRefusal) {
             if case .markAll(let mark, let filter, let upTo) = action {
@@ -56,7 +56,7 @@ extension TrayClient: MarkableInbox {
 }
 
 extension StoreFailure {
-    /// The device's storage failed, or its outbox takes nothing at present.
+    /// The device's storage failed, or its outbox accepts nothing at present.
     fileprivate init(_ error: any Error) {
         let failure: DeviceFailure? =
             if case .outbox(.storage(let failure))? = error as? TrayClientRefusal { failure } else {

@@ -3,7 +3,7 @@ import TraylogDomain
 extension TrayClient {
     // MARK: Status
 
-    /// How the client stands with the server.
+    /// The client's state relative to the server.
     public var status: TrayStatus {
         if activity == .erased { return .erased }
         if isClosed { return .offline }
@@ -171,7 +171,7 @@ extension TrayClient {
 
     // MARK: Polling
 
-    /// Asks the server again and again, while it is not followed.
+    /// Polls the server while it is not followed.
     ///
     /// ```swift
     /// print("asks every \(await client.poll(everySeconds: 300)) seconds")

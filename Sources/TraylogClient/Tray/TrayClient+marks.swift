@@ -15,7 +15,7 @@ extension TrayClient {
 
     // MARK: What a user may do
 
-    /// The user looked at the tray: everything that was shown is seen.
+    /// Records that the user looked at the tray: everything that was shown is seen.
     ///
     /// ```swift
     /// try await client.see()
@@ -38,7 +38,7 @@ extension TrayClient {
         try perform(.mark(mark, items))
     }
 
-    /// Marks all items that match and were shown.
+    /// Marks all matching items that were shown.
     ///
     /// ```swift
     /// try await client.markAll(.read, ItemFilter(thread: "ci"))
@@ -65,25 +65,25 @@ extension TrayClient {
     @discardableResult
     public func wake(_ item: ItemReference) throws(TrayClientRefusal) -> OutboxEntry { try perform(.wake(item)) }
 
-    /// Items of a thread or a category, or all, that come from now on are not counted.
+    /// Mutes a thread, a category or everything: items that arrive from now on are not counted.
     ///
     /// ```swift
     /// try await client.mute(.all, until: .now + .seconds(3_600))
     /// ```
     ///
-    /// - Parameter until: the mute ends by itself then; only by ``unmute(_:)`` when nil.
+    /// - Parameter until: the time when the mute ends by itself; when nil, only ``unmute(_:)`` ends it.
     @discardableResult
     public func mute(_ scope: MuteScope, until: Timestamp? = nil) throws(TrayClientRefusal) -> OutboxEntry {
         try perform(.mute(scope, until: until))
     }
 
-    /// Ends a mute; what came meanwhile stays uncounted.
+    /// Ends a mute; items that arrived meanwhile stay uncounted.
     @discardableResult
     public func unmute(_ scope: MuteScope) throws(TrayClientRefusal) -> OutboxEntry { try perform(.unmute(scope)) }
 
-    /// Decides on one of an item's actions, once; the item is read then.
+    /// Chooses, once, one of an item's actions, and marks the item as read.
     ///
-    /// Where another device was faster with another action, the entry fails.
+    /// If another device chose a different action before, the entry fails.
     ///
     /// ```swift
     /// try await client.act(.seq(item.seq), action: "approve")
@@ -93,21 +93,21 @@ extension TrayClient {
         _ item: ItemReference, action: String, note: String? = nil
     ) throws(TrayClientRefusal) -> OutboxEntry { try perform(.act(item, action: action, note: note)) }
 
-    /// Where the server allows it to users.
+    /// If the server allows users to do so.
     @discardableResult
     public func subscribe(to topic: String) throws(TrayClientRefusal) -> OutboxEntry {
         try perform(.subscribe(topic: topic))
     }
 
-    /// Where the server allows it to users.
+    /// If the server allows users to do so.
     ///
-    /// What was received stays.
+    /// Received items stay.
     @discardableResult
     public func unsubscribe(from topic: String) throws(TrayClientRefusal) -> OutboxEntry {
         try perform(.unsubscribe(topic: topic))
     }
 
-    /// Takes back what the user did: an entry that was not sent is removed; for one that was, is under way, or may have
+    /// Takes back a user's action: an unsent entry is removed; if it was sent, is under way, or may have
     /// arrived without an answer, an undo is queued behind it.
     ///
     /// ```swift
@@ -149,7 +149,7 @@ extension TrayClient {
     /// ```
     ///
     /// - Parameters:
-    ///   - path: a file that is uploaded first; its address, size and SHA-256 then stand in the item's `data.attachment`.
+    ///   - path: a file to upload first; the item's `data.attachment` then has its address, size and SHA-256.
     @discardableResult
     public func send(
         to other: String, _ content: Content, lane: String = "text", attachment path: String? = nil
@@ -173,7 +173,7 @@ extension TrayClient {
         }
     }
 
-    /// What was shown is what was confirmed.
+    /// The shown tray is the confirmed one.
     private func bound(_ upTo: Seq?) throws(TrayClientRefusal) -> Seq {
         guard activity != .erased else { throw .erased }
         guard let through = confirmed?.through else { throw .notLoaded }
@@ -234,7 +234,7 @@ extension TrayClient {
         }
     }
 
-    /// Reads from the outbox what is not confirmed yet.
+    /// Reads the unconfirmed entries from the outbox.
     func collectMarks() {
         let entries = outbox.here { $0.state.inOrderOfSending }
         marks = entries.filter { $0.lane == Self.marksLane && $0.state != .failed }.compactMap(PendingMark.init)
@@ -254,7 +254,7 @@ extension TrayClient {
 
     // MARK: The view
 
-    /// Takes out of the overlay what the replica has itself.
+    /// Removes entries from the overlay that the replica has by now.
     func dropConfirmed() {
         let through = confirmed?.through ?? .zero
         let before = marks.count
@@ -267,7 +267,7 @@ extension TrayClient {
         if marks.count != before { rebuild() }
     }
 
-    /// Decides all pending marks on top of what is confirmed, with the domain's rules.
+    /// Decides all pending marks on top of the confirmed state, with the domain's rules.
     func rebuild() {
         shown = confirmed
         var undone: Set<String> = []

@@ -4,9 +4,9 @@
 extension TrayClient {
     // MARK: Triggers
 
-    /// Asks the server what is new.
+    /// Asks the server for changes.
     ///
-    /// Any number of calls while a request is under way make no other one.
+    /// Calls while a request is under way do not make another one.
     ///
     /// ```swift
     /// await client.refresh(.pull)
@@ -93,7 +93,7 @@ extension TrayClient {
         refresh(.launch)
     }
 
-    /// Something answered with success.
+    /// The server answered with success.
     ///
     /// - Parameter doubts: ``doubts`` when it was asked.
     private func succeeded(_ doubts: Int) {
@@ -106,13 +106,13 @@ extension TrayClient {
         activity = .syncing
     }
 
-    /// The server's log may be another one.
+    /// The server's log may be a different one.
     func doubt() {
         confirmedAt = nil
         doubts += 1
     }
 
-    /// - Parameter reason: why there is no connection; nil where somebody asked for it.
+    /// - Parameter reason: the reason why there is no connection; nil if the app asked for it.
     func connectionChanged(_ isOnline: Bool, _ reason: ClientError?) {
         doubt()
         guard isOnline else {
@@ -182,8 +182,8 @@ extension TrayClient {
         guard activity != .erased else { throw .erased }
     }
 
-    /// Makes sure that a token stands for the person whose stream the replica has, as a name that is used anew has tokens,
-    /// too, and that the server's log is still the replica's.
+    /// Makes sure that a token stands for the person whose stream the replica has (a reused name has tokens, too),
+    /// and that the server's log is still the replica's.
     ///
     /// The token that showed the stream last does: the service refuses it once the person was erased. Another one has to show
     /// the same stream first. A log is sure while it is followed, and for some seconds after an answer: a restore takes longer.
@@ -208,7 +208,7 @@ extension TrayClient {
 
     private static let sureMilliseconds: Int64 = 10_000
 
-    /// Whether the app works offline: what is shown stays then, so that nobody marks an item that was exchanged a moment ago.
+    /// Whether the app works offline: the shown tray then stays as it is, so that nobody marks an item that was just replaced.
     private var isStopped: Bool { outbox.here { $0.isStopped } }
 
     var path: String { "/v1/users/\(ServiceRequest.encode(user))" }
@@ -279,17 +279,17 @@ extension TrayClient {
 
     // MARK: Snapshots
 
-    /// Why a snapshot is fetched.
+    /// The reason for fetching a snapshot.
     enum ReloadCause: Sendable {
-        /// Changes cannot be had from where the replica is: there is none, it is damaged, or the log was compacted.
+        /// There are no changes from the replica's position: there is no replica, it is damaged, or the log was compacted.
         case missing
-        /// The server does not know, or does not have any more, what it once gave out.
+        /// The server does not know, or no longer has, something that it once returned.
         case refusedOffset
     }
 
-    /// Fetches a snapshot and puts it in the place of the replica.
+    /// Fetches a snapshot and replaces the replica by it.
     ///
-    /// What is shown stays until then, and pending marks stay. One reload is under way at a time.
+    /// The shown tray stays until then, and pending marks stay. One reload is under way at a time.
     func reload(_ cause: ReloadCause) async throws(ClientError) {
         if let reloading { return try await reloading.value.get() }
         let task = Task { [weak self] () -> Result<Void, ClientError> in
@@ -334,13 +334,13 @@ extension TrayClient {
         }
     }
 
-    /// How what a snapshot shows goes on from what the replica has.
+    /// The relation of a snapshot to the replica.
     private enum Continuity {
         /// The same log, or the first answer.
         case same
-        /// The server was restored from a backup, and its log goes on in another way after this event, or after an earlier one.
+        /// The server was restored from a backup, and its log differs after this event, or after an earlier one.
         case cut(after: Seq)
-        /// A store that has nothing to do with the one before.
+        /// An unrelated store.
         case anotherStore
         /// The name belongs to somebody else now.
         case anotherPerson
@@ -377,7 +377,7 @@ extension TrayClient {
         return known.stream != 0 && known.stream != new.stream ? .anotherPerson : .same
     }
 
-    /// The newest position whose item is the same in the replica and in a snapshot: up to there both logs are one.
+    /// The newest position whose item is the same in the replica and in a snapshot: up to there both logs agree.
     private func commonBound(with snapshot: Snapshot) -> Seq {
         guard let confirmed, !isDamaged else { return .zero }
         var bound = Seq.zero
@@ -448,7 +448,7 @@ extension TrayClient {
         tell(news)
     }
 
-    /// Reads or writes the stored replica; one that is damaged is fetched anew.
+    /// Reads or writes the stored replica; a damaged one is fetched again.
     ///
     /// - Throws: the error, a refusal by the replica as ``Refusal``.
     func reading<Answer>(_ body: () throws -> Answer) throws -> Answer {
@@ -461,7 +461,7 @@ extension TrayClient {
         }
     }
 
-    /// Remembers that the replica has to be fetched anew, if an error says so.
+    /// Remembers that the replica must be fetched again, if an error says so.
     @discardableResult
     func noteDamage(_ error: any Error) -> Bool {
         switch error {
@@ -472,7 +472,7 @@ extension TrayClient {
         return isDamaged
     }
 
-    /// The user was erased: nothing of the user stays on the device, and nothing more is asked or sent.
+    /// The user was erased: nothing of the user stays on the device, and no more requests are sent.
     func erase() {
         guard activity != .erased, !isClosed else { return }
         activity = .erased
@@ -496,8 +496,8 @@ extension TrayClient {
     /// Without an answer the items are shown without.
     ///
     /// - Parameters:
-    ///   - items: whose contents are missing.
-    ///   - query: what brings them together, and others whose contents are kept, too.
+    ///   - items: the items without contents.
+    ///   - query: the query that finds them; contents of other items that it finds are kept, too.
     /// - Returns: where the server's next page begins; nil at the end and without an answer.
     @discardableResult
     func fetchContents(_ items: [Seq], _ query: InboxQuery?) async -> Cursor? {

@@ -1,7 +1,7 @@
 import TraylogDomain
 @_spi(Replication) import TraylogReplica
 
-/// One user's tray on a device, offline too: a replica of the server's, with what the user did here already shown.
+/// One user's tray on a device, even offline: a replica of the server's tray that already shows the user's own actions.
 ///
 /// ```swift
 /// let client = try TrayClient(user: "ann", directory: path, transport: http, tokens: tokens)
@@ -11,11 +11,11 @@ import TraylogDomain
 ///
 /// An app with several accounts has a client for each, with a directory for each.
 public actor TrayClient {
-    /// Whose tray it is.
+    /// The tray's owner.
     public nonisolated let user: String
     /// The settings that it was opened with.
     public nonisolated let options: TrayClientOptions
-    /// What the user did and sent here, with how each entry stands.
+    /// The user's actions and messages on this device, with the state of each entry.
     public nonisolated let outbox: Outbox
     let thread: DeviceThread
     let store: ReplicaStore
@@ -24,20 +24,20 @@ public actor TrayClient {
     /// Confirmed events only.
     var confirmed: TrayReplica?
     var meta: ReplicaMeta?
-    /// Whose directory it is, and which stream is that person's.
+    /// The directory's owner, and that person's stream.
     var owner: DeviceOwner
     private let ownerFile: OwnerFile?
-    /// Counts the replicas: an answer to a question that was asked for an earlier one is not used.
+    /// Counts the replicas: an answer to a request for an earlier one is not used.
     var replicas = 0
     /// ``confirmed`` with each pending mark decided on top of it, and applied.
     var shown: TrayReplica?
     /// The entries that are in ``shown``, or would be if they changed anything: the user's own marks in order.
     var marks: [PendingMark] = []
     var isClosed = false
-    /// Whether a part of the stored replica was found damaged, so that it is fetched anew.
+    /// Whether a part of the stored replica was found damaged, so that it is fetched again.
     var isDamaged = false
     var isForeground = true
-    /// Whether a change is made of several, and told at its end.
+    /// Whether a change has several parts, and is reported at its end.
     var isQuiet = false
 
     // Refreshing.
@@ -55,15 +55,15 @@ public actor TrayClient {
     var entityTag: (offset: String, tag: String)?
     /// What offsets belong to since a snapshot was fetched because of it.
     var basis: Substring?
-    /// When the server last showed that its log is the replica's; nil after anything that could mean another log.
+    /// The time when the server last showed that its log is the replica's; nil after any sign of another log.
     var confirmedAt: Int64?
-    /// How often something could mean another log; an answer to a request from before says nothing about it.
+    /// The number of signs of another log; an answer to an earlier request says nothing about it.
     var doubts = 0
     /// The server's log was found to be another one, or to have lost events, since the client started.
     var wasCut = false
-    /// The reload that is under way; whoever needs one, too, waits for it.
+    /// The reload that is under way; others who need one wait for it.
     var reloading: Task<Result<Void, ClientError>, Never>?
-    /// What the client does; ``TrayStatus/erased`` is the last that it does.
+    /// The client's status; ``TrayStatus/erased`` is final.
     var activity = TrayStatus.syncing {
         didSet { if oldValue == .erased { activity = .erased } }
     }
@@ -80,12 +80,12 @@ public actor TrayClient {
     /// The device's thread, on which the client runs.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
 
-    /// Opens the tray of `user` that `directory` keeps, or begins an empty one.
+    /// Opens the tray of `user` in `directory`, or begins an empty one.
     ///
     /// It blocks for some milliseconds. The directory belongs from now on to this user of the transport's server
     /// (``ServiceTransport/origin``), until ``logOut()`` or the erasure of the user.
     ///
-    /// Nothing is asked of the server before ``start()``.
+    /// It sends no request before ``start()``.
     ///
     /// - Throws: ``DeviceFailure``; ``DeviceFailure/Code/inUse`` when another process has the directory,
     ///   ``DeviceFailure/Code/foreign`` when it is another user's or another server's.
@@ -181,13 +181,13 @@ public actor TrayClient {
             error: status.hasReason ? lastError : nil)
     }
 
-    /// Entries of the outbox that are on their way.
+    /// Entries of the outbox that are not confirmed yet.
     var pendingEntries: [OutboxEntry] { outbox.here { $0.entries.filter(\.isPending) } }
 
     /// One page of the inbox as it is shown.
     ///
-    /// Contents that are not kept here are asked of the server, if there is a connection; without one such items have
-    /// no title, and a search by actor, level or text does not find them. Before the first answer of the server the page is empty.
+    /// Contents that are not kept here are fetched from the server. Without a connection such items have
+    /// no title, and a search by actor, level or text does not find them. Before the server's first answer the page is empty.
     ///
     /// ```swift
     /// let page = try await client.inbox(InboxQuery(ItemFilter(onlyUnread: true)))
@@ -203,7 +203,7 @@ public actor TrayClient {
         return try reading { try localInbox(query) }
     }
 
-    /// A page of a search where some contents are missing: the server finds the items, and this device says how they are.
+    /// A page of a search where some contents are missing: the server finds the items, and this device adds their states.
     private func searchedInbox(_ query: InboxQuery) async throws -> Page<Item, Cursor> {
         try query.validate()
         let end = await fetchContents([], query)
@@ -279,12 +279,12 @@ public actor TrayClient {
     public var trays: AsyncStream<TrayView> { trayListeners.stream(.bufferingNewest(1), first: tray) }
     /// The status now, then each change.
     public var statuses: AsyncStream<TrayStatus> { statusListeners.stream(.unbounded, first: status) }
-    /// Items that came, each once on this device; all of one answer together.
+    /// New items, each reported once on this device; those of one answer together.
     public var arrivals: AsyncStream<[Arrival]> { arrivalListeners.stream(.unbounded, first: nil) }
-    /// Items that were presented, and are read or gone meanwhile.
+    /// Presented items that have become read or gone.
     public var withdrawals: AsyncStream<[Seq]> { withdrawalListeners.stream(.unbounded, first: nil) }
 
-    /// Whether anything counted is newer than what this device showed.
+    /// Whether any counted item is newer than those this device has shown.
     public var dot: Bool {
         guard let newest = try? shown?.tray().newestCounted else { return false }
         return newest > meta?.shownThrough ?? .zero
@@ -310,7 +310,7 @@ public actor TrayClient {
 
     // MARK: The end
 
-    /// Ends everything; what is stored stays.
+    /// Ends all work; stored data stays.
     ///
     /// ```swift
     /// await client.close()
@@ -320,7 +320,7 @@ public actor TrayClient {
         outbox.here { $0.close() }
     }
 
-    /// Ends everything and removes the replica and the outbox from the device.
+    /// Ends all work and removes the replica and the outbox from the device.
     ///
     /// ```swift
     /// try await client.logOut()
@@ -341,7 +341,7 @@ public actor TrayClient {
         withdrawalListeners.finish()
     }
 
-    /// Ends what is under way, and what would begin by itself.
+    /// Ends work that is under way or would begin by itself.
     func stopTasks() {
         for task in [refreshing, retry, live, polling, credentials] { task?.cancel() }
         reloading?.cancel()

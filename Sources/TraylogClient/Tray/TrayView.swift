@@ -1,36 +1,36 @@
 import TraylogDomain
 import TraylogJSON
 
-/// What a device shows of a tray.
+/// A tray as a device shows it.
 public struct TrayView: Hashable, Sendable, Codable {
-    /// Confirmed events, with what the user did here on top.
+    /// Confirmed events, with the user's pending actions on top.
     public var tray: Tray
-    /// Entries of the outbox that are on their way.
+    /// Entries of the outbox that are not confirmed yet.
     public var pending: [OutboxEntry]
-    /// How the client stands with the server.
+    /// The client's state relative to the server.
     public var status: TrayStatus
     /// Why it is ``TrayStatus/offline``, ``TrayStatus/authenticationRequired`` or ``TrayStatus/failing``; nil otherwise,
-    /// and where the app asked for it.
+    /// and if the app asked for it.
     public var error: ClientError?
 }
 
-/// How the client stands with the server.
+/// The client's state relative to the server.
 public enum TrayStatus: Hashable, Sendable {
-    /// No connection; what is shown is as of the last one.
+    /// There is no connection; the tray is as of the last one.
     case offline
-    /// Something is asked or sent.
+    /// A request is under way.
     case syncing
-    /// What is shown is complete through this event, as of the last answer.
+    /// The tray is complete through this event, as of the last answer.
     case upToDate(through: Seq)
     /// The token has expired: sign in again.
     case authenticationRequired
-    /// A new snapshot is fetched; what is shown stays until it is here.
+    /// A new snapshot is being fetched; the shown tray stays until it is here.
     case reloading
     /// The user was erased; replica and outbox were removed.
     case erased
     /// The server or the device's storage fails; ``TrayClient/lastError`` says why.
     case failing
-    /// The server's log is not the one that it was: it was rewritten.
+    /// The server's log was rewritten.
     case inconsistent
 
     /// Whether the last error says why.
@@ -81,30 +81,30 @@ extension TrayStatus: Codable {
     }
 }
 
-/// Why the app asks for a refresh.
+/// The reason for a refresh.
 ///
 /// Any number of triggers make one request.
 public enum RefreshTrigger: String, Hashable, Sendable, CaseIterable, Codable {
-    /// The app's moments: it started, came to the front, shows the tray, was pulled down, has nothing to do, or got a push.
+    /// The app started, came to the front, shows the tray, was pulled to refresh, is idle, or got a push.
     case launch, foreground, trayVisible, pull, idle, push
 }
 
-/// An item that came, and how to present it.
+/// A new item, and how to present it.
 public struct Arrival: Hashable, Sendable, Codable {
-    /// The item as it came.
+    /// The item as it arrived.
     public var item: Item
     /// How the app should tell its user.
     public var presentation: Presentation
 }
 
-/// How to present an item that came.
+/// How to present a new item.
 public struct Presentation: OptionSet, Hashable, Sendable, Codable {
     /// One bit for each way.
     public let rawValue: UInt8
     /// Makes one of its bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Show it over what is on the screen.
+    /// Show it above other content on the screen.
     public static let alert = Presentation(rawValue: 1)
     /// Play a sound.
     public static let sound = Presentation(rawValue: 2)
@@ -121,17 +121,17 @@ public struct Presentation: OptionSet, Hashable, Sendable, Codable {
 
 /// The settings of a ``TrayClient``.
 public struct TrayClientOptions: Sendable {
-    /// Goes along with what the user does, as the events' `device`.
+    /// The `device` of the user's events.
     public var device: String?
     /// Whether the server is followed from the start.
     public var live = true
-    /// Items whose content is kept on the device; older ones are asked of the server when they are shown.
+    /// The number of items whose content is kept on the device; older contents are fetched when they are shown.
     public var itemLimit = 10_000
     /// Whether tree heads are kept and compared, so that a server that rewrote its log is noticed.
     public var witness = false
     /// The settings of the outbox.
     public var outbox = OutboxOptions()
-    /// How an item that came is presented.
+    /// How a new item is presented.
     public var presentation: @Sendable (Item, _ isForeground: Bool) -> Presentation = {
         Presentation.usual(for: $0, isForeground: $1)
     }
@@ -142,11 +142,11 @@ public struct TrayClientOptions: Sendable {
     public init() {}
 }
 
-/// Why a client refuses a call.
+/// The reason why a client refuses a call.
 public enum TrayClientRefusal: Error, Hashable, Sendable {
-    /// Nothing was loaded yet, so that nothing was shown that could be marked.
+    /// Nothing has been loaded yet, so nothing was shown that could be marked.
     case notLoaded
-    /// The user was erased: there is nothing left to do it with.
+    /// The user was erased, and no data is left.
     case erased
     /// The rules forbid it, whatever the server's state.
     case refused(Refusal)
@@ -176,19 +176,19 @@ extension TrayClientRefusal: CustomStringConvertible {
     }
 }
 
-/// Those who listen to one kind of change.
+/// The listeners to one kind of change.
 struct Broadcast<Value: Hashable & Sendable> {
     private let listeners = Listeners<Value>()
     private var last: Value?
 
-    /// Tells a value, unless it is the one that was told last.
+    /// Sends a value, unless it equals the last one.
     mutating func tell(_ value: Value) {
         guard value != last else { return }
         last = value
         for listener in listeners.all { listener.yield(value) }
     }
 
-    /// Tells a value that may be equal to the last one.
+    /// Sends a value, even if it equals the last one.
     func tellAgain(_ value: Value) { for listener in listeners.all { listener.yield(value) } }
 
     func finish() { for listener in listeners.all { listener.finish() } }

@@ -33,7 +33,7 @@ extension Command {
         Command(user: nil, .broadcast(topic: topic, content), key: key)
     }
 
-    /// The user looked at the tray, up to a position; up to the head when nil.
+    /// Records that the user looked at the tray, up to a position or, when nil, the head.
     ///
     /// ```swift
     /// let command: Command = .seeTray(of: "ann", upTo: page.asOf)
@@ -70,7 +70,7 @@ extension Command {
         Command(user: user, .mark(mark, items.map { .seq($0) }))
     }
 
-    /// Marks all items that match, up to a position; up to the head when nil.
+    /// Marks all matching items up to a position, or up to the head when nil.
     ///
     /// ```swift
     /// let command: Command = .markAll(.read, of: "ann", ItemFilter(thread: "ci"), upTo: page.asOf)
@@ -81,20 +81,20 @@ extension Command {
         Command(user: user, .markAll(mark, filter, upTo: upTo))
     }
 
-    /// Items that come from now on in the thread or category, or all, are listed and never counted.
+    /// Mutes a thread, a category or everything: items that arrive from now on are listed and never counted.
     ///
     /// ```swift
     /// let command: Command = .mute(.all, of: "ann", until: .now + .seconds(3_600))
     /// ```
     ///
-    /// - Parameter until: ends at the first tick at this time or after it; an `unmute` ends it when nil.
+    /// - Parameter until: the mute ends at the first tick at or after this time; when nil, only an `unmute` ends it.
     public static func mute(_ scope: MuteScope, of user: String, until: Timestamp? = nil) -> Command {
         Command(user: user, .mute(scope, until: until))
     }
 
-    /// Items that come from now on count again.
+    /// Ends a mute: items that arrive from now on count again.
     ///
-    /// Those that came while it was muted stay muted.
+    /// Those that arrived before stay muted.
     ///
     /// ```swift
     /// let command: Command = .unmute(.category("marketing"), of: "ann")
@@ -117,7 +117,7 @@ extension Command {
     /// ```
     public static func wake(_ item: ItemReference, of user: String) -> Command { Command(user: user, .wake(item)) }
 
-    /// The publisher changes an item in place: one notified to the user; without a user a broadcast, for everyone.
+    /// Changes an item in place, for its publisher: an item notified to the user; without a user a broadcast, for everyone.
     ///
     /// ```swift
     /// let command: Command = .edit("build-17", of: "ann", edit)
@@ -126,7 +126,7 @@ extension Command {
         Command(user: user, .edit(item, edit))
     }
 
-    /// The publisher takes an item back: one notified to the user; without a user a broadcast, from everyone.
+    /// Takes an item back, for its publisher: an item notified to the user; without a user a broadcast, from everyone.
     ///
     /// ```swift
     /// let command: Command = .retract("build-17", of: "ann")
@@ -135,7 +135,7 @@ extension Command {
         Command(user: user, .retract(item))
     }
 
-    /// Broadcasts of the topic from now on come into the user's tray.
+    /// Subscribes the user to a topic: its broadcasts from now on come into the user's tray.
     ///
     /// ```swift
     /// let command: Command = .subscribe("ann", to: "releases")
@@ -144,7 +144,7 @@ extension Command {
         Command(user: user, .subscribe(topic: topic))
     }
 
-    /// No further broadcasts of the topic; those that came stay.
+    /// Ends the user's subscription to a topic; received broadcasts stay.
     ///
     /// ```swift
     /// let command: Command = .unsubscribe("ann", from: "releases")
@@ -160,7 +160,7 @@ extension Command {
     /// ```
     public static func undo(_ event: Seq, of user: String) -> Command { Command(user: user, .undo(event: event)) }
 
-    /// Records which of an item's actions the user decided on, once; the item is read then.
+    /// Records, once, which of an item's actions the user chose, and marks the item as read.
     ///
     /// ```swift
     /// let command: Command = .act("deploy-17", of: "ann", action: "approve", note: "after lunch")
@@ -169,7 +169,7 @@ extension Command {
         Command(user: user, .act(item, action: action, note: note))
     }
 
-    /// The same command, with who did it, from where and when, its idempotency key, and the revision that it expects.
+    /// The same command with an actor, a device, a time, an idempotency key and an expected revision.
     ///
     /// Arguments that are nil change nothing.
     public func with(
@@ -184,8 +184,8 @@ extension Command {
 }
 
 extension ItemReference: ExpressibleByIntegerLiteral, ExpressibleByStringLiteral {
-    /// Makes one from a literal.
+    /// Makes a value from a literal.
     public init(integerLiteral seq: UInt64) { self = .seq(Seq(seq)) }
-    /// Makes one from a literal.
+    /// Makes a value from a literal.
     public init(stringLiteral key: String) { self = .key(key) }
 }

@@ -1,5 +1,5 @@
 extension Command {
-    /// Checks all that can be checked without a store, so that several commands can be refused before any is performed.
+    /// Checks everything that needs no store, so that several commands can be refused before any is performed.
     ///
     /// ```swift
     /// for command in commands { try command.check() }

@@ -9,20 +9,22 @@ public struct Command: Hashable, Sendable {
     public var user: String?
     /// The kind of command, with its fields.
     public var action: Action
-    /// Idempotency key, scoped to the user (a broadcast's: to the topic).
+    /// The idempotency key, scoped to the user, or for a broadcast to the topic.
     public var key: String?
-    /// When it happened, as the caller claims; it does not affect the order of events.
+    /// The time that the caller claims; it does not affect the order of events.
     public var occurredAt: Timestamp?
-    /// Who acted; when absent, the user did.
+    /// The person or program that acted; when absent, the user.
     public var actor: String?
     /// The device that the actor used.
     public var device: String?
-    /// The revision that the newest event of its user (of a topic, without a user) must have, 0 for none; nil for any.
+    /// The revision that the newest event of its user (or topic, without a user) must have, 0 for no event; nil for any.
     ///
-    /// Otherwise it is refused, ``Refusal/wrongRevision(expected:revision:)``. A key does not compare it.
+    /// Otherwise it is refused, ``Refusal/wrongRevision(expected:revision:)``. Keys ignore this field.
     public var expectedRevision: UInt64?
 
-    /// A command from an action; the functions such as ``notify(_:title:body:thread:category:level:data:key:)`` read better where the action is known.
+    /// A command from an action.
+    ///
+    /// If the action is known, functions such as ``notify(_:title:body:thread:category:level:data:key:)`` read better.
     public init(
         user: String?, _ action: Action, key: String? = nil, occurredAt: Timestamp? = nil,
         actor: String? = nil, device: String? = nil, expectedRevision: UInt64? = nil
@@ -53,9 +55,9 @@ extension Command {
         case mark(Mark, [ItemReference])
         /// Marks all items that match, up to a position (the head when nil); always stored.
         case markAll(BulkMark, ItemFilter = ItemFilter(), upTo: Seq? = nil)
-        /// Items that arrive from now on are listed, and never count: until a tick at a time or after it, or an `unmute`.
+        /// Items that arrive from now on are listed, and never count, until an `unmute` or a tick at or after the time.
         case mute(MuteScope, until: Timestamp? = nil)
-        /// Items that arrive from now on count again; those that came muted stay so.
+        /// Items that arrive from now on count again; those that arrived muted stay muted.
         case unmute(MuteScope)
         /// Hides a live item until a tick wakes it, or a `wake`.
         case snooze(ItemReference, until: Timestamp)
@@ -67,18 +69,18 @@ extension Command {
         case retract(ItemReference)
         /// Broadcasts of the topic become visible to the user.
         case subscribe(topic: String)
-        /// Later broadcasts do not; those that came stay.
+        /// Later broadcasts are not visible; received ones stay.
         case unsubscribe(topic: String)
         /// Adds an item to the tray of everybody who is subscribed; without a user.
         case broadcast(topic: String, Content)
         /// Voids one earlier `traySeen`, `marked` or `allMarked` of the same user.
         case undo(event: Seq)
-        /// Records which of the item's actions the user decided on, once; the item is read then.
+        /// Records, once, which of the item's actions the user chose, and marks the item as read.
         case act(ItemReference, action: String, note: String? = nil)
     }
 }
 
-/// Names an item in a command.
+/// Identifies an item in a command.
 public enum ItemReference: Hashable, Sendable {
     /// The seq of the event that brought it.
     case seq(Seq)
@@ -86,13 +88,15 @@ public enum ItemReference: Hashable, Sendable {
     case key(String)
 }
 
-/// The items that a `mute` leaves out of the counts; each thread, each category and `all` are mutes of their own.
+/// The items that a `mute` leaves out of the counts.
+///
+/// Each thread, each category and `all` is a separate mute.
 public enum MuteScope: Hashable, Sendable {
     /// Items of one thread.
     case thread(String)
     /// Items of one category.
     case category(String)
-    /// All items but those that arrive with the level `critical`.
+    /// All items, except those that arrive with the level `critical`.
     case all
 }
 

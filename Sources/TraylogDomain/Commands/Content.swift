@@ -2,7 +2,7 @@
 ///
 /// The raw values are the names in JSON and on the command line.
 public enum InterruptionLevel: String, Hashable, Sendable, CaseIterable {
-    /// How a device may present it: quietly in the list, as usual, at once even when others wait, or in any case.
+    /// How a device may present it: quietly in the list, as usual, at once even if others wait, or always.
     case passive, active, timeSensitive, critical
 }
 
@@ -22,7 +22,7 @@ extension InterruptionLevel: Comparable {
 
 /// An answer that an item offers, such as a button.
 public struct ItemAction: Hashable, Sendable {
-    /// The name by which programs know it: 1 to 64 bytes without control characters, and no other of the item has it.
+    /// The name for programs: 1 to 64 bytes without control characters, unique within the item.
     public var id: String
     /// The text for people: 1 to 128 bytes.
     public var label: String
@@ -46,7 +46,7 @@ public struct ItemAction: Hashable, Sendable {
 public struct Content: Hashable, Sendable {
     /// The conversation or object that the item belongs to; without one, it is in the app-level group.
     public var thread: String?
-    /// What kind of notification it is, for counts, muting and filters.
+    /// The kind of notification, for counts, muting and filters.
     public var category: String?
     /// A line for people, of at most 1 KiB.
     public var title: String?
@@ -62,7 +62,7 @@ public struct Content: Hashable, Sendable {
     public var level: InterruptionLevel
     /// The time from which a tick may expire the item.
     public var expiresAt: Timestamp?
-    /// The time from which a tick says `reminded`, once, if the item counts and is not read.
+    /// The time from which a tick appends `reminded`, once, if the item is counted and unread.
     public var remindAt: Timestamp?
     /// The item supersedes live items of the same user with the same collapse key; not allowed in a broadcast.
     public var collapseKey: String?
@@ -80,7 +80,9 @@ public struct Content: Hashable, Sendable {
     @usableFromInline
     internal var value: JSONText?
 
-    /// What a notification says; ``Limits`` has the sizes, which the store checks when the command is performed.
+    /// The content of a notification.
+    ///
+    /// The store checks its sizes (``Limits``) when the command is performed.
     public init(
         thread: String? = nil, category: String? = nil, title: String? = nil, body: String? = nil,
         summaryArgument: String? = nil, summaryCount: UInt32 = 1, isSilent: Bool = false,
@@ -170,7 +172,7 @@ public struct ContentEdit: Hashable, Sendable {
     public var level: Change<InterruptionLevel> = .keep
     /// ``Content/expiresAt``.
     public var expiresAt: Change<Timestamp> = .keep
-    /// ``Content/remindAt``; another time asks for a reminder anew.
+    /// ``Content/remindAt``; another time allows a new reminder.
     public var remindAt: Change<Timestamp> = .keep
     /// JSON text, as in ``Content/data``; compared by value, as there.
     public var data: Change<String> {

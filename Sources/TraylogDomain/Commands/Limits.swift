@@ -1,4 +1,4 @@
-/// How large the parts of a command may be; a command over a limit is refused as ``Refusal/invalid(field:reason:)``.
+/// The greatest sizes of a command's parts; a command over a limit is refused as ``Refusal/invalid(field:reason:)``.
 public enum Limits {
     /// The size of user, topic, thread, category, key, collapseKey, actor, device and summaryArgument, in bytes of
     /// UTF-8.
@@ -44,13 +44,13 @@ extension Limits {
         if let identifier { try check(identifier: identifier, field) }
     }
 
-    /// Refuses an action's id that is none.
+    /// Refuses a text that is not an action's id.
     package static func check(action id: String, _ field: String) throws(Refusal) {
         try check(identifier: id, field)
         try check(text: id, atMost: actionIDBytes, field)
     }
 
-    /// Refuses actions that are too many, or of which one is malformed or has the id of another.
+    /// Refuses too many actions, a malformed action, and two actions with one id.
     package static func check(_ actions: [ItemAction]) throws(Refusal) {
         guard actions.count <= self.actions else {
             throw .invalid(field: "actions", reason: "has more than \(self.actions) actions")

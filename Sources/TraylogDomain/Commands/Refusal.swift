@@ -11,7 +11,7 @@ public enum Refusal: Error, Hashable, Sendable {
     case unknownItem(ItemReference)
     /// The item was superseded, retracted or expired or, for `snooze`, `wake` and `act`, deleted.
     case itemGone(Seq)
-    /// A `wake` of an item that does not sleep.
+    /// A `wake` of an item that is not snoozed.
     case notSnoozed(Seq)
     /// An `act` of an item that was answered already, with another action.
     case alreadyActed(Seq, action: String)
@@ -25,24 +25,24 @@ public enum Refusal: Error, Hashable, Sendable {
     case keyConflict(key: String, seq: Seq)
     /// The newest event of the command's user or topic has another revision than the command expects; 0 for none.
     case wrongRevision(expected: UInt64, revision: UInt64)
-    /// The query or command needs events that a compaction took out of the log.
+    /// The query or command needs events that a compaction removed from the log.
     case compacted(floor: Seq, archive: String?)
     /// The user is held, so nobody can erase the user.
     case held(user: String)
-    /// A place in the log from before the store was restored, which names an event that the store does not have.
+    /// A position from before the store was restored, which names an event that the store does not have.
     ///
-    /// What was read after `lastShared` is void; nil where the store cannot tell how far it agrees.
+    /// Everything read after `lastShared` is void; nil if the store cannot tell how far it agrees.
     case rewound(Seq, lastShared: Seq?)
-    /// The person whose events were followed, or paged through, was erased; the name may be somebody else's by now.
+    /// The person whose events were followed or paged through was erased; the name may belong to somebody else by now.
     case erased(user: String)
-    /// An event that the snapshot of a copy rests on was undone: only a new snapshot shows the tray without it.
+    /// An event in the copy's snapshot was undone: only a new snapshot shows the tray without it.
     case staleSnapshot(Seq)
     /// A fetcher has all pages, or as many items as its limit allows.
     case endReached
 }
 
 extension Refusal {
-    /// The kind of refusal, without what it is about; the raw value is the `error` in JSON.
+    /// The kind of refusal, without its details; the raw value is the `error` in JSON.
     ///
     /// ```swift
     /// do {
@@ -63,7 +63,7 @@ extension Refusal {
         case wrongRevision, compacted, held, rewound, erased, staleSnapshot, endReached, alreadyActed
     }
 
-    /// The kind of refusal, without what it is about.
+    /// The kind of refusal, without its details.
     public var code: Code {
         switch self {
         case .invalid: .invalid
@@ -85,7 +85,7 @@ extension Refusal {
         }
     }
 
-    /// An explanation of one or two sentences, with what to do next where there is something to do.
+    /// An explanation of one or two sentences, with the next step if there is one.
     public var message: String {
         switch self {
         case .invalid(let field, let reason):

@@ -6,24 +6,24 @@ public struct Event: Hashable, Sendable {
     public var recordedAt: Timestamp
     /// The time that the caller claimed.
     public var occurredAt: Timestamp?
-    /// Its ordinal among the events of its stream, 1, 2, 3 … without gaps: of the user's whom it names, else of its topic's.
+    /// Its ordinal in its stream, 1, 2, 3 … without gaps: the stream of the user it names, else of its topic.
     ///
-    /// 0 for an event of neither, such as `compacted`, and for one that is in no store.
+    /// 0 for an event without user and topic, such as `compacted`, and for one that is in no store.
     public var revision: UInt64
     /// The owner of the tray; nil for a broadcast, for its edits, reminder, retraction and expiry, and for `compacted`.
     public var user: String?
     /// The idempotency key of its command.
     public var key: String?
-    /// Who acted; nil when the user did.
+    /// The person or program that acted; nil for the user.
     public var actor: String?
     /// The device that the actor used.
     public var device: String?
     /// What happened.
     public var body: Body
-    /// What is stored with it and not shown.
+    /// Data that is stored with the event and not shown.
     private var stored = Stored()
 
-    /// Two events that show the same are equal, whatever is stored with them.
+    /// Events are compared without it.
     struct Stored: Hashable, Sendable {
         var unknownFields: [UInt8] = []
         var commandFingerprint: UInt64 = 0
@@ -78,15 +78,15 @@ extension Event {
         @nonexhaustive
     #endif
     public enum Body: Hashable, Sendable {
-        /// An item came.
+        /// An item arrived.
         case notified(Content)
         /// Every item at or below the position became seen.
         case traySeen(upTo: Seq)
         /// `items` has only the items that changed.
         case marked(Mark, items: [Seq])
-        /// Every item that matches became so, up to a position.
+        /// Every matching item up to a position was marked.
         case allMarked(BulkMark, ItemFilter, upTo: Seq)
-        /// Later items do not count; with a time, until a tick at or after it.
+        /// Later items do not count, with a time only until a tick at or after it.
         case muted(MuteScope, until: Timestamp? = nil)
         /// Later items count.
         case unmuted(MuteScope)
@@ -98,35 +98,35 @@ extension Event {
         case edited(item: Seq, ContentEdit)
         /// The publisher took an item back.
         case retracted(item: Seq)
-        /// The user joined a topic, whose newest event had this revision then; 0 for a topic without events.
+        /// The user joined a topic. The revision is its newest event's at that time; 0 for a topic without events.
         case subscribed(topic: String, topicRevision: UInt64 = 0)
-        /// The user left a topic, whose newest event had this revision then.
+        /// The user left a topic, whose newest event had this revision at that time.
         case unsubscribed(topic: String, topicRevision: UInt64 = 0)
-        /// An item came to everybody in a topic.
+        /// An item arrived for everybody in a topic.
         case broadcast(topic: String, Content)
         /// An earlier event was voided.
         case undone(event: Seq)
         /// An item's time was over.
         case expired(item: Seq)
-        /// The user was erased, who received broadcasts to these topics.
+        /// The user was erased; the user had received broadcasts to these topics.
         case erased(spans: [SubscriptionSpan])
-        /// From here on nothing of the user leaves the log, and nobody can erase the user.
+        /// A hold began: nothing of the user leaves the log, and nobody can erase the user.
         case held
-        /// The end of that.
+        /// The hold ended.
         case released
-        /// Somebody read the user's whole history; closes what a complete history shows.
+        /// Somebody read the user's whole history; the last event of a complete history.
         ///
-        /// `topicRevisions` has, for each topic that can still reach the user's items, the revision of its newest event then.
+        /// `topicRevisions` has, for each topic that can still reach the user's items, the revision of its newest event at that time.
         case audited(purpose: String?, topicRevisions: [TopicRevision])
         /// The event's user was erased; only the kind and the time are left.
         case redacted(EventKind)
         /// Events left the log.
         case compacted(through: Seq, dropped: UInt64, archive: String?)
-        /// The user decided on one of an item's actions.
+        /// The user chose one of an item's actions.
         case acted(item: Seq, action: String, note: String? = nil)
-        /// The time to remind of an item came, and it was not read; without a user for a broadcast, whatever the audience.
+        /// An item's `remindAt` came, and it was not read; for a broadcast one event without a user, whatever the audience.
         case reminded(item: Seq)
-        /// Stands for an event that an export could not read, in a store that was restored from what is left.
+        /// Stands for an event that an export could not read, in a store that was restored from the readable rest.
         case lost
     }
 }
@@ -215,12 +215,12 @@ extension EventKind {
 }
 
 extension Event {
-    /// Of which kind it is.
+    /// The kind.
     public var kind: EventKind { body.kind }
 }
 
 extension Event.Body {
-    /// Of which kind it is.
+    /// The kind.
     package var kind: EventKind {
         switch self {
         case .notified: .notified

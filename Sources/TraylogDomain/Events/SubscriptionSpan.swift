@@ -1,4 +1,4 @@
-/// A part of the log in which somebody received what was broadcast to a topic.
+/// A part of the log in which a user received a topic's broadcasts.
 public struct SubscriptionSpan: Hashable, Sendable {
     /// The topic.
     public var topic: String

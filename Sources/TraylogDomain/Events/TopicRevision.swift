@@ -1,4 +1,4 @@
-/// How far a topic's events go at a moment.
+/// A topic's newest revision at some moment.
 public struct TopicRevision: Hashable, Sendable {
     /// The topic.
     public var topic: String

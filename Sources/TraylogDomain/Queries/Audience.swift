@@ -1,25 +1,25 @@
-/// How the recipients of a broadcast have it, at one moment.
+/// The states of a broadcast among its recipients, at one moment.
 ///
 /// ```swift
 /// let audience = try await store.audience(of: notice)
 /// print("\(audience.read) of \(audience.recipients) have read it")
 /// ```
 ///
-/// An item that is gone keeps the states that it had when it went.
+/// An item that is gone keeps its last states.
 public struct Audience: Hashable, Sendable {
-    /// The recipients whom a list names.
+    /// The recipients in a list.
     ///
     /// The raw values are the names on the command line.
     public enum Part: String, Hashable, Sendable, CaseIterable, Codable {
-        /// Those who have seen it, or have not.
+        /// Those who have seen it, or those who have not.
         case seen, unseen
-        /// Those who have read it, or have not.
+        /// Those who have read it, or those who have not.
         case read, unread
-        /// Those who have answered it, or can and have not; items without actions are in neither.
+        /// Those who have answered it, or those who can and have not; for an item without actions both are empty.
         case acted, awaiting
     }
 
-    /// How many recipients chose one action.
+    /// The number of recipients who chose one action.
     public struct OutcomeCount: Hashable, Sendable {
         /// The id of the action.
         public var action: String

@@ -109,7 +109,7 @@ public struct Item: Hashable, Sendable, Identifiable {
     }
 }
 
-/// What a user decided on an item, once and for good.
+/// A user's final answer to an item.
 public struct Outcome: Hashable, Sendable {
     /// The id of the action.
     public var action: String

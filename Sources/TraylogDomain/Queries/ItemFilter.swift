@@ -64,7 +64,7 @@ public struct ItemFilter: Hashable, Sendable {
 }
 
 extension ItemFilter.Thread: ExpressibleByStringLiteral {
-    /// Makes one from a literal.
+    /// Makes a value from a literal.
     public init(stringLiteral name: String) { self = .named(name) }
 }
 

@@ -9,7 +9,7 @@ extension Folding {
 
     /// Numbers in digits of five bits, the lowest first, from `0` on; the sixth bit says that another digit follows.
     ///
-    /// A row is: how far its first scalar is from that of the row before; the number of scalars less one, whether every other
+    /// A row is: the distance from the previous row's first scalar to its own; the number of scalars less one, whether every other
     /// one is meant, and whether the rest is a text, in one number; then the text, as its length and its scalars, or what to add
     /// to each scalar, with its sign in the lowest bit.
     static let packed: StaticString = #"""

@@ -1,10 +1,10 @@
 extension Seq {
-    /// The event so many after this one; it stops at the largest number.
+    /// The seq a number of events after this one; it stops at the largest number.
     public static func + (seq: Seq, count: Int) -> Seq {
         count < 0 ? seq - Int(clamping: count.magnitude) : Seq(seq.rawValue.addingSaturated(UInt64(count)))
     }
 
-    /// The event so many before this one; it stops at 0.
+    /// The seq a number of events before this one; it stops at 0.
     public static func - (seq: Seq, count: Int) -> Seq {
         if count < 0 { return Seq(seq.rawValue.addingSaturated(UInt64(count.magnitude))) }
         return Seq(seq.rawValue - min(seq.rawValue, UInt64(count)))
@@ -12,13 +12,13 @@ extension Seq {
 }
 
 extension Timestamp {
-    /// The time so much later, to the millisecond; it stops at the first and last time that there are.
+    /// The time later by a duration, to the millisecond; it stops at the earliest and the latest time.
     public static func + (time: Timestamp, duration: Duration) -> Timestamp {
         let (sum, overflow) = time.milliseconds.addingReportingOverflow(duration.milliseconds)
         return Timestamp(milliseconds: overflow ? (duration < .zero ? .min : .max) : sum)
     }
 
-    /// The time so long before.
+    /// The time earlier by a duration.
     public static func - (time: Timestamp, duration: Duration) -> Timestamp {
         let (rest, overflow) = time.milliseconds.subtractingReportingOverflow(duration.milliseconds)
         return Timestamp(milliseconds: overflow ? (duration < .zero ? .max : .min) : rest)
@@ -29,9 +29,9 @@ extension Timestamp {
         .milliseconds(left.milliseconds) - .milliseconds(right.milliseconds)
     }
 
-    /// Moves it so much later.
+    /// Moves it later by a duration.
     public static func += (time: inout Timestamp, duration: Duration) { time = time + duration }
-    /// Moves it so much earlier.
+    /// Moves it earlier by a duration.
     public static func -= (time: inout Timestamp, duration: Duration) { time = time - duration }
 }
 

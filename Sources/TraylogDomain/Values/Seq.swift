@@ -66,9 +66,9 @@ extension Moment {
     }
 }
 
-/// The limit of compaction: events below it may have left the log, and states before it cannot be asked for.
+/// The lower end of the log after compactions: events below it may have left, and earlier states cannot be queried.
 package struct Floor: Hashable, Sendable {
-    /// The first event whose state can be asked for; 0 before the first compaction.
+    /// The first event whose state can be queried; 0 before the first compaction.
     package var seq: Seq
     /// The newest archive of events that left the log; nil when nothing was archived.
     package var archive: String?

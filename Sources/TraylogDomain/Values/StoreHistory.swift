@@ -1,8 +1,8 @@
-/// Which events a store shares with its copies.
+/// The events that a store shares with its copies.
 ///
 /// A copy of a store, such as a backup, has the same events as the store up to the moment at which it was made. Once both are
-/// written to, they go different ways: event 120 of the one is not event 120 of the other. So a copy begins a new history when
-/// it is opened for writing. To go on from a seq later, keep its ``mark(at:)`` beside it, and ask with ``holds(_:at:)`` whether it
+/// written to, they diverge: event 120 of one is not event 120 of the other. So a copy begins a new history when
+/// it is opened for writing. To go on from a seq later, keep its ``mark(at:)`` with it, and check with ``holds(_:at:)`` whether it
 /// still names the same event.
 ///
 /// ```swift
@@ -12,7 +12,7 @@
 /// let isSameEvent = try await store.storeHistory().holds(mark, at: seq)
 /// ```
 @_spi(Replication) public struct StoreHistory: Hashable, Sendable {
-    /// The point at which a copy began to go its own way.
+    /// The point at which a copy diverged.
     public struct Fork: Hashable, Sendable {
         /// Random, and never 0.
         package let id: UInt64
@@ -25,15 +25,15 @@
         package init(id: UInt64, after: Seq) { (self.id, self.after) = (id, after) }
     }
 
-    /// Ascending; empty in a store that is no copy.
+    /// Ascending; empty in a store that is not a copy.
     ///
-    /// At most 256: of a store that was restored more often, the oldest are forgotten, so that places from before count as
+    /// At most 256: if a store was restored more often, the oldest are forgotten, and positions from before count as
     /// lost.
     public private(set) var forks: [Fork] = []
 
     package static let mostForks = 256
 
-    /// The history of a store that is no copy.
+    /// The history of a store that is not a copy.
     public init() {}
 
     /// - Returns: nil for forks out of order, or with an id that no fork has.
@@ -54,7 +54,7 @@
 
     /// The name of this history, among all copies of the store; empty in a store that is not a copy.
     ///
-    /// A mark that differs from the last one you saw means that the store was restored, even if you lost nothing by it.
+    /// A mark that differs from the last one you saw means that the store was restored, even if no event was lost.
     /// A mark has at most 13 characters, letters and digits only. Marks do not say which of two histories is later.
     public var mark: String { forks.last?.mark ?? "" }
 
@@ -93,7 +93,7 @@
         throw .rewound(seq, lastShared: lastShared(with: other))
     }
 
-    /// The last event that two stores share whose histories part somewhere; nil if one of them goes on where the other ends.
+    /// The last event that two diverged stores share; nil if one of them continues where the other ends.
     public func lastShared(with other: StoreHistory) -> Seq? {
         let common = zip(forks, other.forks).prefix { $0 == $1 }.count
         return [forks, other.forks].compactMap { $0.count > common ? $0[common].after : nil }.min()

@@ -3,7 +3,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since 1970 began, in UTC.
     public var milliseconds: Int64
 
-    /// The time so many milliseconds after 1970 began, in UTC.
+    /// The time that many milliseconds after 1970 began, in UTC.
     @inlinable
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 

@@ -17,7 +17,7 @@ extension TraylogError {
         }
     }
 
-    /// Why the rules forbid it; nil for a failure.
+    /// The reason why the rules forbid it; nil for a failure.
     ///
     /// ```swift
     /// do {
@@ -67,7 +67,7 @@ public struct StoreFailure: Error, Hashable, Sendable {
         case alreadyOpen
         /// The store was closed.
         case closed
-        /// The system lets this process not read or not write.
+        /// The system does not let this process read or write.
         case permissionDenied
         /// There is no room for the write; nothing was stored.
         case diskFull
@@ -83,13 +83,13 @@ public struct StoreFailure: Error, Hashable, Sendable {
         case damaged
         /// A `traylog restore` into the store was not finished: repeat it.
         case unfinished
-        /// The path can hold no new store, backup or archive: there are other files, it is inside of the store, or it is no
-        /// path of the system.
+        /// The path cannot hold a new store, backup or archive: it has other files, is inside the store, or is not a valid
+        /// path.
         case unusableTarget
         /// The installed LMDB, the file system or the environment cannot hold a store.
         case unsupported
-        /// A compaction or an erasure of this store is running: wait for it. Or a ``StoreReader`` that reads without locks was
-        /// overtaken by the writer: ask again.
+        /// A compaction or an erasure of this store is running: wait for it. Or the writer overtook a ``StoreReader`` that reads
+        /// without locks: repeat the query.
         case busy
         /// The caller cancelled the work. Nothing was changed. See ``TraylogError/isCancellation``.
         case cancelled
@@ -100,12 +100,12 @@ public struct StoreFailure: Error, Hashable, Sendable {
         case outOfThreads
         /// Records to apply do not begin right after the head, or leave one out (`apply`).
         case outOfSequence
-        /// Another copy of the store decides at present, and nothing was stored here: ask that one.
+        /// Another copy of the store decides at present, and nothing was stored here: send the command to that copy.
         case notOwner
-        /// The log of record cannot be reached, or this copy is not up to date with it. The work may be done or not; the
-        /// command's key tells.
+        /// The log of record cannot be reached, or this copy is not up to date with it. The command may have been performed;
+        /// repeat it with its key to find out.
         case unavailable
-        /// Records to apply are not of the log that the store holds.
+        /// Records to apply do not continue the store's log.
         case diverged
         /// Any other error of the operating system.
         case inputOutput
@@ -142,10 +142,10 @@ public struct StoreFailure: Error, Hashable, Sendable {
 }
 
 extension TraylogError {
-    /// Whether the same call may succeed later without anybody mending the store: the disk has room again, another process
-    /// has closed it, a compaction has ended, the log of record answers again.
+    /// Whether the same call may succeed later without a repair: the disk has room again, another process
+    /// has closed the store, a compaction has ended, the log of record answers again.
     ///
-    /// False for a refusal, which stands as long as the store is as it is.
+    /// False for a refusal, which stays the same as long as the store does not change.
     public var isTransient: Bool {
         failure?.isTransient ?? false
     }
@@ -159,15 +159,15 @@ extension TraylogError {
         failure?.code == .cancelled
     }
 
-    /// Runs calls on a store, and throws `CancellationError` where they ended because the task was cancelled: for code that
-    /// tells a cancelled task from a failed one, as task groups and service lifecycles do.
+    /// Runs calls on a store, and throws `CancellationError` if they ended because the task was cancelled; for code that
+    /// distinguishes cancelled from failed tasks, such as task groups and service lifecycles.
     ///
     /// ```swift
     /// let report = try await TraylogError.translatingCancellation { try await store.verify() }
     /// print(report.findings.count)
     /// ```
     ///
-    /// - Throws: `CancellationError`; everything else that `body` throws as it is.
+    /// - Throws: `CancellationError`; other errors of `body` unchanged.
     public static func translatingCancellation<Answer>(
         isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Answer
     ) async throws -> Answer {

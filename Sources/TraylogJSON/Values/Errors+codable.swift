@@ -3,7 +3,7 @@
 // Errors as the program says them: `{"error","message"}`.
 
 @_spi(JSON) extension Refusal: Decodable {
-    /// Reads `{"error","message"}`, and finds in the message what it is about.
+    /// Reads `{"error","message"}`, and extracts the details from the message.
     ///
     /// - Throws: `DecodingError` for a message that this version would not have written.
     public init(from decoder: any Decoder) throws {
@@ -87,7 +87,7 @@ extension String {
 }
 
 @_spi(JSON) extension TraylogError: JSONWritable {
-    /// As the refusal or the failure that it is.
+    /// Encoded as the refusal or the failure itself.
     public func write(to writer: inout JSONWriter) {
         switch self {
         case .refused(let refusal): refusal.write(to: &writer)

@@ -3,8 +3,8 @@ import TraylogDomain
 @_spi(JSON) extension Event: Decodable {
     /// Reads an event as `log` prints it.
     ///
-    /// Fields of later versions are not kept, and neither is what a stored event knows of its command; both do not count when
-    /// events are compared.
+    /// Fields of later versions are not kept, nor is a stored event's data about its command; comparisons of events
+    /// ignore both.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         self.init(

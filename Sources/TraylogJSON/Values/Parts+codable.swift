@@ -3,7 +3,7 @@ import TraylogDomain
 // Parts of commands, events and queries, in the form that they have there.
 
 @_spi(JSON) extension Command.Action: JSONWritable {
-    /// A command without whose it is: its kind, and the kind's own fields.
+    /// A command without its user: its kind, and the kind's own fields.
     public func write(to writer: inout JSONWriter) { writer.write(Command(user: nil, self)) }
 }
 

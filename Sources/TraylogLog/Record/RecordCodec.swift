@@ -88,7 +88,7 @@ package enum RecordCodec {
 
     /// The checksum that a record of version 1, which had no revision, had in its place.
     ///
-    /// - Parameter header: that of the present record; its revision does not count.
+    /// - Parameter header: the present record's header; its revision is ignored.
     package static func formerChecksum(seq: UInt64, header: RecordHeader, payload: RawSpan) -> UInt32 {
         let isInline = payload.byteCount <= formerInlinePayloadBytes
         var bytes: [UInt8] = []

@@ -35,7 +35,7 @@ struct TraylogRun {
         }
     }
 
-    /// - Parameter folder: the working directory; nil for that of the tests.
+    /// - Parameter folder: the working directory; nil for the tests' own.
     static func process(
         _ arguments: [String], environment: [String: String] = [:], in folder: String? = nil
     ) throws -> Process {

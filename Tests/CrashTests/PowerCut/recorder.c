@@ -8,8 +8,8 @@
  *
  *   kind u8 | file u8 | environment u16 | count u32 | offset u64 | number u64      (in the machine's byte order)
  *
- * and, for writes and acknowledgements, `count` bytes. `number` counts the events from 0; the end of a sync has that of
- * its beginning, the end of a synchronous write that of the write.
+ * and, for writes and acknowledgements, `count` bytes. `number` counts the events from 0. The end of a sync repeats the
+ * number of its beginning; the end of a synchronous write repeats the number of the write.
  *
  * The store's data file is DIRECTORY/store/data-N/data.mdb, with its journal beside it, where DIRECTORY/store/CURRENT names data-N. A compaction fills
  * another environment and renames CURRENT.new. N is the environment of an event; data-1.new, which becomes data-1 when a

@@ -111,7 +111,7 @@ extension HistoryCheck {
         }
     }
 
-    /// Whether the answer is that of this moment, or has no moment of its own.
+    /// Whether the naive store gives this answer at this moment, or the answer has no moment of its own.
     private func explains(
         _ naive: NaiveStore, _ moment: UInt64, _ operation: Operation, _ windows: Windows
     ) -> Bool {

@@ -20,7 +20,7 @@ struct Operation: Sendable {
     var ended: UInt64
     var body: Body
 
-    /// The newest event that the answer tells of; 0 when it tells of none.
+    /// The newest event in the answer; 0 when it has none.
     var newest: UInt64 {
         switch body {
         case .commands(_, .success(let receipts)): receipts.compactMap(\.seq?.rawValue).max() ?? 0

@@ -56,7 +56,7 @@ import TraylogPlatform
         }
     }
 
-    /// Every answer is that of the log up to its `asOf`, which never decreases for a reader.
+    /// Every answer follows from the log up to its `asOf`, which never decreases for a reader.
     private func check(_ answers: [[Answer]], _ store: String, _ label: String) throws {
         let reader = try StoreReader.open(store)
         defer { reader.close() }

@@ -8,8 +8,8 @@ package enum HandMadeArchive {
     /// Writes an archive of the events with these seqs, which must be ascending; the store must be closed.
     ///
     /// - Parameters:
-    ///   - identity: that of the store when nil.
-    ///   - drops: whether the events leave the log, which then has gaps that only a reader with archives bears.
+    ///   - identity: the store's own when nil.
+    ///   - drops: whether the events leave the log, which then has gaps that only a reader with archives accepts.
     /// - Returns: the name of the file.
     @discardableResult
     package static func write(

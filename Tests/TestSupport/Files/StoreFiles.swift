@@ -2,7 +2,7 @@ import Foundation
 
 /// The files in the directory of a store, for tests that look at them or change them.
 package enum StoreFiles {
-    /// The directory of the environment that `CURRENT` names; that of a new store where there is none.
+    /// The directory of the environment that `CURRENT` names; without `CURRENT`, the one a new store uses.
     package static func environment(of store: String) -> String {
         let name = try? String(contentsOfFile: store + "/CURRENT", encoding: .utf8)
         return "\(store)/\(name?.trimmingCharacters(in: .newlines) ?? "data-1")"

@@ -4,8 +4,8 @@ import TraylogDomain
 
 /// One store that grows while its writer is killed again and again, and the naive model of what it must hold.
 ///
-/// The writer performs the commands in the order in which it gets them. So whatever the moment it dies at, the log
-/// must be that of the naive model after some first part of the commands, and at least of those it answered.
+/// The writer performs the commands in the order in which it gets them. So whenever it dies, the log must equal the
+/// naive model's log after a prefix of the commands, and that prefix must include every command it answered.
 package struct KillLoop {
     /// A command that the writer was given since the last kill.
     private struct Sent {

@@ -23,7 +23,7 @@ extension NaiveStore {
         return Array(events[before...])
     }
 
-    /// Who is to be reminded, and of what, in the state as it is.
+    /// The reminders that are due in the present state: of which item, and for whom.
     private func reminders(at time: Timestamp) -> [Due] {
         var dues: [Due] = []
         for item in broadcasts() where !item.gone && !item.reminded {

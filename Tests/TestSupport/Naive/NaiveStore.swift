@@ -178,7 +178,7 @@ extension NaiveStore {
         }
     }
 
-    /// The event with its revision, and with that of the topic that it joins or leaves.
+    /// The event with its revision, and with the revision of the topic that it joins or leaves.
     private mutating func counted(_ event: Event) -> Event {
         var event = event
         event.revision = 0

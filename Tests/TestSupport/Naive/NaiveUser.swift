@@ -101,7 +101,7 @@ extension NaiveUser {
         }
     }
 
-    /// Changes an item that is in the tray and not gone; gone is for good.
+    /// Changes an item in the tray, unless it is gone: such an item never changes.
     private mutating func change(_ seq: Seq, _ body: (inout NaiveItem) -> Void) {
         guard let place = places[seq], !items[place].gone else { return }
         body(&items[place])

@@ -29,7 +29,7 @@ package struct DiskFile: Sendable {
 
     package mutating func create() { exists = true }
 
-    /// - Parameter number: that of the event, by which the end of a sync tells what it covers.
+    /// - Parameter number: the event's number; the end of a sync covers the numbers before its own.
     package mutating func write(_ bytes: Data, at offset: Int, number: Int) {
         pending.append(Change(number: number, offset: offset, bytes: bytes))
     }

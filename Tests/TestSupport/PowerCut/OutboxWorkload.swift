@@ -5,7 +5,7 @@ import TraylogClient
 
 /// A device's outbox under power cuts.
 ///
-/// The transport rejects every third entry, so that the outbox lists it for good. It sends the others, which leave the list when the
+/// The transport rejects every third entry, which the outbox then keeps in its list. It sends the others, which leave the list when the
 /// log is compacted.
 enum OutboxWorkload {
     private static let kept: UInt64 = 3

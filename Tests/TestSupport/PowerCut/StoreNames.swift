@@ -98,7 +98,7 @@ struct StoreNames: Sendable {
         }
     }
 
-    /// - Parameter number: that of the event with which the sync began.
+    /// - Parameter number: the number of the event with which the sync began.
     mutating func keepAll(before number: Int) {
         for change in pending where change.number < number { kept.apply(change.change) }
         pending.removeAll { $0.number < number }

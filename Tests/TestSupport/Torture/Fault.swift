@@ -25,7 +25,7 @@ package struct Fault: Codable, Hashable, Sendable {
     /// Whether all later operations fail, too, until the fault is lifted.
     package var lasts: Bool
 
-    /// What a disk does: fails once, or for good, or is full; with or without having done what it was told.
+    /// The disk faults: it fails once, fails from then on, or is full; each with the operation done or not done.
     package static let all = [
         Fault(error: .inputOutput, effect: .nothing, lasts: false),
         Fault(error: .inputOutput, effect: .whole, lasts: false),

@@ -19,7 +19,7 @@ func openReader(_ path: String) throws -> Environment {
     try Environment.open(directory: path, access: .readOnly, databases: databaseNames)
 }
 
-/// The directory of the environment that a store uses; that of a new store where there is none.
+/// The directory of the environment that a store uses; where there is no store, the one a new store would use.
 func environmentDirectory(of store: String) -> String {
     let name = try? String(contentsOfFile: store + "/CURRENT", encoding: .utf8)
     return "\(store)/\(name?.trimmingCharacters(in: .newlines) ?? "data-1")"

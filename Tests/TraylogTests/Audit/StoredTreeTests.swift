@@ -10,7 +10,7 @@ import TraylogLog
 @testable import TraylogStates
 @testable import TraylogTree
 
-/// The tree is that of the log's leaves, wherever its hashes come from and however it grew.
+/// The tree matches the log's leaves, wherever its hashes come from and however it grew.
 @Suite struct StoredTreeTests {
     private static let sizes: [UInt64] = [1, 2, 61, 62, 63, 255, 256, 257, 511, 512, 513, 1_000, 1_023, 1_100]
 

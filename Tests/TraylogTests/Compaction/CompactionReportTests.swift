@@ -34,7 +34,7 @@ import TestSupport
     private func expectExplained(_ report: CompactionReport, _ comment: Comment) {
         let before = report.tables.reduce(0) { $0 + $1.bytesBefore } + report.freeBytesBefore
         let after = report.tables.reduce(0) { $0 + $1.bytesAfter } + report.freeBytesAfter
-        // The header, LMDB's list of tables and that of free pages.
+        // The header, LMDB's list of tables and its list of free pages.
         for (sum, whole) in [(before, report.bytesBefore), (after, report.bytesAfter)] {
             #expect(sum <= whole && whole - sum <= 16 * 4_096, comment)
         }
@@ -82,7 +82,7 @@ import TestSupport
                 for round in 0..<10 {
                     var content = Content(
                         title: "T", body: "A message of round \(round) to somebody, in some more words")
-                    // Superseded by that of the next round.
+                    // The next round's item supersedes it.
                     content.collapseKey = "c"
                     _ = try store.perform((0..<users).map { Command(user: "user\($0)", .notify(content)) })
                 }

@@ -20,7 +20,7 @@ import TraylogPlatform
         for number in 1...10 { _ = try store.perform(notify("cy", "item \(number)")) }
     }
 
-    /// How often a compaction of this store tells of its progress.
+    /// How often a compaction of this store reports its progress.
     private func steps() throws -> Int {
         var count = 0
         try withStorePath { path in

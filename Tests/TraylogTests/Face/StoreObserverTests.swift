@@ -2,7 +2,7 @@ import Synchronization
 import Testing
 @_spi(Operations) import Traylog
 
-/// What a store tells of its work.
+/// A store reports its work to its observer.
 @Suite struct StoreObserverTests {
     private final class Notes: StoreObserver {
         let activities: AsyncStream<StoreActivity>

@@ -8,7 +8,7 @@ import TraylogLog
 @testable import TraylogStates
 @testable import TraylogWriter
 
-/// Who is woken by what.
+/// A change wakes the observers it concerns, and no others.
 struct ObserversTests {
     private let ann = Signal()
     private let annToo = Signal()

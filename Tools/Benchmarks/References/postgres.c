@@ -1,7 +1,7 @@
 /*
- * PostgreSQL over a Unix socket, by libpq; the server is that of with-postgres. One prepared statement is a transaction:
+ * PostgreSQL over a Unix socket, by libpq; with-postgres starts the server. One prepared statement is a transaction:
  * it gets all events as binary arrays, and inserts events, items and counts from them (counts added up, users in
- * order). In bulk up to four are on their way in libpq's pipeline mode, so that the server need not wait for the client.
+ * order). In bulk, libpq's pipeline mode keeps up to four in flight, so the server need not wait for the client.
  */
 #include <libpq-fe.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
- * Redis over a Unix socket, by hiredis; the server is that of with-redis (an append-only file, synced before each
+ * Redis over a Unix socket, by hiredis; with-redis starts the server (an append-only file, synced before each
  * answer). A transaction is one pipeline: MULTI, the payloads appended to a list by one command, for each user (in
  * order) one command with all new items of a sorted set and one for each of the counts, added up, and EXEC. In bulk two
- * are on their way, so that the server need not wait for the client.
+ * are in flight, so the server need not wait for the client.
  *
  * memory   what the server's memory was at most after bulk
  */
@@ -118,7 +118,7 @@ static void receive(void)
 		redisReply *reply;
 		if (redisGetReply(context, (void **)&reply)) die("Redis", context->errstr);
 		if (reply->type == REDIS_REPLY_ERROR) die("Redis", reply->str);
-		/* The last one is that of EXEC, which has all results. */
+		/* The last reply answers EXEC, and has all results. */
 		if (left == 1 && reply->type != REDIS_REPLY_ARRAY) die("Redis", "the transaction was not executed");
 		freeReplyObject(reply);
 	}

@@ -42,7 +42,7 @@ class Caller(threading.Thread):
                 text = answer.read()
                 if answer.status != 200 or text.count(b'"appended"') != COMMANDS:
                     raise RuntimeError(f"{COMMANDS} commands were not all performed: {answer.status} {text[:300]}")
-        except Exception as error:  # whatever it is, the caller of all callers tells of it
+        except Exception as error:  # any error: the main thread raises it
             self.error = error
         finally:
             self.connection.close()

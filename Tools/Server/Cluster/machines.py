@@ -209,7 +209,7 @@ class Node(Process):
         self.stores = 0
 
     def has_store(self):
-        """Whether its store is there, or that of each partition."""
+        """Whether its store exists, or one store for each partition."""
         made = glob.glob(os.path.join(glob.escape(self.store), "**", "CURRENT"), recursive=True)
         return len(made) == self.partitions
 

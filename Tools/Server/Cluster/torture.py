@@ -76,7 +76,7 @@ class Nemesis:
         node.send(signal.SIGCONT)
 
     def store_removed(self, pause):
-        # A node begins with the copy of one that has a store: not with that of another which is just beginning.
+        # A node begins with a copy from a node that has a store, not from one that is itself just beginning.
         whole = [each for each in self.cluster.nodes if each.has_store()]
         if len(whole) < 2:
             return

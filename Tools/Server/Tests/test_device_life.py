@@ -54,7 +54,7 @@ class DeviceLifeTests(unittest.TestCase):
                     sent[device.ask("send", to="bob", lane=lane, content={"title": title})["id"]] = title
                 device.ask("offline", on=False)
                 self.assertTrue(device.wait(seconds=120))
-                # What failed for good is sent again from the end of its lane: the others keep their order.
+                # A message that failed is sent again at the end of its lane; the others keep their order.
                 failed = {sent[event["id"]] for event in device.events if event.get("state") == "failed"}
                 self.settle(device)
                 arrived = [item["title"] for item in reversed(server.get("/v1/users/bob/inbox?limit=100").json["items"])]

@@ -61,7 +61,7 @@ class NovuRouteTests(unittest.TestCase):
             self.trigger(server, "", {"name": "w", "to": topics[0], "payload": {"subject": "all"}})
             self.trigger(server, "", {"name": "w", "to": topics[0], "actor": {"subscriberId": "eve"}, "payload": {"subject": "own"}})
             self.assertEqual([self.total(server, user) for user in ("dan", "eve", "fay")], [3, 1, 1])
-            # Who is named is notified, as Novu does it.
+            # A user who is named is notified, as in Novu.
             self.trigger(server, "", {"name": "w", "to": ["eve"], "actor": "eve", "payload": {"subject": "named"}})
             self.assertEqual(self.total(server, "eve"), 2)
             self.trigger(server, "/broadcast", {"name": "w", "actor": "eve", "payload": {"subject": "everybody"}})

@@ -228,7 +228,7 @@ struct GrowthRun {
         }
     }
 
-    /// Waits until everything is stored, so that no flush runs beside what is measured, and no look back finds more or less
+    /// Waits until everything is stored, so that no flush runs beside what is measured, and no past query finds more or less
     /// stored than the run before.
     private func waitForStates(_ store: BlockingStore) throws {
         while try store.statistics().unflushed > 0 { Thread.sleep(forTimeInterval: 0.05) }

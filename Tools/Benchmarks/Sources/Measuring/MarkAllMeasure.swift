@@ -13,7 +13,7 @@ struct MarkAllMeasure {
         filled.close()
         let store = try Store.open(setup.directory, options: setup.options).blocking
         let user = Workload.user(0)
-        // The state is in memory, as that of somebody who looks at the tray.
+        // The state is in memory, as it is while somebody looks at the tray.
         guard try store.tray(of: user).unread > setup.events / 2 else { throw BenchError("items are missing") }
         let watch = Stopwatch()
         _ = try store.perform(Command(user: user, .markAll(.read)))

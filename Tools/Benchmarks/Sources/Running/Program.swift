@@ -7,7 +7,7 @@ struct Program {
     var environment: [String: String] = [:]
     /// Its input; nothing when nil.
     var input: String?
-    /// A file of process ids that its process is written to before it starts: that of a control group.
+    /// A control group's file of process ids; the program's own id is written to it before the program starts.
     var group: String?
     /// Ends by a signal, on purpose.
     var diesBySignal = false

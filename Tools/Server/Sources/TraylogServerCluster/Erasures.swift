@@ -5,7 +5,7 @@ import TraylogCluster
 /// The erasures of a log: they may last longer than the node that made them, until the stream is trimmed.
 struct Erasures: Sendable {
     struct Erasure: Sendable {
-        /// The message that told of it.
+        /// The position of the message that announced it.
         let position: LogPosition
         /// The report of the erasure.
         let outcome: JSONValue
