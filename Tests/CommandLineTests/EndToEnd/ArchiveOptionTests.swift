@@ -20,7 +20,7 @@ struct ArchiveOptionTests {
         }
     }
 
-    @Test func historyAndLogShowWhatLeftTheLog() throws {
+    @Test func historyAndLogShowArchivedEvents() throws {
         try withArchived { store, archives, _ throws in
             let log = try store.run("log", "--json", "--archive", archives)
             #expect(try log.outputs("seq") == [1, 2, 3, 4, 5], "\(log.errorText)")

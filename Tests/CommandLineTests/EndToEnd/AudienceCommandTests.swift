@@ -121,7 +121,7 @@ struct AudienceCommandTests {
         }
     }
 
-    @Test func whatIsNoBroadcastIsRefused() throws {
+    @Test func anItemThatIsNotABroadcastIsRefused() throws {
         try withNotice { store throws in
             #expect(try store.run("audience", "5").status == 65)
             #expect(try store.run("audience", "5").errorText.contains("event 5 is marked"))
@@ -133,7 +133,7 @@ struct AudienceCommandTests {
         }
     }
 
-    @Test func whatIsGoneKeepsTheStatesThatItHadWhenItWent() throws {
+    @Test func aGoneItemKeepsItsLastStates() throws {
         try withNotice { store throws in
             try store.append(#"{"kind":"retract","item":4}"#)
             try store.append(#"{"kind":"seeTray","user":"cyd"}"#)

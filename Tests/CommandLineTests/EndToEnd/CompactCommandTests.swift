@@ -166,7 +166,7 @@ struct CompactCommandTests {
         }
     }
 
-    @Test func aStoreThatIsOpenElsewhereIs69() throws {
+    @Test func aStoreOpenElsewhereExitsWith69() throws {
         try withStore { store in
             let holder = try Conversation(["append", "-", "--ack", "--store", store.directory])
             try holder.say(#"{"kind":"notify","user":"ada"}"# + "\n")
@@ -180,7 +180,7 @@ struct CompactCommandTests {
         }
     }
 
-    @Test func theFileShrinksByFourFifthsWhenNineTenthsAreOfNoUse() throws {
+    @Test func theFileShrinksByFourFifthsWhenNineTenthsAreNotNeeded() throws {
         try withStore { store in
             try fillWithNineTenthsDead(store.directory, events: sized(20_000, nightly: 100_000))
             let run = try store.run("compact", "--keep-days", "0", "--json")

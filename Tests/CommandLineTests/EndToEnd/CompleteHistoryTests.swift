@@ -91,7 +91,7 @@ struct CompleteHistoryTests {
         }
     }
 
-    @Test func whatACompactionRemovedIsNamedAndArchivesAddIt() throws {
+    @Test func eventsRemovedByACompactionAreNamedAndArchivesAddThem() throws {
         try withStore { store in
             try live(store)
             try store.append(

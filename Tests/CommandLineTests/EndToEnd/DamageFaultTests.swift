@@ -74,7 +74,7 @@ struct DamageFaultTests {
         }
     }
 
-    @Test func aQuestionLeavesNoFileInWhatIsNoStore() throws {
+    @Test func aQueryLeavesNoFileInADirectoryWithoutAStore() throws {
         try withDirectory { directory in
             let manager = FileManager.default
             try manager.createDirectory(atPath: directory + "/data-1", withIntermediateDirectories: true)

@@ -15,7 +15,7 @@ struct FollowingTests {
         try Conversation(["--store", store.directory] + arguments)
     }
 
-    @Test func watchTellsTheTrayAndEachChange() throws {
+    @Test func watchPrintsTheTrayAndEachChange() throws {
         try withTray { store in
             let watch = try start(store, "watch", "ada", "--json")
             #expect(try watch.hear() == store.run("tray", "ada", "--json").lines.first)
@@ -97,7 +97,7 @@ struct FollowingTests {
         }
     }
 
-    @Test func watchRefusesWhatIsNoName() throws {
+    @Test func watchRefusesAnInvalidName() throws {
         try withTray { store in
             let run = try store.run("watch", "")
             #expect(run.status == 65)

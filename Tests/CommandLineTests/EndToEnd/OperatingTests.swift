@@ -30,7 +30,7 @@ struct OperatingTests {
         }
     }
 
-    @Test func aBackupIsBroughtUpToDateByWhatIsNew() throws {
+    @Test func anIncrementalBackupCatchesUpWithTheStore() throws {
         try withStore { store in
             try fill(store)
             let copy = TestStore(directory: store.directory + "-copy")
@@ -150,7 +150,7 @@ struct OperatingTests {
         }
     }
 
-    @Test func aPersonsFileHasAllThatIsHeldAndCanBeChecked() throws {
+    @Test func aDossierHasAllDataOfAPersonAndCanBeChecked() throws {
         try withStore { store in
             try fill(store)
             let (target, head) = (store.directory + "-ada", store.directory + ".head")

@@ -129,7 +129,7 @@ struct ProofTests {
         }
     }
 
-    @Test func aReportIsLinesTheFirstAboutItAll() throws {
+    @Test func aReportIsJSONLinesWithItsSummaryFirst() throws {
         try withStore { store in
             try fill(store)
             let lines = try store.run("audit", "ada", "--json").lines

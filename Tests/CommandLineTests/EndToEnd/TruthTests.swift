@@ -66,7 +66,7 @@ struct TruthTests {
         }
     }
 
-    @Test func anErasureTakesTheTextOfFindingsAndLeavesTheFailure() throws {
+    @Test func anErasureRemovesTheTextsOfFindingsAndKeepsTheFailure() throws {
         try withStore { store in
             try fill(store)
             try StoreUpkeep.note(.verification, findings: ["ada: unread is 3"], head: 3, in: store.directory)
@@ -168,7 +168,7 @@ struct TruthTests {
         }
     }
 
-    @Test func showNamesTheNewestEventWhereThereIsNoneOfANumber() throws {
+    @Test func showNamesTheNewestEventIfTheNumberIsUnknown() throws {
         try withStore { store in
             try fill(store)
             let run = try store.run("show", "99")

@@ -53,7 +53,7 @@ struct AnswerlessUndoTests {
         }
     }
 
-    @Test func anUndoOfWhatIsStillWithoutAnAnswerFailsAndStaysListed() async throws {
+    @Test func anUndoOfAnUnansweredMarkFailsAndStaysListed() async throws {
         try await withFailedRead { tested, mark in
             let undo = try await tested.client.undo(mark.id)
             while await tested.client.outbox.entry(undo)?.state != .failed { await Task.yield() }

@@ -62,7 +62,7 @@ struct DamagedDeviceTests {
     private func kept(_ directory: String) -> String { "\(directory)/data/outbox.damaged-1" }
 
     @Test(arguments: Damage.allCases)
-    func ofADamagedOutboxWhatCanBeReadIsListedAndTheFileIsKept(damage: Damage) async throws {
+    func aDamagedOutboxListsReadableEntriesAndKeepsTheFile(damage: Damage) async throws {
         try await withClient(before: fill) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             tested.service.weather = .offline
@@ -96,7 +96,7 @@ struct DamagedDeviceTests {
         }
     }
 
-    @Test func killedWhileADamagedOutboxIsExchangedNothingIsLost() async throws {
+    @Test func aKillWhileADamagedOutboxIsReplacedLosesNothing() async throws {
         try await withOutbox { tested in
             await tested.outbox.setOffline(true)
             let id = try await tested.enqueue("T1")

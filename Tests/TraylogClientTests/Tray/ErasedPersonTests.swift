@@ -71,7 +71,7 @@ struct ErasedPersonTests {
         }
     }
 
-    @Test func aRenewedTokenOfTheSamePersonSendsWhatWaits() async throws {
+    @Test func aRenewedTokenOfTheSamePersonSendsWaitingEntries() async throws {
         try await withClient(before: fill) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             tested.service.weather = .offline

@@ -36,7 +36,7 @@ struct RestoredServerTests {
         try await withRestore { tested in try await tested.expectEqual() }
     }
 
-    @Test func aMarkOfWhatWasLostMarksNothingElse() async throws {
+    @Test func aMarkOfALostItemMarksNothingElse() async throws {
         try await withRestore(offline: { client in
             try await client.mark(.deleted, [.seq(6)])
             try await client.mark(.archived, [.seq(2), .seq(7)])

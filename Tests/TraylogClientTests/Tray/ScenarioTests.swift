@@ -11,7 +11,7 @@ struct ScenarioTests {
         }
     }
 
-    @Test func aTopicLeftAndJoinedAgainWhileOfflineShowsWhatTheServerShows() async throws {
+    @Test func aTopicLeftAndJoinedAgainWhileOfflineAgreesWithTheServer() async throws {
         try await withClient { tested in
             let store = tested.service.store
             try await store.perform(.subscribe("ann", to: "news"))
@@ -96,7 +96,7 @@ struct ScenarioTests {
         await device.end()
     }
 
-    @Test func aServerRestoredFromABackupIsMetByANewSnapshotAndPendingMarksStay() async throws {
+    @Test func aServerRestoredFromABackupBringsANewSnapshotAndPendingMarksStay() async throws {
         try await withClient(before: fill) { tested in
             let directory = FileManager.default.temporaryDirectory.appendingPathComponent("backup-\(UUID())").path
             defer { try? FileManager.default.removeItem(atPath: directory) }

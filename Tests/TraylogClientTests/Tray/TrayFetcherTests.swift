@@ -21,7 +21,7 @@ struct TrayFetcherTests {
         }
     }
 
-    @Test func marksShowAtOnceAndWhatIsRefusedGoesAwayWithAnUpdate() async throws {
+    @Test func marksShowAtOnceAndRefusedOnesDisappearWithAnUpdate() async throws {
         try await withClient(before: { try fill($0, 5) }) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             let fetcher = try tested.client.fetcher()

@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func itemsThatAreGoneTakeNoEditAndNoRetract() throws {
+    @Test func goneItemsRefuseEditsAndRetractions() throws {
         var edit = ContentEdit()
         edit.title = .set("x")
         #expect(try refusal(.edit(.seq(2), edit)) == .itemGone(2))

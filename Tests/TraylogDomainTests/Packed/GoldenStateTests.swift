@@ -11,12 +11,12 @@ import Testing
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Fixtures/state-\(TrayState.packedVersion)")
 
-    @Test func aRootReadsAndWritesAsItDid() throws {
+    @Test func storedRootsKeepTheirBytes() throws {
         try expectGolden("root", GoldenStates.root)
         try expectGolden("root-empty", TrayState())
     }
 
-    @Test func pagesReadAndWriteAsTheyDid() throws {
+    @Test func storedPagesKeepTheirBytes() throws {
         try expectGolden("items", GoldenStates.items)
         try expectGolden("events", GoldenStates.events)
         try expectGolden("keys", GoldenStates.keys)
@@ -33,7 +33,7 @@ import Testing
     }
 
     /// The smallest page, byte for byte (Docs/internals/format.md, "Item page").
-    @Test func anItemPageIsWhatTheFormatSays() {
+    @Test func anItemPageMatchesTheFormatPage() {
         var page = ItemPage(first: 5)
         (page.markedThrough, page.changedBy) = (3, 9)
         page.entries = [

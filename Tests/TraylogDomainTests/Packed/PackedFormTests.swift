@@ -97,7 +97,7 @@ extension EventIndex.Page: PackedForm {
         }
     }
 
-    @Test func aStateOfALaterFormatIsNamed() {
+    @Test func aStateOfALaterFormatIsRefusedByName() {
         var bytes = TrayState().packed
         let later = TrayState.packedVersion + 1
         bytes[0] = later

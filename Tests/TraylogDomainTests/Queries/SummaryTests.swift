@@ -13,7 +13,7 @@ import Testing
         return try #require(try script.threads().elements.first).summary
     }
 
-    @Test func theItemThatIsShownDoesNotCount() throws {
+    @Test func aSummaryLeavesOutTheShownItem() throws {
         #expect(try summary([("Ann", 9)]) == nil)
         #expect(try summary([("Ann", 9), ("Bob", 1)]) == "1 more notification from Bob")
     }
