@@ -5,7 +5,7 @@ import TraylogArchive
 
 /// `--archive`, through the program.
 struct ArchiveOptionTests {
-    /// Lends a store of which events 1, 2 and 4 are only in archives, and what the log was.
+    /// Lends a store whose events 1, 2 and 4 are only in archives, with the original log.
     private func withArchived(_ body: (TestStore, _ archives: String, _ export: String) throws -> Void) throws {
         try withStore { store in
             try store.append(

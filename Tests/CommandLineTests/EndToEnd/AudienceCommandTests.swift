@@ -95,7 +95,7 @@ struct AudienceCommandTests {
             #expect(acted.lines[1].contains(#""outcome":{"action":"yes","actor":"his assistant","seq":7,"#))
             #expect(try store.run("audience", "5", "--json", "--list", "awaiting").text == "{\"user\":\"bo\"}\n")
             #expect(try store.run("audience", "5", "--list", "acted").lines[1].hasSuffix("yes"))
-            // What is gone waits for nobody, and keeps its answers.
+            // A gone item awaits no answers, and keeps those it had.
             try store.append(#"{"kind":"retract","item":5}"#)
             #expect(
                 try store.run("audience", "5", "--json").text.contains(#""awaiting":0,"outcomes":{"yes":2}"#))

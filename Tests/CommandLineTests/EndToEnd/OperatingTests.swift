@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What an operator keeps a store in order with: health, figures, holds, a person's file.
+/// Operators' commands: health, figures, holds, a person's file.
 struct OperatingTests {
     private func fill(_ store: TestStore) throws {
         try store.append(

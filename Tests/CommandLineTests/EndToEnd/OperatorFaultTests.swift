@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Faults that operators and auditors met, each with what holds instead.
+/// Faults that operators and auditors found, each with the correct behaviour.
 struct OperatorFaultTests {
     private func notify(_ user: String, _ number: Int, _ more: String = "") -> String {
         #"{"kind":"notify","user":"\#(user)","key":"k\#(number)","title":"Title \#(number)"\#(more)}"#
@@ -234,7 +234,7 @@ struct OperatorFaultTests {
         {
             let help = try TraylogRun.of(["help", command], environment: ["COLUMNS": "80"])
             #expect(help.lines.allSatisfy { $0.count <= 80 }, "\(command)")
-            // An example that is wrapped would run as two commands.
+            // A wrapped example would run as two commands.
             for line in help.text.split(separator: "EXAMPLES").last?.split(separator: "USAGE").first?.split(
                 separator: "\n") ?? []
             {

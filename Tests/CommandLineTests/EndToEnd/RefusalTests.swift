@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What `append` refuses, with name, field and line.
+/// The refusals of `append`, with name, field and line.
 struct RefusalTests {
     private static let good = #"{"kind":"notify","user":"ada","key":"k","title":"T"}"#
 

@@ -42,9 +42,9 @@ package struct FaultInjector: Sendable {
     /// Operations since it was armed.
     package var count: Int { countFunction() }
 
-    /// How many of them failed.
+    /// The number of failed operations.
     package var fired: Int { firedFunction() }
 
-    /// Whether the first that failed was a write or a sync of the data file that a commit needs: not room made ready.
+    /// Whether the first failure was a write or a sync of the data file that a commit needs, not one that only reserves room.
     package var concernsData: Bool { (1...3).contains(kindFunction()) }
 }

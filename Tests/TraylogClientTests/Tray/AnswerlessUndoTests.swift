@@ -2,7 +2,7 @@ import Testing
 import Traylog
 import TraylogClient
 
-/// The undo of what left the device, and no answer came.
+/// The undo of an entry that left the device and got no answer.
 struct AnswerlessUndoTests {
     private func withRead(
         _ options: TrayClientOptions, _ body: (TestedClient, OutboxEntry) async throws -> Void

@@ -2,7 +2,7 @@ import Testing
 import Traylog
 import TraylogClient
 
-/// When the server is asked, and what its errors are to an app.
+/// The times of requests, and the server's errors as an app sees them.
 struct RefreshTests {
     @Test func afterAnErrorItAsksAgainAfter1And2And4SecondsThenAtTheNextTrigger() async throws {
         let clock = ManualClock()

@@ -66,7 +66,7 @@ struct TrayClientTests {
                 try await tested.client.act(.seq(1), action: "yes", note: "at once"),
                 try await tested.client.act(.seq(2), action: "yes"),
             ]
-            // The rules of the server: a second answer, one that is none of the item's, and an item that asks nothing.
+            // The server refuses a second answer, an answer that the item does not offer, and an answer to an item without actions.
             for (seq, action) in [(Seq(1), "no"), (2, "maybe"), (3, "yes")] {
                 try await tested.client.act(.seq(seq), action: action)
             }

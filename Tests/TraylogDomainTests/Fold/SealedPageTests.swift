@@ -2,7 +2,7 @@ import Testing
 
 @testable import TraylogDomain
 
-/// What happens to items that have left the tail.
+/// Items that have left the tail change like all others.
 ///
 /// Every history is checked with all pages at hand and with none.
 @Suite struct SealedPageTests {
@@ -227,7 +227,7 @@ import Testing
         #expect(state == script.state)
     }
 
-    /// What no log of ours holds: items that never were, in every place where one could be looked for.
+    /// Events that no real log holds: about items that never existed, in every place where one could be looked up.
     @Test func factsAboutUnknownItemsChangeNoItem() throws {
         var script = Script()
         try script.notify(100)

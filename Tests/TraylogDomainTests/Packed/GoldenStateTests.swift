@@ -3,10 +3,10 @@ import Testing
 
 @testable import TraylogDomain
 
-/// What is stored of states must be readable for ever, so its bytes are kept as files.
+/// Stored states must stay readable in all later versions, so their bytes are kept as files.
 ///
-/// A fixture has one line `packed` in hexadecimal; the value that it stands for is ``GoldenStates``. To make fixtures of
-/// a new version, run the tests with `TRAYLOG_WRITE_FIXTURES=1`; files that are there are never replaced.
+/// A fixture has one line `packed` in hexadecimal; ``GoldenStates`` has its value. To make fixtures of
+/// a new version, run the tests with `TRAYLOG_WRITE_FIXTURES=1`; existing files are never replaced.
 @Suite struct GoldenStateTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Fixtures/state-\(TrayState.packedVersion)")

@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// Nobody writes them, and they are what they stand for.
+    /// No encoder writes them, but they decode to their value.
     @Test func overlongNumbersAreRead() throws {
         #expect(try varint([0x80, 0x00]) == 0)
         #expect(try varint([0xff, 0x80, 0x80, 0x00]) == 127)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TraylogDomain
 
-/// What stands for the items of a group that are not shown.
+/// Summaries stand for the items of a group that are not shown.
 @Suite struct SummaryTests {
     /// The summary of a group with these items, newest first, the first of which is shown.
     private func summary(_ items: [(name: String?, count: UInt32)]) throws -> String? {
