@@ -128,7 +128,7 @@ extension Fact {
             case .named(let name): thread = hasher.identity(of: name, as: .thread)
             }
         case .muted(let scope, _), .unmuted(let scope):
-            // That of everything has neither.
+            // The mute of everything has neither.
             switch scope {
             case .thread(let name): thread = hasher.identity(of: name, as: .thread)
             case .category(let name): category = hasher.identity(of: name, as: .category)
