@@ -40,7 +40,7 @@ struct Fixture: Sendable, CustomStringConvertible {
         try JSONDecoder().decode([Answer].self, from: Data(contentsOf: answersFile))
     }
 
-    /// Writes the fixture anew, with the present writer.
+    /// Rewrites the fixture with the present writer.
     func make() throws {
         try? FileManager.default.removeItem(at: directory)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -49,7 +49,7 @@ import TraylogLog
         }
     }
 
-    /// Whoever reads on after damage gets an error, or what was written.
+    /// Reading on after damage gives an error, or the bytes that were written.
     @Test(arguments: seeds(4, nightly: 100))
     func aDamagedArchiveYieldsOnlyWrittenEventsOrAnError(seed: UInt64) throws {
         try withArchive(1_500, seed: seed) { path, sound, random throws in

@@ -3,7 +3,7 @@ import Testing
 import TraylogLMDB
 import TraylogPages
 
-/// What an opening reads, and what a writer knows of the file before it uses pages again.
+/// The pages that an opening reads, and a writer's knowledge of the file before it reuses pages.
 @Suite struct OpeningPagesTests {
     /// More than the pages of the header, of the list of free pages, and the way through some tables.
     private static let few = 30

@@ -203,7 +203,7 @@ public final class LMDBStorage: DeviceStorage {
         do {
             return try body(environment)
         } catch let error as LMDBError {
-            // After a failed commit the file is opened anew, so that the next write has a chance.
+            // After a failed commit the file is reopened, so that the next write has a chance.
             _ = try? environment.heal()
             throw DeviceFailure(error)
         } catch {

@@ -284,7 +284,7 @@ extension Comparison {
             $0.recordedAt >= query.filter.since ?? $0.recordedAt && $0.recordedAt <= query.filter.until ?? $0.recordedAt
         }
         var query = query
-        // A page of one item is asked for anew: long lists are walked in larger ones.
+        // Each page of one item is a new query: long lists are walked in larger pages.
         query.limit = max(limit, expected.count / 200)
         try within(String(describing: query)) {
             try checkPages(expected, size: query.limit) { cursor in

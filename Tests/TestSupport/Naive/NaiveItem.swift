@@ -41,7 +41,7 @@ package struct NaiveItem: Hashable, Sendable {
     package var isUnread: Bool { isCounted && !read }
     package var isAwaiting: Bool { !content.actions.isEmpty && outcome == nil }
 
-    /// Changes the content; another time to remind asks anew.
+    /// Changes the content; another time to remind allows a new reminder.
     package mutating func take(_ edit: ContentEdit) {
         let old = content.remindAt
         content = content.edited(edit)

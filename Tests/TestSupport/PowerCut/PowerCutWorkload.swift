@@ -45,7 +45,7 @@ package enum PowerCutWorkload: String, CaseIterable, Codable, Sendable {
         options.cacheBytes = 4_096
         options.landmarkDistance = 5
         options.stagedPages = 1
-        // It begins anew after ten or twenty commits.
+        // It starts again after ten or twenty commits.
         options.journalBytes = 128 << 10
         options.tailEvents =
             switch self {

@@ -31,7 +31,7 @@ package struct FaultInjector: Sendable {
         return unsafe unsafeBitCast(symbol, to: Function.self)
     }
 
-    /// Counts operations on files below the directory anew, and lets one fail; `at` 0 lets none.
+    /// Restarts the count of operations on files below the directory, and lets one fail; `at` 0 lets none.
     package func arm(_ directory: String, at number: Int, _ fault: Fault) {
         unsafe armFunction(
             directory, number, fault.error.number, Int32(fault.effect.rawValue), fault.lasts ? 1 : 0)

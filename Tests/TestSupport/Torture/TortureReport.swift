@@ -4,7 +4,7 @@ import Foundation
 package struct TortureReport: Codable, Hashable, Sendable {
     package var kind: String
     package var points = 0
-    /// Acknowledged events that were looked for, at each point anew.
+    /// Acknowledged events that were looked for, summed over the points.
     package var acknowledged: UInt64 = 0
     package var lost: UInt64 = 0
     package var wrong = 0
