@@ -1,6 +1,6 @@
 import Traylog
 
-/// One user's items become read at once.
+/// Marks one user's items as read at once.
 struct MarkAllMeasure {
     let setup: Setup
 
