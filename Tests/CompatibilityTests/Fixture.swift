@@ -14,7 +14,7 @@ struct Fixture: Sendable, CustomStringConvertible {
 
     static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures")
 
-    /// What the present writer would write.
+    /// The present writer's output.
     static let current = Fixture(
         name: "store\(StoreRecord.format)-record\(RecordHeader.version)-state\(TrayState.packedVersion)"
             + "-projection\(ProjectionRecord.format)")

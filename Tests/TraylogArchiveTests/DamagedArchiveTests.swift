@@ -5,7 +5,7 @@ import TraylogLog
 
 @testable import TraylogArchive
 
-/// Bytes that are not what was written.
+/// Bytes that differ from the written ones.
 @Suite struct DamagedArchiveTests {
     /// Lends the path and the bytes of an archive.
     private func withArchive(
@@ -137,7 +137,7 @@ import TraylogLog
 }
 
 extension SeededRandom {
-    /// An archive whose checksums are right, and of which little else is.
+    /// An archive whose checksums are right, but little else.
     fileprivate mutating func forgedArchive() throws -> [UInt8] {
         var file = testHeader.bytes
         var (index, rows): ([UInt8], [ArchiveBlock]) = ([], [])

@@ -38,7 +38,7 @@ final class Simulation {
         if plants { planted = Planted(at: random.between(150, 350)) }
     }
 
-    /// The whole history: bad weather, then good, until everybody has what they wait for.
+    /// The whole history: bad weather, then good, until every caller has the answers it waits for.
     func run(steps: Int) throws {
         for _ in 0..<steps { step() }
         weather = .calm
