@@ -120,7 +120,7 @@ class Auditor:
         self.expect("the index", index, proof["seq"] - 1)
         self.expect(f"leaf {index}", base64.b64decode(proof["leaf"]), self.leaves[index])
         self.expect(f"the hash of leaf {index}", proof["leafHash"], self.hashes[index].hex())
-        # The way up, as somebody does it who has this proof alone.
+        # The path to the root, computed from this proof alone.
         wanted = [node.hex() for node in path(index, self.hashes[:size])]
         self.expect(f"the path of leaf {index}", proof["path"], wanted)
 

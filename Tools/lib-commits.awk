@@ -1,12 +1,12 @@
 # Turns a repository's history into tray commands, one JSON object a line.
 #
 # Input: `git log -z --reverse --name-only --format='%x01%H%x02%aN%x02%aI%x02%s'` after `tr '\n\000' '\003\n'`, so that
-# every field and every path stands on its own line, whatever characters it has. Run with LC_ALL=C: lengths are bytes.
+# every field and every path is on its own line, whatever characters it has. Run with LC_ALL=C: lengths are bytes.
 #
-# Whoever commits has looked at the tray (seeTray, where there is something new) and knows the folders of the commit
-# (markAll read); everyone who touched one of these folders before is notified. All have keys, so that appending them
-# again changes nothing. Variables: `alone` 1 when there is one author only, who is then notified of the own commits;
-# `busiest`: a file for the name of the person with most notifications.
+# An author who commits has looked at the tray (seeTray, if there is something new) and knows the folders of the commit
+# (markAll read); everybody who touched one of these folders before is notified. All commands have keys, so that appending
+# them again changes nothing. Variables: `alone`: 1 when there is only one author, who is then notified of their own
+# commits; `busiest`: a file for the name of the person with most notifications.
 
 function without_controls(text) {
     gsub(/[\001-\037\177]/, " ", text)

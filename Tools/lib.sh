@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Shared by Tools/demo and Tools/test: finds the checkout, installs what is missing, builds.
+# Shared by Tools/demo and Tools/test: finds the checkout, installs missing packages, builds.
 # Source it; it does nothing by itself but set `root`.
 
 root=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)

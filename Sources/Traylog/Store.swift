@@ -249,8 +249,8 @@ public final class Store: TrayQueries {
         _ directory: String, _ environment: Environment, _ options: StoreOptions, _ logOfRecord: (any LogOfRecord)?,
         origin: EventOrigin, isTemporary: Bool
     ) throws -> Store {
-        // A process that died, or a relaxed one, may have left a commit that can be read and is not on disk yet. What is
-        // answered from here on rests on it.
+        // A process that died, or a relaxed one, may have left a commit that can be read and is not on disk yet. All answers
+        // from here on depend on it.
         try environment.sync()
         let tables = Tables(environment)
         try LiveStore.claim(environment, tables: tables, options: options, origin: origin)

@@ -50,7 +50,7 @@ package struct ArchiveCursor {
         try read(after: seq)
     }
 
-    /// Lends record and payload of the event, unchecked but for the checksum of the block; there must be one.
+    /// Lends record and payload of the event, of which only the block's checksum was checked; there must be one.
     package func withEvent<R, E: Error>(
         _ body: (_ record: RawSpan, _ payload: RawSpan) throws(E) -> R
     ) throws(E) -> R {
@@ -122,7 +122,7 @@ package struct ArchiveSetCursor {
         try settle(from: seq + 1)
     }
 
-    /// Lends record and payload of the event, unchecked but for the checksum of the block; there must be one.
+    /// Lends record and payload of the event, of which only the block's checksum was checked; there must be one.
     package func withEvent<R, E: Error>(
         _ body: (_ record: RawSpan, _ payload: RawSpan) throws(E) -> R
     ) throws(E) -> R {

@@ -152,7 +152,7 @@ extension ServiceFailure {
             self = .untrusted(message)
         case .unknown where Self.isOfHandshake(message): self = .untrusted(message)
         case .timedOut:
-            // Foundation's own words for it on Linux are a number.
+            // On Linux, Foundation describes it only by a number.
             self = .interrupted("the server was silent for too long")
         default:
             self = .interrupted(message)

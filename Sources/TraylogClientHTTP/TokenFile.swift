@@ -5,7 +5,7 @@ public import TraylogClient
 public struct TokenFile: TokenSource {
     private let url: URL
 
-    /// Reads the token from a file, each time anew.
+    /// Reads the token from a file at each use.
     public init(_ url: URL) { self.url = url }
 
     /// The file's content without spaces and line ends.

@@ -18,7 +18,7 @@ extension ClusterNode {
                 }
                 await life.note(trouble: nil)
             } catch {
-                // It was stopped, and the call that it made then says so.
+                // It was stopped, and its call reports that.
                 guard !Task.isCancelled else { return }
                 await life.note(trouble: "\(error)")
                 try? await Task.sleep(for: ClusterNode.followWait)
@@ -152,7 +152,7 @@ extension ClusterNode {
         do {
             try await publisher.takeOver()
         } catch {
-            // Somebody else published: read on, and let others have the lease meanwhile.
+            // Another node published: read on, and leave the lease to others meanwhile.
             await publisher.lostLease()
             await lease.release(ownership)
             throw error

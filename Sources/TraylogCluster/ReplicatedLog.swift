@@ -101,15 +101,15 @@ public protocol ReplicatedLog: Sendable {
     /// It returns within some seconds; when nobody answered, with ``PublishOutcome/unknown(reason:)``.
     func publish(id: String, root: MerkleHash, body: [UInt8], expecting last: LogPosition) async -> PublishOutcome
 
-    /// The message at a place, as a majority has it; nil where there is none, or none any more.
+    /// The message at a place, as a majority has it; nil if there is none, or no longer one.
     func message(at position: LogPosition) async throws(LogUnreachable) -> LogMessage?
 
     /// Messages after a place, in order and without a gap.
     ///
     /// - Parameters:
-    ///   - limit: at most so many, and some megabytes.
-    ///   - wait: how long it may wait for the first one.
-    /// - Returns: none at the end of the log. Where the first one was trimmed, those that are left.
+    ///   - limit: the greatest number of messages; some megabytes at most.
+    ///   - wait: the longest wait for the first one.
+    ///   - Returns: none at the end of the log. If the first one was trimmed, the remaining ones.
     func messages(
         after position: LogPosition, limit: Int, wait: Duration
     ) async throws(LogUnreachable) -> [LogMessage]

@@ -121,7 +121,7 @@ extension JSONForm {
     public var jsonData: Data { Data(json.utf8) }
 }
 
-// What an alert, a log or a test shows of an error: the same text as `"\(error)"`.
+// The text of an error in an alert, a log or a test: the same as `"\(error)"`.
 
 extension TraylogError: LocalizedError {
     /// The error's description: the code of a refusal, what happened, and what to do next.

@@ -24,7 +24,7 @@ import Traylog
 
         /// Waits for the shutdown or for cancellation, then closes the store, and returns once it is closed.
         public func run() async throws {
-            // Whichever of both ends the wait, what was appended is stored, and the file is closed in order.
+            // In both cases appended events are stored, and the file is closed in order.
             try? await gracefulShutdown()
             await store.close()
         }

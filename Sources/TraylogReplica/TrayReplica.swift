@@ -48,7 +48,7 @@
     init(user: String, through: Seq, state: TrayState, log: ReplicaLog) {
         self.user = user
         self.through = through
-        // Whoever stores a replica keeps these beside it.
+        // The owner of a stored replica keeps these beside it.
         (history, stream) = (StoreHistory(), 0)
         snapshotSeq = Seq(state.appliedSeq)
         self.state = state

@@ -13,7 +13,7 @@ import TraylogJSON
     public var history: StoreHistory
     /// The number of the user's stream; 0 for somebody without events.
     ///
-    /// An erased user's name, used anew, has another one.
+    /// An erased user's name that is used again has another one.
     public var stream: UInt32
     /// The floor of the store: changes after an earlier event cannot be asked for.
     public var floor: Seq

@@ -42,7 +42,7 @@ package struct LogNodes: MerkleNodes {
 
 /// Hashes over whole tiles of events that the stored levels do not cover: in memory, because queries never write.
 ///
-/// They stay right for ever, since no leaf ever changes: an eighth of a byte for each event.
+/// They stay right, since no leaf ever changes: an eighth of a byte for each event.
 package final class TreeTail: Sendable {
     struct Tiles {
         /// The index of the first tile in memory; the table has those before.

@@ -3,10 +3,10 @@ import TraylogDomain
 import TraylogLMDB
 import TraylogStates
 
-/// The stored tree, and tree heads that were kept elsewhere, held against the log.
+/// Compares the stored tree, and tree heads that were kept elsewhere, with the log.
 ///
-/// Each leaf is computed from its event anew; of an event that is gone only the stored hash speaks. All levels above are
-/// computed from the leaves and compared with the stored ones, so a difference is found to the 256 events below a node.
+/// Each leaf is recomputed from its event; for an event that is gone there is only the stored hash. All levels above are
+/// computed from the leaves and compared with the stored ones, which locates a difference to the 256 events below a node.
 package struct TreeCheck {
     /// Leaves that are looked at together.
     private static let leavesAtOnce = 256 * MerkleTable.tileWidth

@@ -31,7 +31,7 @@ package struct TreeStorage: Sendable {
         get throws { try rows.read { try table.size(in: $0) } }
     }
 
-    /// Extends the stored levels until they cover the events through `seq`, but for the last 255 at most.
+    /// Extends the stored levels until they cover the events through `seq`, except for the last 255 at most.
     ///
     /// Leaves are hashed outside of the transactions, each of which writes some rows and frees a handful of pages. Killed in
     /// between, the levels cover less, and are sound. Others may extend them at the same time.

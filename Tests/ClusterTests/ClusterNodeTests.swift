@@ -254,7 +254,7 @@ import TraylogCluster
     }
 }
 
-/// Writes items with keys one after the other, and returns what was acknowledged.
+/// Writes items with keys one after the other, and returns the acknowledged ones.
 private func write(_ count: Int, as user: String, to cluster: RunningCluster) async throws -> [String: Seq] {
     var acknowledged: [String: Seq] = [:]
     for index in 0..<count {

@@ -7,7 +7,7 @@ import TraylogCluster
 /// The protocol in simulated histories: messages that get lost, late, doubled or refused, owners that are paused, cut off or
 /// replaced, processes that end anywhere, logs that are trimmed.
 @Suite struct SimulationTests {
-    /// `TRAYLOG_HISTORIES` asks for so many, and long tests for 10,000.
+    /// `TRAYLOG_HISTORIES` sets the number; long tests use 10,000.
     private static let given = ProcessInfo.processInfo.environment["TRAYLOG_HISTORIES"].flatMap(UInt64.init)
     private static let histories = given ?? sized(400, nightly: 10_000)
 

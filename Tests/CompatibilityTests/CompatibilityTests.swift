@@ -14,7 +14,7 @@ import TraylogLMDB
 ///
 /// `Tools/make-fixture` writes the store of the present format.
 @Suite struct CompatibilityTests {
-    /// What no command causes yet.
+    /// Kinds that no command causes yet.
     private static let unwritten: Set<EventKind> = [.erased, .compacted, .held, .released, .lost, .audited]
     private static let isMaking = ProcessInfo.processInfo.environment["TRAYLOG_MAKE_FIXTURE"] == "1"
 

@@ -14,7 +14,7 @@ struct Fixture: Sendable, CustomStringConvertible {
 
     static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures")
 
-    /// What the present writer would write.
+    /// The present writer's output.
     static let current = Fixture(
         name: "store\(StoreRecord.format)-record\(RecordHeader.version)-state\(TrayState.packedVersion)"
             + "-projection\(ProjectionRecord.format)")
@@ -40,7 +40,7 @@ struct Fixture: Sendable, CustomStringConvertible {
         try JSONDecoder().decode([Answer].self, from: Data(contentsOf: answersFile))
     }
 
-    /// Writes the fixture anew, with the present writer.
+    /// Rewrites the fixture with the present writer.
     func make() throws {
         try? FileManager.default.removeItem(at: directory)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

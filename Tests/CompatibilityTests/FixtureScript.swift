@@ -4,7 +4,7 @@ import TraylogDomain
 
 @testable import Traylog
 
-/// What happened in the store of a fixture: every kind of event, and enough of each for every kind of row.
+/// The events in a fixture's store: every kind, and enough of each for every kind of row.
 struct FixtureScript {
     private let store: Store
     private var seqs: [Seq] = []

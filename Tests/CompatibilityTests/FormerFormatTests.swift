@@ -6,7 +6,7 @@ import TraylogDomain
 @_spi(Operations) @testable import TraylogChecks
 @testable import TraylogArchive
 
-/// What the version before revisions left: its stores are refused by name, and its exports are restored.
+/// The version before revisions: its stores are refused by name, and its exports are restored.
 ///
 /// It was never released. `Fixtures/before-revisions` has a compacted store with its archive, an export of all of it, and one
 /// after an erasure.

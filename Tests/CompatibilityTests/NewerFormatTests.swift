@@ -8,7 +8,7 @@ import TraylogLog
 @testable import TraylogPages
 @testable import TraylogStates
 
-/// What a later version wrote is refused by name, with the number that tells which version is needed, and left alone.
+/// A later version's store is refused by name, with the number of the version that is needed, and not changed.
 @Suite struct NewerFormatTests {
     enum Part: String, CaseIterable {
         case store, record, state, projection

@@ -4,7 +4,7 @@ import TestSupport
 import Traylog
 import TraylogDomain
 
-/// The built program on a disk that fails: exit 74, in words, and the next run goes on.
+/// The built program on a failing disk: exit 74 with a message, and the next run goes on.
 @Suite(.enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile the injector"))
 struct FaultyProgramTests {
     @Test(arguments: Fault.lasting)

@@ -57,7 +57,7 @@ import Testing
     }
 }
 
-/// What a child process does until it is killed: reads the leader's log and applies it, in groups of any size.
+/// The work of a child process until it is killed: it reads the leader's log and applies it, in groups of any size.
 struct FollowingChild: Codable, Sendable {
     var directory: String
     var seed: UInt64

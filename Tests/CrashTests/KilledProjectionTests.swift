@@ -26,7 +26,7 @@ import TraylogDomain
         }
     }
 
-    /// - Returns: how many of the projections go on from what was stored.
+    /// - Returns: the number of projections that resume from a stored value.
     private func check(_ path: String) throws -> Int {
         let store = try Store.open(path)
         defer { store.close() }
@@ -59,7 +59,7 @@ enum Growing: Weight {
     static let bytesPerEvent = 3_000
 }
 
-/// What a child process does until it is killed: appends, and folds, rebuilds and forgets three projections.
+/// The work of a child process until it is killed: it appends, and folds, rebuilds and forgets three projections.
 struct ProjectingChild: Codable, Sendable {
     var directory: String
     var seed: UInt64

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// What fuzzers found once, for ever: `TARGET-what.hex`, of any length.
+    /// Inputs that fuzzers once found: `TARGET-what.hex`, of any length.
     @Test func inputsOfEarlierFindingsAreReadOrRefused() throws {
         let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures/findings")
         let files = try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil)

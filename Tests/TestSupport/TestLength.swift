@@ -1,15 +1,15 @@
 import Foundation
 
-/// How long the random tests go on, by `TRAYLOG_TESTS`.
+/// The length of the random tests, set by `TRAYLOG_TESTS`.
 package enum TestLength: String {
-    /// While one works: each kind of random history at least once.
+    /// During work: each kind of random history at least once.
     case quick
     /// Before a change lands.
     case full
-    /// As long as a machine has nothing else to do.
+    /// For an otherwise idle machine.
     case nightly
 
-    /// Quick where the variable is not set, so that `swift test` is, too.
+    /// Quick if the variable is not set, so that `swift test` is quick, too.
     package static let current: TestLength = {
         guard let name = ProcessInfo.processInfo.environment["TRAYLOG_TESTS"] else { return .quick }
         guard let length = TestLength(rawValue: name) else {
@@ -21,7 +21,7 @@ package enum TestLength: String {
 
 package let isLong = TestLength.current == .nightly
 
-/// The size of a test at the present length; quick tests are as large as full ones where nothing else is said.
+/// The size of a test at the present length; quick tests are as large as full ones by default.
 package func sized<Size>(_ full: Size, quick: Size? = nil, nightly: Size) -> Size {
     switch TestLength.current {
     case .quick: quick ?? full

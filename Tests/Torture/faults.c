@@ -4,11 +4,11 @@
  *   LD_PRELOAD=…/faults.so PROGRAM …
  *
  * An operation is a write, a sync or a change of length on any file below one directory, or a sync of a directory below
- * it. They are counted from 1. The program arms the n-th of them by `traylog_faults_arm`, or whoever starts it by
+ * it. They are counted from 1. The program arms the n-th of them by `traylog_faults_arm`, or its parent by
  *
  *   FAULTS="DIRECTORY NTH ERROR EFFECT LASTS" [FAULTS_MARK=FILE]      FILE is made when the fault occurs
  *
- * EFFECT says what becomes of the operation that fails: 0 nothing is done, 1 all of it is done, 2 half of a write is
+ * EFFECT is the effect on the operation that fails: 0 nothing is done, 1 all of it is done, 2 half of a write is
  * done and its short count is the answer (a sync is not done, and fails). With LASTS every later operation fails, too,
  * undone, until `traylog_faults_lift`. While an ENOSPC is in force the file system says that it has no space left.
  */

@@ -5,7 +5,7 @@ import TraylogLog
 
 @testable import TraylogArchive
 
-/// Bytes that are not what was written.
+/// Bytes that differ from the written ones.
 @Suite struct DamagedArchiveTests {
     /// Lends the path and the bytes of an archive.
     private func withArchive(
@@ -49,7 +49,7 @@ import TraylogLog
         }
     }
 
-    /// Whoever reads on after damage gets an error, or what was written.
+    /// Reading on after damage gives an error, or the bytes that were written.
     @Test(arguments: seeds(4, nightly: 100))
     func aDamagedArchiveYieldsOnlyWrittenEventsOrAnError(seed: UInt64) throws {
         try withArchive(1_500, seed: seed) { path, sound, random throws in
@@ -137,7 +137,7 @@ import TraylogLog
 }
 
 extension SeededRandom {
-    /// An archive whose checksums are right, and of which little else is.
+    /// An archive whose checksums are right, but little else.
     fileprivate mutating func forgedArchive() throws -> [UInt8] {
         var file = testHeader.bytes
         var (index, rows): ([UInt8], [ArchiveBlock]) = ([], [])

@@ -3,7 +3,7 @@ import Testing
 import TraylogLMDB
 import TraylogPages
 
-/// Pages that are not what LMDB wrote: found by whoever would follow them.
+/// Damaged pages are found by every reader that would follow them.
 @Suite struct DamagedPageTests {
     /// 3,000 rows in "index" with values of all sizes, changed often enough that there are free pages.
     private func withFile(_ body: (String, inout Data) throws -> Void) throws {

@@ -181,7 +181,7 @@ import TraylogPlatform
         }
     }
 
-    /// Who cannot write the file may read it if it is whole, and is told whom it takes if it is not.
+    /// A user who cannot write the file may read it if it is whole; if not, the error says which user must open it.
     @Test(.enabled(if: getuid() == 0, "Only root can become another user."), arguments: [true, false], [true, false])
     func aReaderWithoutWritePermissionOpensAWholeFileAndRefusesABrokenOne(isPending: Bool, isWhole: Bool) async throws {
         try await withPath { path in

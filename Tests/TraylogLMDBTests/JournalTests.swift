@@ -5,7 +5,7 @@ import TraylogPlatform
 @testable import TraylogLMDB
 @testable import TraylogPages
 
-/// The journal as a writer makes it, and when it begins anew.
+/// The journal as a writer makes it, and the times when it starts again.
 @Suite struct JournalTests {
     @Test func aClosedStoreNeedsNoJournal() throws {
         try withPath { path in

@@ -3,7 +3,7 @@ import Testing
 import TraylogLMDB
 import TraylogPages
 
-/// LMDB's lock file with what it should not have: an error by name or a store that opens, never a signal.
+/// A bad lock file gives an error by name or a store that opens, never a signal.
 @Suite struct LockFileTests {
     private enum Damage: CaseIterable {
         case empty, cutInHeader, cutInSlots, longer, zeros, garbage, manySlots

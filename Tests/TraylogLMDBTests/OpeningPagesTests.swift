@@ -3,12 +3,12 @@ import Testing
 import TraylogLMDB
 import TraylogPages
 
-/// What an opening reads, and what a writer knows of the file before it uses pages again.
+/// The pages that an opening reads, and a writer's knowledge of the file before it reuses pages.
 @Suite struct OpeningPagesTests {
     /// More than the pages of the header, of the list of free pages, and the way through some tables.
     private static let few = 30
 
-    /// A store of so many rows of 500 bytes, and some free pages.
+    /// A store with a number of rows of 500 bytes, and some free pages.
     ///
     /// - Returns: the bytes of the data file as a process leaves them that is killed.
     private func fill(_ path: String, rows: Int) throws -> Data {
@@ -60,7 +60,7 @@ import TraylogPages
             try writer.write { try $0.put(writer.database("index"), [1], [2]) }
             // There are more than 8,000 leaves, and a branch for some 225 of them.
             #expect(try pagesRead(writer) > opened + 8_000 / 250)
-            // From then on the close says what it has shown.
+            // From then on the close leaves the result of the account.
             let next = try openWriter(path)
             try next.write { try $0.put(next.database("index"), [1], [3]) }
             #expect(try pagesRead(next) < Self.few)
@@ -166,7 +166,7 @@ import TraylogPages
             #expect(entries.count > 20 && firsts.count > 1)
             for round in 0..<200 {
                 var changed = sound
-                // At the beginning of a table, nothing but a look at the other tables tells.
+                // At the beginning of a table, only a look at the other tables shows it.
                 let entry =
                     round % 4 == 0 ? firsts.randomElement(using: &random)! : entries.randomElement(using: &random)!
                 let page = UInt32(pages.randomElement(using: &random)!)

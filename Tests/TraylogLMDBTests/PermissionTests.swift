@@ -3,7 +3,7 @@ import Testing
 import TraylogLMDB
 import TraylogPages
 
-/// Who may open a store; only root can change users, so others skip these.
+/// Permissions to open a store; only root can change users, so other users skip these.
 @Suite(.enabled(if: getuid() == 0, "Only root can become another user.")) struct PermissionTests {
     @Test func aForeignUserGetsAccessDenied() async throws {
         try await withPath { path in

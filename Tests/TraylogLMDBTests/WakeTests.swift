@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TraylogPlatform
 
-/// The file that tells waiting processes of commits.
+/// The file that announces commits to waiting processes.
 @Suite(.serialized) struct WakeTests {
     private func withDirectory(_ body: (String) throws -> Void) throws {
         try withPath { path in

@@ -81,7 +81,7 @@ import TraylogDomain
                 == values.count)
     }
 
-    /// Stored fingerprints are compared with new ones, so these numbers hold for ever.
+    /// Stored fingerprints are compared with new ones, so these numbers must never change.
     @Test func fingerprintsDoNotChange() {
         let notify = Command(
             user: "anna", .notify(Content(thread: "t", title: "Hi")), key: "k1",

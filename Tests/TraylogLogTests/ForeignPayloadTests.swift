@@ -151,7 +151,7 @@ import TraylogDomain
         }
     }
 
-    /// What a store takes over without making an event of it is that event's, and is checked as strictly.
+    /// Data that a store takes over without building the event is the same as the event's, and is checked as strictly.
     private func compareNotice(_ payload: [UInt8], with event: Result<Event, CodecError>) {
         let notice = Result { () throws(CodecError) in
             try EventDecoder.notice(

@@ -4,7 +4,7 @@ import TraylogDomain
 
 @testable import TraylogLog
 
-/// Stores of every released format must be readable for ever, so their records are kept as files.
+/// Stores of every released format must stay readable, so their records are kept as files.
 ///
 /// A fixture has lines `seq`, `record` and, when chunked, `payload`, in hexadecimal. To make fixtures for new
 /// events, run the tests with `TRAYLOG_WRITE_FIXTURES=1`; files that are there are never replaced.

@@ -42,7 +42,7 @@ public enum DisplayWidth {
         return wideRanges.contains { $0.contains(value) }
     }
 
-    /// East Asian Width W and F but for emoji, joined over code points that are not assigned.
+    /// East Asian Width W and F except emoji, joined over code points that are not assigned.
     private static let wideRanges: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0x3247, 0x3250...0xA4CF, 0xA960...0xA97F,
         0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6,

@@ -1,4 +1,4 @@
-/// Text that is safe to show, whoever wrote it: nothing in it can control a terminal or hide.
+/// Text that is safe to show even if an attacker wrote it: nothing in it can control a terminal or hide.
 ///
 /// Control characters become their pictures (`␛`), those without a picture and everything that reorders or breaks
 /// lines becomes its number (`<U+202E>`). Characters that join others stay.

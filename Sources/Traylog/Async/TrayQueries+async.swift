@@ -42,7 +42,7 @@ extension TrayQueries {
         }
     }
 
-    /// What a user has muted, and until when.
+    /// A user's mutes, with their ends.
     ///
     /// ```swift
     /// let isQuiet = try await store.mutes(of: "ann").mutes.contains { $0.scope == .all }

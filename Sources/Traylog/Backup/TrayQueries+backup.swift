@@ -53,7 +53,7 @@ extension _Queries {
     ) throws(TraylogError) -> BackupReport {
         var thrown: (any Error)?
         do {
-            // A store that cannot be read is not worth a copy.
+            // Do not copy a store that cannot be read.
             _ = try source.head()
             let report: ((Int, Int) -> Bool)? = progress.map { progress in
                 { done, total in

@@ -23,7 +23,7 @@ extension BlockingQueries {
         in directory: String, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
     ) throws(TraylogError) -> BackupReport {
         let (head, place) = try headAndPlace()
-        // Nothing is made where nothing is.
+        // Create nothing if there is no store.
         try StoreReader.open(directory).blocking.close()
         var options = StoreOptions()
         options.ticking = .manual

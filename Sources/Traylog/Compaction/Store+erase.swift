@@ -100,7 +100,7 @@ extension BlockingStore {
         let rewriter = store.rewriter
         var report = ErasureReport()
         guard let erasure = try rewriter.erasure(of: user, actor: actor, device: device) else {
-            // Perhaps an erasure is repeated that was killed when it had taken effect.
+            // This may repeat an erasure that was killed after it had taken effect.
             rewriter.erasures.end(user)
             rewriter.erasures.keep()
             return report

@@ -239,7 +239,7 @@ import TraylogStates
     ) throws(CodecError) {
         let event = try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
         guard filter?.matches(event) ?? true else { return }
-        // It names a pseudonym of a store that this one is not.
+        // It names a pseudonym of a different store.
         if skipsDamage, case .erased = event.body { return gap(seq, .erased, to: &writer) }
         var bytes: [UInt8] = []
         bytes.append(copying: payload)

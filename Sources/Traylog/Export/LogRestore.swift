@@ -99,7 +99,7 @@ import TraylogStates
                     isComplete = true
                     return
                 }
-                // The first events that are there say when those before them were, at the latest.
+                // The first events in the export give the latest possible time of those before them.
                 appendLost(leading, at: exported.event.recordedAt)
                 leading = 0
                 try append(exported)
@@ -266,7 +266,7 @@ extension LogRestore {
         try checkTarget()
         let meta = Tables(environment).meta
         try environment.write { try record.write(meta, isFinished: false, to: &$0) }
-        // Another restore may have left events.
+        // An earlier restore may have left events.
         for table in EventLog.tableNames { try environment.empty(environment.database(table)) }
         hasBegun = true
         return environment

@@ -37,7 +37,7 @@ extension BlockingQueries {
         return try queries.tray(of: user)
     }
 
-    /// What a user has muted, and until when.
+    /// A user's mutes, with their ends.
     ///
     /// ```swift
     /// let isQuiet = try store.blocking.mutes(of: "ann").mutes.contains { $0.scope == .all }

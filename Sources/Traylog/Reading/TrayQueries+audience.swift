@@ -37,7 +37,7 @@ extension BlockingQueries {
                 last = page.next
             } while last != nil
             audience.erased = try erasedRecipients(of: look)
-            // Nobody is counted twice who was erased meanwhile.
+            // A user who was erased meanwhile is not counted twice.
             if try counts().erased == erased { return audience }
         }
     }
@@ -187,7 +187,7 @@ private struct AudienceLook {
     func standing(of user: String) throws(TraylogError) -> Standing? {
         var isLater = false
         let found = try queries.answer(.now, of: user) { now -> Standing? in
-            // Whoever got it still knows the topic.
+            // Everybody who received it still knows the topic.
             guard now.state.subscription(to: topic) != nil, let found = try standing(now) else { return nil }
             isLater = now.state.appliedSeq > asOf
             return found

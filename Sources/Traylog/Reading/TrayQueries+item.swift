@@ -56,7 +56,7 @@ extension UserSnapshot {
             throw Refusal.unknownItem(reference)
         }
         let shown = try state.shown(entry, stored: pages)
-        // Of an item that was gone at the floor, the log may hold its own event and not those that changed it.
+        // If an item was gone at the floor, the log may hold its own event without those that changed it.
         for event in [entry.seq] + shown.overrides.map(\.event) where store.record.floor.isAbove(event) {
             guard try pages.holds(event) else { throw store.record.floor.refusal }
         }
@@ -74,7 +74,7 @@ extension UserSnapshot {
         if start >= item, let entry = try base.state.entry(of: item, stored: base.pages) {
             let shown = try base.state.shown(entry, stored: base.pages)
             standing = ItemStanding(entry, isSeen: shown.isSeen)
-            // Below the floor the log holds what the item's content comes from.
+            // Below the floor the log holds the events that the item's content comes from.
             kept = Set([item] + shown.overrides.map(\.event)).sorted()
         }
         var tracker = ChangeTracker([(entry, standing)], pages: base.pages)

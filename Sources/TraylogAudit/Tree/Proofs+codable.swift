@@ -1,4 +1,4 @@
-// The forms that the command line prints as JSON.
+// The JSON forms of the command line.
 
 extension MerkleHash: Codable {
     /// Reads the JSON form.

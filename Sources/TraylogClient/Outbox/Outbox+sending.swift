@@ -1,6 +1,6 @@
 import TraylogDomain
 
-// What is sent when. Everything here runs on the outbox's thread, and waits for the transport and the clock alone.
+// The order and times of sending. Everything here runs on the outbox's thread, and waits only for the transport and the clock.
 
 extension Outbox {
     /// Whether anything may be sent now.
@@ -161,7 +161,7 @@ extension Outbox {
 
     /// The service answered.
     func reached() {
-        // As long as entries do not get through, looking for a connection does not begin anew.
+        // While entries do not get through, the search for a connection does not start again.
         if !state.hasPending { reconnections = 0 }
         guard !isOnline else { return }
         isOnline = true

@@ -250,7 +250,7 @@ public actor Outbox {
     /// They come back to the places in their lanes that they had.
     func requeueSynced(where isLost: (OutboxEntry) -> Bool) throws(DeviceFailure) {
         let lost = state.listed.filter { $0.isOver && isLost($0) }
-        // What is under way comes after them again, and its answer may be from before.
+        // Entries under way come after them again, and their answers may be from before.
         for lane in lanes.keys {
             guard let entry = lanes[lane]?.entry.flatMap({ state.entries[$0] }) else { continue }
             requeue(entry, attempts: lanes[lane]?.isWaiting == true ? entry.attempts : entry.attempts - 1)

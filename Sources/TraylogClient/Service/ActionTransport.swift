@@ -51,12 +51,12 @@ final class ActionTransport: OutboxTransport {
             if case .command(let command) = try UserAction(entry.payload), case .notify = command.action {
                 binding = .person
             }
-            // Before the command is made: the server's log says what it still means.
+            // Check this before making the command: the server's log decides what still applies.
             try await session.verify(binding)
             let original = try await command(of: entry)
             let now = current.withLock { $0 }
             guard let original, let command = await now?(original.subject ?? entry.id, original.command) else {
-                // What it undoes never became an event, or what it names is not there any more.
+                // Its target never became an event, or the item it names no longer exists.
                 return ActionReceipt(result: "unchanged", seq: nil, through: .zero).bytes
             }
             do {

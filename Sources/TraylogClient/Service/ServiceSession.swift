@@ -65,7 +65,7 @@ final class ServiceSession: Sendable {
         }.0
     }
 
-    /// The next request asks for a token anew: the server ended what the present one had begun.
+    /// The next request asks for a new token, because the server ended an answer to the present one.
     func renewToken() { known.withLock { $0 = nil } }
 
     private func authorized<Answer: Sendable>(

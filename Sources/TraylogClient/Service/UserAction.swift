@@ -64,7 +64,7 @@ extension ServiceRequest {
         default: throw WireFault("a device sends no such command")
         }
         headers["Content-Type"] = "application/json"
-        // The service takes user and item, or what is muted, from the path, and the kind from the route.
+        // The service takes user and item, or the mute's scope, from the path, and the kind from the route.
         var given: Set = ["kind", "user", "item"]
         if case .mute = command.action { given.formUnion(["thread", "category", "all"]) }
         body = try WireObject(Array(command.with(key: key).json.utf8)).text(leavingOut: given)

@@ -46,7 +46,7 @@ public final class LMDBStorage: DeviceStorage {
         do throws(DeviceFailure) {
             let environment = try open(salvage.path, tables, in: directory)
             do {
-                // Damage is found now, while what is left can still be put elsewhere.
+                // Damage must be found now, while the readable rest can still be copied.
                 _ = try keys(of: environment.database(tables[0]), environment)
                 return environment
             } catch {
@@ -203,7 +203,7 @@ public final class LMDBStorage: DeviceStorage {
         do {
             return try body(environment)
         } catch let error as LMDBError {
-            // After a failed commit the file is opened anew, so that the next write has a chance.
+            // After a failed commit the file is reopened, so that the next write has a chance.
             _ = try? environment.heal()
             throw DeviceFailure(error)
         } catch {

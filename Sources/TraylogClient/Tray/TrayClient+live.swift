@@ -62,7 +62,7 @@ extension TrayClient {
             var asked: Int64 = 0
             do throws(ClientError) {
                 let isEnded = try await follow()
-                // What the server ends early is not opened again at once.
+                // A stream that the server ends early is not reopened at once.
                 guard isEnded || clock.uptime - began < 1_000 else {
                     failures = 0
                     continue
@@ -94,7 +94,7 @@ extension TrayClient {
         if error.group == .authentication || error.isOffline {
             failed(error)
         } else {
-            // A stream that breaks once is opened again, and nobody needs to know.
+            // A stream that breaks once is reopened without a report.
             setActivity(error.group == .connectivity && !again ? .syncing : .failing)
         }
     }
@@ -120,7 +120,7 @@ extension TrayClient {
         do {
             for try await chunk in stream.chunks {
                 for message in try parser.take(chunk) {
-                    // What comes for a replica that another one has replaced is not looked at.
+                    // Events for a replica that has been replaced are ignored.
                     guard !isClosed, !Task.isCancelled, replicas == self.replicas else { return false }
                     switch message.event {
                     case "data": events = try WireObject.elements(message.data)
@@ -149,7 +149,7 @@ extension TrayClient {
             erase()
             throw ClientError.erased
         case "tokenExpired", "keyRemoved", "tokenRevoked":
-            // The next request shows what becomes of it.
+            // The next request shows the outcome.
             session.renewToken()
             return true
         case nil: return false

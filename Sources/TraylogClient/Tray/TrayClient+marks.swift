@@ -123,7 +123,7 @@ extension TrayClient {
         }
         let isMaybeThere = entry.lane == Self.marksLane && entry.mayHaveArrived
         guard entry.state == .queued || entry.state == .failed, !isMaybeThere else {
-            // What failed without an answer says under its key which event it became, if it did; it is not shown meanwhile.
+            // For an entry that failed without an answer, its key leads to its event, if there is one; until then it is not shown.
             isQuiet = true
             defer {
                 isQuiet = false
@@ -238,7 +238,7 @@ extension TrayClient {
     func collectMarks() {
         let entries = outbox.here { $0.state.inOrderOfSending }
         marks = entries.filter { $0.lane == Self.marksLane && $0.state != .failed }.compactMap(PendingMark.init)
-        // What changed nothing in a log that was cut since has nothing to show, and its answer names no seq of this log.
+        // An entry that changed nothing, in a log that was cut since, has nothing to show, and its answer names no seq of this log.
         marks.removeAll { mark in mark.receipt.map { $0.seq == nil && meta?.bounds[mark.id] != nil } ?? false }
         dropConfirmed()
     }
@@ -258,7 +258,7 @@ extension TrayClient {
     func dropConfirmed() {
         let through = confirmed?.through ?? .zero
         let before = marks.count
-        // An undo and what it undoes leave together, so that neither shows alone.
+        // An undo leaves together with its target, so that neither shows alone.
         var kept: Set<String> = []
         for mark in marks where !mark.isConfirmed(through) {
             if case .undo(let undone) = mark.action { kept.insert(undone) }
@@ -289,7 +289,7 @@ extension TrayClient {
             guard let command = current(command, of: mark.id) else { return }
             _ = try? shown?.predict(command, at: mark.createdAt)
         case .undo(let id):
-            // Of what the replica does not have, leaving it out is the undo.
+            // To undo something that the replica does not have, leave it out.
             guard let target = marks.first(where: { $0.id == id })?.receipt ?? receipt(of: id), let seq = target.seq,
                 let confirmed, seq <= confirmed.through, current(.undo(seq, of: user), of: id) != nil
             else { return }
@@ -332,7 +332,7 @@ extension TrayClient {
 extension PendingMark {
     init?(_ entry: OutboxEntry) {
         guard let action = try? UserAction(entry.payload) else { return nil }
-        // What goes to somebody else shows in nobody's tray here, whatever its lane.
+        // A message to another user does not show in this tray, whatever its lane.
         if case .command(let command) = action, case .notify = command.action { return nil }
         self.init(
             id: entry.id, action: action, createdAt: entry.createdAt, receipt: ActionReceipt(entry.receipt))

@@ -42,7 +42,7 @@ extension TrayClient {
         guard !Task.isCancelled, !isClosed, activity != .erased else { return }
         refreshing = nil
         if let failure { failed(failure) } else { startLive() }
-        // What was sent meanwhile may not have been in the answer.
+        // The answer may lack entries that were sent meanwhile.
         if failure == nil, !isLive, marks.contains(where: { $0.receipt != nil }) { startRefresh() }
         updateStatus()
     }
@@ -149,7 +149,7 @@ extension TrayClient {
                 (response, token) = try await session.answer(to: request)
             } catch {
                 guard replicas == self.replicas else { continue }
-                // A server that refuses what it has just given out will not change its mind.
+                // A server that refuses an offset it has just returned will refuse it again.
                 snapshots += 1
                 guard snapshots < 3 else { throw error }
                 try await recover(from: error)
@@ -191,7 +191,7 @@ extension TrayClient {
         guard activity != .erased else { throw .erased }
         guard !isClosed else { throw ClientError(.interrupted("the client was closed")) }
         guard owner.person != nil, !isSure(token, binding) else { return }
-        // What is asked anyway is not asked twice.
+        // A request that is made anyway is not made twice.
         if let refreshing { await refreshing.value }
         if !isSure(token, binding) { try await bringUpToDate() }
         guard owner.token == DeviceOwner.digest(of: token) else {
@@ -233,7 +233,7 @@ extension TrayClient {
         }
         let basis = ReplicaMeta.basis(of: next)
         guard basis == ReplicaMeta.basis(of: meta.offset) || basis == self.basis else {
-            // The answer is of another history than the replica: a snapshot says what became of it.
+            // The answer has another history than the replica: a snapshot shows the difference.
             try await reload(.refusedOffset)
             // Only now: a reload that fails has to be tried again.
             self.basis = basis
@@ -366,10 +366,10 @@ extension TrayClient {
             return bound > .zero ? .cut(after: bound) : .anotherStore
         }
         if let old = known.history, let history = new.history {
-            // What was sent may have got lost, even if the replica had not come so far.
+            // Sent entries may have been lost, even beyond the replica's position.
             if old != history { return .cut(after: history.lastShared(with: old) ?? commonBound(with: snapshot)) }
         } else if cause == .refusedOffset {
-            // A service that names no history says by what it refuses that it has another one.
+            // A service that names no history shows by its refusals that it has another one.
             return .cut(after: commonBound(with: snapshot))
         }
         // Not even so many events are left: somebody put older files in the place of the newer ones.
@@ -406,7 +406,7 @@ extension TrayClient {
             new.shownThrough = min(meta.shownThrough, common)
             (new.presented, lost) = (meta.presented.filter { $0 <= common }, meta.presented.filter { $0 > common })
         }
-        // What is not listed any more is not sent any more.
+        // An entry that is no longer listed is not sent again.
         let listed = outbox.here { $0.entries }
         let ids = Set(listed.map(\.id))
         new.bounds = new.bounds.filter { ids.contains($0.key) }
@@ -420,7 +420,7 @@ extension TrayClient {
         let replica = try TrayReplica(snapshot.pages.map(\.snapshot), hasher: new.hasher)
         var news = news(items.sorted(), replica, &new)
         news.withdrawn = lost + news.withdrawn
-        // First who it is, then what is shown of that person.
+        // First the owner, then the owner's tray.
         try note(snapshot.person, snapshot.token)
         do {
             confirmed = try store.replace(by: snapshot.pages.map(\.snapshot), new)
@@ -437,8 +437,8 @@ extension TrayClient {
         switch continuity {
         case .same, .anotherPerson: break
         case .cut:
-            // What was sent may have got lost, in this history or in one that the device never saw. Under its key, the server has
-            // it once.
+            // Sent entries may have been lost, in this history or in one that the device never saw. Because of their keys, the server
+            // stores each once.
             try outbox.here { outbox in try outbox.requeueSynced { ActionReceipt($0.receipt)?.seq != nil } }
             collectMarks()
         case .anotherStore: marks.removeAll { $0.receipt != nil }
@@ -522,7 +522,7 @@ extension TrayClient {
                 found.append(item)
             }
         }
-        // Another replica, or another person's name: what was asked says nothing there.
+        // The replica was replaced, or the name has a new owner: the answer no longer applies.
         guard replicas == self.replicas, !isClosed else { return nil }
         do {
             try store.add(found, to: replica)

@@ -70,7 +70,7 @@ public actor TrayClient {
     /// The error that the last request ended with; nil after one that succeeded.
     public internal(set) var lastError: ClientError?
 
-    // Those who are told.
+    // Listeners.
     var trayListeners = Broadcast<TrayView>()
     var statusListeners = Broadcast<TrayStatus>()
     var arrivalListeners = Broadcast<[Arrival]>()
@@ -209,7 +209,7 @@ public actor TrayClient {
         let end = await fetchContents([], query)
         return try reading {
             var page = try localInbox(query)
-            // What has no content here was not searched.
+            // Items without content here were not searched.
             page.elements = try page.elements.filter { try store.hasContent($0.seq) }
             guard let end, page.next.map({ $0.before < end.before }) ?? true else { return page }
             // The server looked no further.
@@ -251,7 +251,7 @@ public actor TrayClient {
         return try reading(local)
     }
 
-    /// What is muted as it is shown, and until when.
+    /// The mutes as shown, with their ends.
     ///
     /// ```swift
     /// let isQuiet = try await client.mutes().mutes.contains { $0.scope == .all }

@@ -60,7 +60,7 @@ extension TrayState {
             let content = try shown.content(from: source).content
             guard !content.applying(edit).hasSameValues(as: content) else { return .unchanged }
             var changing = edit
-            // The time that holds already asks for no other reminder.
+            // The time that is already in force does not allow another reminder.
             if changing.remindAt.leaves(content.remindAt) { changing.remindAt = .keep }
             return .append(.edited(item: Seq(shown.entry.seq), changing))
         case .retract(let reference):
@@ -207,7 +207,7 @@ extension TrayState {
             if let entry = try entry(of: seq.rawValue, stored: source) { return entry }
         case .key(let key):
             for seq in try keys.seqs(of: hasher.identity(of: key, as: .key).rawValue, load: source.load(.keys)) {
-                // Of an event that left the log, only the key's identity is known.
+                // Only the key's identity is known of an event that left the log.
                 if try source.compaction(of: seq) == nil {
                     guard try source.event(seq).key.hasSameBytes(as: key) else { continue }
                 }

@@ -19,7 +19,7 @@ package struct Fact: Hashable, Sendable {
     /// `edited`: the fields that the event sets or clears.
     package var edited: ContentFields = []
     package var summaryCount: UInt32 = 1
-    /// The event's ordinal in its stream, which the fold checks; 0 where whoever made the fact has counted already.
+    /// The event's ordinal in its stream, which the fold checks; 0 if the maker of the fact has counted already.
     package var revision: UInt32 = 0
     package var thread = Identity.absent
     package var category = Identity.absent
@@ -128,7 +128,7 @@ extension Fact {
             case .named(let name): thread = hasher.identity(of: name, as: .thread)
             }
         case .muted(let scope, _), .unmuted(let scope):
-            // That of everything has neither.
+            // The mute of everything has neither.
             switch scope {
             case .thread(let name): thread = hasher.identity(of: name, as: .thread)
             case .category(let name): category = hasher.identity(of: name, as: .category)

@@ -1,6 +1,6 @@
 /// What a user has muted: everything, threads and categories, each by itself.
 package struct MuteSet: Hashable, Sendable {
-    /// A mute that holds.
+    /// A mute in force.
     package struct Entry: Hashable, Sendable {
         /// The thread or the category; absent for everything.
         package var identity: Identity

@@ -43,7 +43,7 @@ extension TrayState {
     mutating func findNewest(since before: NewestItems, stored: some StatePages) throws {
         guard newest.listed < before.listed || newest.counted < before.counted else { return }
         guard total > 0 else { return newest = NewestItems() }
-        // What is as new as before, or newer, was noted when it was counted.
+        // Positions that are as new as before, or newer, were noted when they were counted.
         if newest.listed < before.listed { newest.listed = 0 }
         if newest.counted < before.counted { newest.counted = 0 }
         let bound = newest.listed == 0 ? before.listed : before.counted

@@ -174,7 +174,7 @@ extension TrayState {
     /// Leaves the mark to the next load of each sealed page.
     private mutating func postpone(_ mark: RangeMark, stored: some StatePages) throws {
         guard sealedPages > 0 else { return }
-        // What is archived or deleted depends on what the other of both did before.
+        // The effect of archiving or deleting depends on an earlier mark of the other kind.
         let other = mark.takesFromInbox ? rangeMarks.last { $0.takesFromInbox && $0.mark != mark.mark } : nil
         let start = other?.seq ?? 0
         rangeMarks.removeAll { $0.seq > start && mark.subsumes($0) }

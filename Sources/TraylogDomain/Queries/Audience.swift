@@ -37,23 +37,23 @@ public struct Audience: Hashable, Sendable {
     public var item: Seq
     /// The newest event that the answer rests on.
     public var asOf: Seq
-    /// Users who got it: all who were subscribed to its topic when it came, and were not erased since.
+    /// Users who received it: those who were subscribed to its topic when it came, and have not been erased since.
     public var recipients: Int
     /// Recipients who have seen it.
     public var seen: Int
     /// Recipients who have read it.
     public var read: Int
-    /// Recipients who have put it away.
+    /// Recipients who have archived it.
     public var archived: Int
     /// Recipients who have deleted it.
     public var deleted: Int
-    /// Recipients who can answer and have not: it is live there, with actions and without an outcome.
+    /// Recipients who can answer and have not: their item is live, with actions and without an outcome.
     public var awaiting: Int
     /// The actions that recipients chose, in byte order of their ids.
     ///
     /// An array, because ids are compared byte by byte; a dictionary would merge canonically equivalent ones.
     public var outcomes: [OutcomeCount]
-    /// People who got it and were erased since, whatever the moment; no other number has them.
+    /// People who received it and have been erased since, at any moment; no other number includes them.
     public var erased: Int
 
     /// The audience of an item.
@@ -73,7 +73,7 @@ public struct Audience: Hashable, Sendable {
         self.erased = erased
     }
 
-    /// How many recipients chose an action.
+    /// The number of recipients who chose an action.
     public subscript(action id: String) -> Int {
         outcomes.first { $0.action.hasSameBytes(as: id) }?.count ?? 0
     }
@@ -89,13 +89,13 @@ public struct Audience: Hashable, Sendable {
     }
 }
 
-/// One user who got a broadcast: since when it is seen and read, and what was answered.
+/// One user who received a broadcast, with the events that made it seen and read, and the answer.
 public struct Recipient: Hashable, Sendable {
-    /// An event that changed the item, and when it was recorded.
+    /// An event that changed the item, with its time.
     public struct Occasion: Hashable, Sendable {
         /// The event.
         public var seq: Seq
-        /// When it was recorded.
+        /// The time at which it was recorded.
         public var at: Timestamp
 
         /// An event and its time.
@@ -105,16 +105,16 @@ public struct Recipient: Hashable, Sendable {
         }
     }
 
-    /// Whose item it is.
+    /// The item's user.
     public var user: String
-    /// What made the item seen last; nil while it is not seen, and where that lies below the floor.
+    /// The event that last made the item seen; nil if it is not seen, or if that event lies below the floor.
     public var seen: Occasion?
-    /// What made the item read last; nil while it is not read, and where that lies below the floor.
+    /// The event that last made the item read; nil if it is not read, or if that event lies below the floor.
     public var read: Occasion?
-    /// What the user answered; nil while there is no answer.
+    /// The user's answer; nil while there is none.
     public var outcome: Outcome?
 
-    /// What one recipient did.
+    /// The state of one recipient.
     package init(user: String, seen: Occasion? = nil, read: Occasion? = nil, outcome: Outcome? = nil) {
         self.user = user
         self.seen = seen

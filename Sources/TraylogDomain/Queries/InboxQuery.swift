@@ -1,6 +1,6 @@
 /// Selects items of an inbox, a page at a time.
 public struct InboxQuery: Hashable, Sendable {
-    /// Which items of a tray are looked through.
+    /// The part of a tray that a query looks at.
     public enum View: String, Hashable, Sendable, Codable {
         /// Live, not archived, not snoozed.
         case inbox
@@ -10,16 +10,16 @@ public struct InboxQuery: Hashable, Sendable {
         case snoozed
     }
 
-    /// Which of them are shown.
+    /// The filter on them.
     public var filter: ItemFilter
-    /// Which items are looked through.
+    /// The part of the tray.
     public var view: View
     /// Items in a page: 1…``Limits/pageItems``.
     public var limit: Int
     /// ``Page/next`` of the page before; nil for the first page.
     public var cursor: Cursor?
 
-    /// A query for the newest 20 items of the inbox, unless told otherwise.
+    /// A query, by default for the newest 20 items of the inbox.
     public init(
         _ filter: ItemFilter = ItemFilter(), view: View = .inbox, limit: Int = 20,
         cursor: Cursor? = nil
@@ -32,7 +32,7 @@ public struct InboxQuery: Hashable, Sendable {
 }
 
 extension InboxQuery {
-    /// Refuses, by its name, what no query can ask for.
+    /// Refuses impossible values by name.
     package func validate() throws(Refusal) {
         try Limits.check(pageLimit: limit)
         try Limits.check(identifier: filter.actor, "actor")
@@ -42,7 +42,7 @@ extension InboxQuery {
     }
 }
 
-/// An item as a query shows it: its present content, and how the user left it.
+/// An item as a query shows it: its present content and the user's marks.
 public struct Item: Hashable, Sendable, Identifiable {
     /// Its id: the seq of the event that brought it.
     public var seq: Seq
@@ -60,26 +60,26 @@ public struct Item: Hashable, Sendable, Identifiable {
     public var isSeen: Bool
     /// Whether the user has opened it.
     public var isRead: Bool
-    /// Whether it was put away.
+    /// Whether it was archived.
     public var isArchived: Bool
     /// Marked `deleted`: in no page, until it is restored.
     public var isDeleted: Bool
     /// Superseded, retracted or expired: in no page from now on.
     public var isGone: Bool
-    /// When it wakes, while it sleeps.
+    /// The time at which it wakes, while it is snoozed.
     public var snoozedUntil: Timestamp?
-    /// Which of its actions the user decided on.
+    /// The action that the user chose.
     public var outcome: Outcome?
-    /// Who sent it, if somebody else than the user.
+    /// The sender, if it is not the user.
     public var actor: String?
-    /// When it happened, as the sender claims.
+    /// The time that the sender claims.
     public var occurredAt: Timestamp?
-    /// When the store got it.
+    /// The time at which the store recorded it.
     public var recordedAt: Timestamp
 
     /// ``seq``.
     public var id: Seq { seq }
-    /// Whether it sleeps.
+    /// Whether it is snoozed.
     public var isSnoozed: Bool { snoozedUntil != nil }
 
     /// An item as a query answers it, for tests and previews.
@@ -113,13 +113,13 @@ public struct Item: Hashable, Sendable, Identifiable {
 public struct Outcome: Hashable, Sendable {
     /// The id of the action.
     public var action: String
-    /// What was said with it.
+    /// The note.
     public var note: String?
-    /// Who decided: the user, unless the `act` named somebody else.
+    /// The person who decided: the user, unless the `act` named somebody else.
     public var actor: String
     /// The `acted` event.
     public var seq: Seq
-    /// When the store got it.
+    /// The time at which the store recorded it.
     public var at: Timestamp
 
     /// An outcome as a query answers it, for tests and previews.
@@ -134,7 +134,7 @@ public struct Outcome: Hashable, Sendable {
 
 /// A place between two pages, opaque to callers.
 ///
-/// It stays valid when items are deleted or added, and every process understands it. A store that was restored from a backup
+/// It stays valid when items are deleted or added, and works in every process. A store that was restored from a backup
 /// refuses a cursor whose item it does not have.
 public struct Cursor: Hashable, Sendable {
     /// The next page holds positions below this one.
@@ -144,7 +144,7 @@ public struct Cursor: Hashable, Sendable {
 
     package init(before: Seq, history: UInt64? = nil) { (self.before, self.history) = (before, history) }
 
-    /// Reads the text of a cursor; nil when no page can have given it out.
+    /// Reads the text of a cursor; nil for a text that is not a cursor's.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard (2...3).contains(parts.count), parts[0] == "c1", let position = UInt64(canonical: parts[1]), position > 0
@@ -157,7 +157,7 @@ public struct Cursor: Hashable, Sendable {
 }
 
 extension Cursor: LosslessStringConvertible {
-    /// The text to give to a client and to take back; it has only letters, digits and `-`.
+    /// The text for clients, which they send back; it has only letters, digits and `-`.
     public var description: String {
         "c1-" + String(before.rawValue, radix: 36) + (history.map { "-" + String($0, radix: 36) } ?? "")
     }

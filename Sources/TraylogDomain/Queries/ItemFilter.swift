@@ -1,4 +1,4 @@
-/// Which items of a tray are meant, for showing them and for marking them: those that match every part.
+/// Selects items of a tray, to show or to mark them: those that match every part.
 ///
 /// ```swift
 /// let filter = ItemFilter(thread: "ci")
@@ -18,17 +18,17 @@ public struct ItemFilter: Hashable, Sendable {
 
     /// Shows silent items, too.
     public var includeSilent: Bool
-    /// Only items that were not read; muted ones count here, too.
+    /// Only items that were not read, including muted ones.
     public var onlyUnread: Bool
-    /// Only items that were not seen; muted ones count here, too.
+    /// Only items that were not seen, including muted ones.
     public var onlyUnseen: Bool
-    /// Only items with actions and without an outcome; muted ones count here, too.
+    /// Only items with actions and without an outcome, including muted ones.
     public var onlyAwaiting: Bool
     /// Only items of these threads.
     public var thread: Thread
     /// Only items of any of these categories; empty for all.
     public var categories: [String]
-    /// Only items that this actor sent: the user where no other one is named; a broadcast without an actor has none.
+    /// Only items from this actor: the user where no other is named; a broadcast without an actor has none.
     public var actor: String?
     /// Only items of this level or a higher one, as edited.
     public var level: InterruptionLevel?
@@ -38,11 +38,11 @@ public struct ItemFilter: Hashable, Sendable {
     public var until: Timestamp?
     /// Only items that have each of these words in title or body, as edited: at most ``Limits/titleBytes``.
     ///
-    /// White space stands between words. A word is found inside of words, too. Case, accents and compatibility forms do not
+    /// White space separates words. A word is also found inside of words. Case, accents and compatibility forms do not
     /// matter, in any language; `ß` is `ss`, and the Turkish `İ`, `I`, `ı` and `i` are one letter.
     public var text: String?
 
-    /// A filter for all items but silent ones, unless told otherwise.
+    /// A filter, by default for all items except silent ones.
     public init(
         includeSilent: Bool = false, onlyUnread: Bool = false, onlyUnseen: Bool = false, onlyAwaiting: Bool = false,
         thread: Thread = .any, categories: [String] = [], actor: String? = nil, level: InterruptionLevel? = nil,
@@ -83,7 +83,7 @@ extension ItemFilter {
         set { categories = newValue.map { [$0] } ?? [] }
     }
 
-    /// Throws where an event of a bulk mark cannot say what the filter says.
+    /// Throws if an event of a bulk mark cannot express the filter.
     package func checkForMarking() throws(Refusal) {
         let wanted =
             categories.count > 1
@@ -93,7 +93,7 @@ extension ItemFilter {
         throw .markedByThread(wanted)
     }
 
-    /// Whether an answer depends on what a device may not have of an item: text, level, actor.
+    /// Whether an answer depends on parts of an item that a device may lack: text, level, actor.
     package var searchesContents: Bool { actor != nil || level != nil || text != nil }
 
     /// The first part that only the log can answer, by its name on the command line; nil when there is none.
@@ -107,7 +107,7 @@ extension ItemFilter {
 }
 
 extension Refusal {
-    /// A bulk mark cannot go by this part of a filter.
+    /// A bulk mark cannot use this part of a filter.
     package static func markedByThread(_ field: String) -> Refusal {
         .invalid(
             field: field, reason: "a bulk mark takes a thread and one category; mark other items by their seqs")

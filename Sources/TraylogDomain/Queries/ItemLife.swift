@@ -1,17 +1,17 @@
-/// One item of a tray, and what was done to it.
+/// One item of a tray, with the events that changed it.
 public struct ItemLife: Hashable, Sendable {
-    /// Whose item it is.
+    /// The item's user.
     public var user: String
     /// The newest event that the answer rests on.
     public var asOf: Seq
-    /// In whatever state: also archived, snoozed, deleted or gone.
+    /// The item, in any state, even archived, snoozed, deleted or gone.
     public var item: Item
-    /// The events that changed the item, oldest first: the one that brought it, the user's marks, the publisher's
-    /// edits, what was undone, and what undid it.
+    /// The events that changed the item, oldest first: the event that brought it, the user's marks, the publisher's
+    /// edits, undone events, and the events that undid them.
     ///
-    /// Each says who did it (``Event/actor``, else the user), from where, and when.
+    /// Each has its actor (``Event/actor``, else the user), device and time.
     ///
-    /// Events that a compaction took are missing.
+    /// Events that a compaction removed are missing.
     public var events: [Event]
 
     /// An item's life as a query answers it, for tests and previews; `events` in the order of the log.

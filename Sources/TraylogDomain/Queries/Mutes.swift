@@ -1,10 +1,10 @@
-/// What a user has muted.
+/// The mutes of a user.
 public struct Mutes: Hashable, Sendable {
     /// The user whose mutes these are.
     public var user: String
     /// The newest event that the answer reflects.
     public var asOf: Seq
-    /// The one of everything first, then categories, then threads, each in the byte order of their names.
+    /// The mute of everything first, then categories, then threads, each in the byte order of their names.
     public var mutes: [Mute]
 
     /// The mutes as a query answers them, for tests and previews.
@@ -15,11 +15,11 @@ public struct Mutes: Hashable, Sendable {
     }
 }
 
-/// A mute that holds.
+/// A mute in force.
 public struct Mute: Hashable, Sendable {
     /// The items that do not count when they arrive.
     public var scope: MuteScope
-    /// When it began; another ``until`` does not change it.
+    /// The time when it began; another ``until`` does not change it.
     public var since: Timestamp
     /// The first tick at this time or after it ends the mute; nil when only an `unmute` does.
     public var until: Timestamp?

@@ -27,7 +27,7 @@ public struct Page<Element: Sendable, Next: Sendable>: Sendable {
 extension Page: Equatable where Element: Equatable, Next: Equatable {}
 extension Page: Hashable where Element: Hashable, Next: Hashable {}
 
-// What a caller may look for, with the name that there is.
+// Names that a caller may look for, with the right one.
 extension Page {
     /// Use ``elements``: every page has them.
     @available(*, unavailable, renamed: "elements")

@@ -4,13 +4,13 @@ public struct ThreadGroup: Hashable, Sendable {
     public var thread: String?
     /// Listed items.
     public var count: Int
-    /// How many of them count and are not seen.
+    /// Counted items that are not seen.
     public var unseen: Int
-    /// How many of them count and are not read.
+    /// Counted items that are not read.
     public var unread: Int
-    /// The item that stands on top.
+    /// The top item.
     public var newest: Item
-    /// How many notifications the other items stand for: the sum of their summary counts.
+    /// The number of notifications that the other items stand for: the sum of their summary counts.
     public var more: Int
     /// The distinct summary arguments of the other items, those of the newest items first; all of them.
     public var names: [String]
@@ -81,7 +81,7 @@ private struct Group {
     var count = 0
     var unseen = 0
     var unread = 0
-    /// The sum of `summaryCount` over all items but the newest.
+    /// The sum of `summaryCount` over all items except the newest.
     private var more = 0
     private var names: Set<Identity> = []
     /// One item for each name, newest first.

@@ -4,9 +4,9 @@ public struct Tray: Hashable, Sendable {
     public struct CategoryCounts: Hashable, Sendable, Codable {
         /// The category.
         public var category: String
-        /// Items that count and are not seen.
+        /// Counted items that are not seen.
         public var unseen: Int
-        /// Items that count and are not read.
+        /// Counted items that are not read.
         public var unread: Int
 
         /// The counts of one category, as a tray has them.
@@ -21,23 +21,23 @@ public struct Tray: Hashable, Sendable {
     public var user: String
     /// The newest event that the answer reflects.
     public var asOf: Seq
-    /// The revision of the user's newest event; 0 for somebody without events.
+    /// The revision of the user's newest event; 0 for a user without events.
     public var revision: UInt64
     /// Counted items that were not seen.
     public var unseen: Int
     /// Counted items that were not read.
     public var unread: Int
-    /// Counted items with actions of which the user chose none yet.
+    /// Counted items with actions that await the user's choice.
     public var awaiting: Int
     /// Listed items.
     public var total: Int
     /// The position up to which the user has looked at the tray; 0 when never.
     public var seenUpTo: Seq
-    /// When the user looked at it, by the store's clock: the time of the `traySeen` that moved ``seenUpTo``; nil when never.
+    /// The time when the user looked at it, by the store's clock: that of the `traySeen` that moved ``seenUpTo``; nil if never.
     public var seenAt: Timestamp?
     /// The position of the newest listed item, muted ones included.
     public var newest: Seq?
-    /// The position of the newest counted item: listed and not muted; a dot goes by it.
+    /// The position of the newest counted item (listed and not muted), for a dot.
     public var newestCounted: Seq?
     /// The categories that have unseen or unread items, in the byte order of their names.
     ///

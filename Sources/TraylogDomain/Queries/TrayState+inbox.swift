@@ -1,8 +1,8 @@
 extension InboxQuery {
     /// The most items that one page of a search looks at.
     ///
-    /// A search is a query by what only the log knows: actor, level, times, text. After so many items its page ends, even empty,
-    /// and ``Page/next`` goes on.
+    /// A search is a query by fields that are only in the log: actor, level, times, text. After this number of items its page ends,
+    /// even empty, and ``Page/next`` goes on.
     public static let searchedItems = 10_000
 }
 

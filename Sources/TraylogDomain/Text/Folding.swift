@@ -1,4 +1,4 @@
-/// Makes the same bytes of texts that a search does not tell apart: whatever their case, accents and compatibility forms.
+/// Maps texts that a search does not distinguish to the same bytes, regardless of case, accents and compatibility forms.
 ///
 /// Each scalar is folded by itself, so that a part of a text folds to a part of its folding. The table is Unicode's
 /// (`Tools/make-folding`); Hangul syllables become their letters, by arithmetic.

@@ -1,4 +1,4 @@
-/// Words that are looked for in the texts of items.
+/// The words that a search looks for in the texts of items.
 struct TextSearch {
     private let words: [[UInt8]]
     /// Holds one folded text, and keeps its memory for the next.
@@ -9,7 +9,7 @@ struct TextSearch {
         words = text.unicodeScalars.split(whereSeparator: \.properties.isWhitespace).compactMap { word in
             var folded: [UInt8] = []
             Folding.fold(Substring(word), into: &folded)
-            // Of an accent alone nothing is left to look for.
+            // An accent alone folds to nothing.
             return folded.isEmpty ? nil : folded
         }
         guard !words.isEmpty else { return nil }

@@ -46,7 +46,7 @@
 
     /// Goes its own way from here on.
     package mutating func fork(after head: Seq, id: UInt64) {
-        // Nothing came since, so nobody can have seen the difference.
+        // Nothing arrived since, so nobody can have seen the difference.
         if forks.last?.after == head { forks.removeLast() }
         if forks.count == Self.mostForks { forks.removeFirst() }
         forks.append(Fork(id: id, after: head))

@@ -1,6 +1,6 @@
 @_spi(Replication) import TraylogDomain
 
-// Errors as the program says them: `{"error","message"}`.
+// Errors as the program prints them: `{"error","message"}`.
 
 @_spi(JSON) extension Refusal: Decodable {
     /// Reads `{"error","message"}`, and extracts the details from the message.

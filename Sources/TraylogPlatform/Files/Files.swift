@@ -119,7 +119,7 @@ package enum Files {
         return unsafe String(cString: path)
     }
 
-    /// The names in a directory, ascending, but for itself and its parent.
+    /// The names in a directory, ascending, except the directory itself and its parent.
     package static func names(in directory: String) throws(SystemError) -> [String] {
         try SystemError.check(path: directory)
         guard let stream = unsafe opendir(directory) else { throw .last }

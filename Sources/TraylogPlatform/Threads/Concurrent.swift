@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A computation on a thread of its own, which is only there for speed: where the system refuses another thread, whoever
-/// asks for the result computes it.
+/// A computation on a separate thread, only for speed: if the system refuses another thread, the caller who asks for the
+/// result computes it.
 package struct Concurrent<Answer: Sendable>: Sendable {
     private let answer: Monitor<Result<Answer, any Error>?>
     private let thread: OSThread?

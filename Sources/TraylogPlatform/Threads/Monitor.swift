@@ -73,10 +73,10 @@ import TraylogCLibrary
 
     /// Waits until `ready` holds, then runs `body` under the same lock.
     ///
-    /// Whoever makes `ready` true must call ``signalAll()`` afterwards.
+    /// The code that makes `ready` true must call ``signalAll()`` afterwards.
     ///
     /// - Parameters:
-    ///   - timeoutMilliseconds: on the monotonic clock; nil waits for ever, zero or less only looks.
+    ///   - timeoutMilliseconds: on the monotonic clock; nil waits without a limit, zero or less only looks.
     ///   - ready: called with the lock held, at the start and after each signal.
     /// - Returns: nil when the time ran out first; `body` did not run then.
     @inlinable
@@ -85,7 +85,7 @@ import TraylogCLibrary
         until ready: (borrowing State) -> Bool,
         _ body: (inout sending State) throws(E) -> sending R
     ) throws(E) -> sending R? {
-        // A century is for ever, and keeps the sum from overflowing.
+        // A century counts as no limit, and keeps the sum from overflowing.
         let nanoseconds = timeoutMilliseconds.map { min(max($0, 0), 3_155_760_000_000) * 1_000_000 }
         return try wait(timeoutNanoseconds: nanoseconds, until: ready, body)
     }

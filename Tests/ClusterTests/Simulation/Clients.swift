@@ -1,7 +1,7 @@
 import TestSupport
 import Traylog
 
-/// Callers who send commands, again where they may, and note what they were told.
+/// Callers who send commands, repeat them where they may, and note the answers.
 struct Clients {
     /// The answer that somebody got, and the messages that the log had when the command was sent and when the answer came.
     struct Told {
@@ -43,7 +43,7 @@ struct Clients {
 
     private mutating func command() -> Command {
         let user = random.pick(["u", "uu", "uuu"])
-        // Among the newest ones, so that what is asked for may have just come, or not yet.
+        // Among the newest ones, so that the requested event may have just arrived, or not yet.
         let key = "k\(sent / 6 + random.below(3))"
         switch random.below(10) {
         case 0..<4: return Clients.keyed(user, key)

@@ -21,7 +21,7 @@ protocol NodeStore: AnyObject {
     var position: LogPosition { get }
     var tree: MerkleAccumulator { get }
     func records() -> [LogRecord]
-    /// Decides commands on what the store holds, and changes nothing.
+    /// Decides commands on the store's present state, and changes nothing.
     func decide(_ commands: [Command]) -> Decision
     /// The log has taken the group, or confirmed the answers.
     ///

@@ -56,7 +56,7 @@ extension Simulation {
         self.planted = planted
     }
 
-    /// Changes an event in what a node has just read.
+    /// Changes an event that a node has just read.
     func garble(_ node: SimulatedNode, _ messages: inout [LogMessage]) {
         guard node.garblesNext, planted?.seq == nil else { return }
         for index in messages.indices where messages[index].position > node.node.position {

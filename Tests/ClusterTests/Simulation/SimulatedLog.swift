@@ -8,7 +8,7 @@ struct SimulatedLog {
     private(set) var messages: [LogMessage] = []
     private var places: [String: LogPosition] = [:]
     private(set) var first = LogPosition(rawValue: 1)
-    /// Ids are forgotten after so many messages, as real logs do after some minutes.
+    /// Ids are forgotten after this number of messages, as in real logs after some minutes.
     private static let remembered: UInt64 = 6
 
     var last: LogPosition { LogPosition(rawValue: UInt64(messages.count)) }

@@ -1,7 +1,7 @@
 import Traylog
 import TraylogCluster
 
-/// A node of the simulation: the protocol of the product, and around it what a ``ClusterNode`` does with tasks and timers.
+/// A node of the simulation: the product's protocol, driven as a ``ClusterNode`` drives it with tasks and timers.
 final class SimulatedNode {
     let name: String
     let store: any NodeStore

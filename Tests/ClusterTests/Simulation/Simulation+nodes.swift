@@ -148,7 +148,7 @@ extension Simulation {
         guard !node.deciding.isEmpty else { return }
         if random.chance(weather.killed) { return kill(index) }
         if random.chance(weather.killed) {
-            // The disk fails: the log has what the store has not.
+            // The disk fails: the log has events that the store lacks.
             node.store.drop()
             return giveBack(node, StoreFailure(code: .inputOutput, message: "the disk failed"))
         }

@@ -16,7 +16,7 @@ final class Simulation {
     var time = 0
     var clients: Clients
     var planted: Planted?
-    /// The divergences that nodes named before they were started anew.
+    /// The divergences that nodes named before they were restarted.
     var said: [(name: String, divergence: Divergence)] = []
     private let mayLosePower: Bool
 
@@ -38,14 +38,14 @@ final class Simulation {
         if plants { planted = Planted(at: random.between(150, 350)) }
     }
 
-    /// The whole history: bad weather, then good, until everybody has what they wait for.
+    /// The whole history: bad weather, then good, until every caller has the answers it waits for.
     func run(steps: Int) throws {
         for _ in 0..<steps { step() }
         weather = .calm
         clients.isDone = true
         for node in nodes { (node.pausedUntil, node.cutUntil) = (0, 0) }
         for index in nodes.indices where nodes[index].isDown { restart(index) }
-        // Whoever diverged says so at the next event at the latest.
+        // A diverged node reports it at the next event at the latest.
         clients.last()
         for _ in 0..<4_000 where !isSettled { step() }
         try check()

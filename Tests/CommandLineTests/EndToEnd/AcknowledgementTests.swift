@@ -17,7 +17,7 @@ struct AcknowledgementTests {
             for (question, answer) in zip(questions, answers) {
                 try conversation.say(question + "\n")
                 #expect(try conversation.hear() == answer)
-                // What was answered is there for everyone.
+                // Everybody can read an answered command's event.
                 #expect(try store.run("tray", "ada", "--json").status == 0)
             }
             try conversation.endInput()

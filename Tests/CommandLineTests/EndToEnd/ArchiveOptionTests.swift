@@ -5,7 +5,7 @@ import TraylogArchive
 
 /// `--archive`, through the program.
 struct ArchiveOptionTests {
-    /// Lends a store of which events 1, 2 and 4 are only in archives, and what the log was.
+    /// Lends a store whose events 1, 2 and 4 are only in archives, with the original log.
     private func withArchived(_ body: (TestStore, _ archives: String, _ export: String) throws -> Void) throws {
         try withStore { store in
             try store.append(
@@ -20,7 +20,7 @@ struct ArchiveOptionTests {
         }
     }
 
-    @Test func historyAndLogShowWhatLeftTheLog() throws {
+    @Test func historyAndLogShowArchivedEvents() throws {
         try withArchived { store, archives, _ throws in
             let log = try store.run("log", "--json", "--archive", archives)
             #expect(try log.outputs("seq") == [1, 2, 3, 4, 5], "\(log.errorText)")

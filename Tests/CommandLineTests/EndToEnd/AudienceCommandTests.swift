@@ -95,7 +95,7 @@ struct AudienceCommandTests {
             #expect(acted.lines[1].contains(#""outcome":{"action":"yes","actor":"his assistant","seq":7,"#))
             #expect(try store.run("audience", "5", "--json", "--list", "awaiting").text == "{\"user\":\"bo\"}\n")
             #expect(try store.run("audience", "5", "--list", "acted").lines[1].hasSuffix("yes"))
-            // What is gone waits for nobody, and keeps its answers.
+            // A gone item awaits no answers, and keeps those it had.
             try store.append(#"{"kind":"retract","item":5}"#)
             #expect(
                 try store.run("audience", "5", "--json").text.contains(#""awaiting":0,"outcomes":{"yes":2}"#))
@@ -121,7 +121,7 @@ struct AudienceCommandTests {
         }
     }
 
-    @Test func whatIsNoBroadcastIsRefused() throws {
+    @Test func anItemThatIsNotABroadcastIsRefused() throws {
         try withNotice { store throws in
             #expect(try store.run("audience", "5").status == 65)
             #expect(try store.run("audience", "5").errorText.contains("event 5 is marked"))
@@ -133,7 +133,7 @@ struct AudienceCommandTests {
         }
     }
 
-    @Test func whatIsGoneKeepsTheStatesThatItHadWhenItWent() throws {
+    @Test func aGoneItemKeepsItsLastStates() throws {
         try withNotice { store throws in
             try store.append(#"{"kind":"retract","item":4}"#)
             try store.append(#"{"kind":"seeTray","user":"cyd"}"#)

@@ -3,7 +3,7 @@ import Testing
 
 /// Proofs and reports checked without the store they came from.
 struct CheckCommandTests {
-    /// What an auditor was given, in a directory without a store.
+    /// The files that an auditor got, in a directory without a store.
     private func withHandedOut(_ body: (_ directory: String) throws -> Void) throws {
         try withDirectory { directory in
             let store = TestStore(directory: directory + "/store")

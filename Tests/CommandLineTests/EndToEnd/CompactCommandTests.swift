@@ -4,9 +4,9 @@ import TestSupport
 @_spi(Operations) import Traylog
 import TraylogDomain
 
-/// `traylog compact`, and what the other verbs say afterwards.
+/// `traylog compact`, and the other commands after it.
 struct CompactCommandTests {
-    /// Eight events, of which 1 and 2 are of no use to anybody from event 6 on; 4 says when bob saw his tray.
+    /// Eight events: nobody needs 1 and 2 from event 6 on, and 4 says when bob saw his tray.
     private func withFilled(_ body: (TestStore) throws -> Void) throws {
         try withStore { store in
             try store.append(
@@ -36,7 +36,7 @@ struct CompactCommandTests {
             #expect(run.lines[0] == "dropped: 2 events below the floor, which is 6")
             #expect(Set(run.lines[1...2]) == ["  1 marked", "  1 notified"])
             #expect(run.lines[3].hasPrefix("bytes: "))
-            // What each table takes, and why one is larger than before.
+            // The size of each table, and the reason why one grew.
             #expect(run.lines[4].hasPrefix("  log: ") && run.lines.last?.hasPrefix("  free pages: ") == true)
             #expect(run.lines.contains { $0.hasPrefix("  tree: 0 before, ") && $0.hasSuffix("for proofs)") })
             #expect(try store.run("log", "--json").outputs("seq") == [3, 4, 5, 6, 7, 8, 9])
@@ -166,7 +166,7 @@ struct CompactCommandTests {
         }
     }
 
-    @Test func aStoreThatIsOpenElsewhereIs69() throws {
+    @Test func aStoreOpenElsewhereExitsWith69() throws {
         try withStore { store in
             let holder = try Conversation(["append", "-", "--ack", "--store", store.directory])
             try holder.say(#"{"kind":"notify","user":"ada"}"# + "\n")
@@ -180,7 +180,7 @@ struct CompactCommandTests {
         }
     }
 
-    @Test func theFileShrinksByFourFifthsWhenNineTenthsAreOfNoUse() throws {
+    @Test func theFileShrinksByFourFifthsWhenNineTenthsAreNotNeeded() throws {
         try withStore { store in
             try fillWithNineTenthsDead(store.directory, events: sized(20_000, nightly: 100_000))
             let run = try store.run("compact", "--keep-days", "0", "--json")
@@ -196,11 +196,11 @@ struct CompactCommandTests {
                 for case .object(let row) in rows { tables[row["name"]?.text ?? ""] = row }
             }
             let dropped = try #require(report["dropped"]?.number)
-            // Of events that left, the tree has a hash, so that proofs hold.
+            // The tree has a hash of each event that left, so that proofs hold.
             let tree = try #require(tables["tree"]?["bytesAfter"]?.number)
             #expect(tree <= dropped * 40, "\(tree) bytes for \(dropped) events")
             #expect((after - tree) * 5 <= before, "\(before) to \(after) bytes, of which the tree has \(tree)")
-            // The tables and the free pages are the file, but for some pages of LMDB's own.
+            // The tables and the free pages make up the file, except for some pages of LMDB's own.
             let free = try #require(report["freeBytesAfter"]?.number)
             let sum = tables.values.reduce(free) { $0 + ($1["bytesAfter"]?.number ?? 0) }
             #expect(sum <= after && after - sum <= 16 * 4_096, "\(sum) of \(after) bytes")
@@ -230,6 +230,6 @@ struct CompactCommandTests {
 }
 
 extension String {
-    /// The lines of an export without the newest event as of then, which each of them names.
+    /// The lines of an export without the head at that time, which is in every line.
     fileprivate var withoutHeads: String { replacing(/"last":\d+/, with: "") }
 }

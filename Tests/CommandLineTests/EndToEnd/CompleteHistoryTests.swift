@@ -54,7 +54,7 @@ struct CompleteHistoryTests {
             let text = try String(contentsOfFile: file, encoding: .utf8)
             #expect(!text.contains("Too late") && !text.contains("For bob") && !text.contains("Edited for others"))
             #expect(text.contains("Edited after she left"))
-            // Looking again is an event more.
+            // Each look adds an event.
             let again = try check(store, try complete(store, "ada").file)
             #expect(again.status == 0 && again.text.contains("all 9 events of ada"), "\(again.text)")
         }
@@ -91,7 +91,7 @@ struct CompleteHistoryTests {
         }
     }
 
-    @Test func whatACompactionRemovedIsNamedAndArchivesAddIt() throws {
+    @Test func eventsRemovedByACompactionAreNamedAndArchivesAddThem() throws {
         try withStore { store in
             try live(store)
             try store.append(

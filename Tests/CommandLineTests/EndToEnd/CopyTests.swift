@@ -66,7 +66,7 @@ struct CopyTests {
             let again = try copy.run("restore", "-", input: export)
             #expect(again.status == 74)
             #expect(again.errorText.contains("3 events"))
-            // Blank lines and other ends of lines are no events.
+            // Blank lines and other line ends are not events.
             let other = TestStore(directory: store.directory + "-other")
             let spaced = "\n" + export.replacing("\n", with: "\r\n \n")
             #expect(try other.run("restore", "-", input: spaced).text == "restored: 3 events, head 3\n")
@@ -83,7 +83,7 @@ struct CopyTests {
             let backup = TestStore(directory: store.directory + "-backup")
             #expect(try store.run("backup", backup.directory).status == 0)
             let time = try #require(try JSONValue.object(lines[1])["recordedAt"]?.text)
-            // What follows the moment is not looked at.
+            // Lines after the moment are ignored.
             let rotten = lines[..<2].joined(separator: "\n") + "\nnot a line\n"
             let sources: [(String, String?)] = [(file, nil), ("-", export), ("-", rotten), (backup.directory, nil)]
             for (number, (source, input)) in sources.enumerated() {

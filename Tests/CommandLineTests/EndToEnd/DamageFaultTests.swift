@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Faults that operators met with damaged and foreign stores, and with those that somebody else writes.
+/// Faults that operators found with damaged and foreign stores, and with stores that another process writes.
 struct DamageFaultTests {
     /// Ten items of two users, the sixth of which is damaged: a bit of its title is another one.
     private func withDamage(_ body: (TestStore) throws -> Void) throws {
@@ -29,7 +29,7 @@ struct DamageFaultTests {
             let own = query[0] == "history" ? [2, 4] : [1, 2, 3, 4, 5]
             #expect(run.status == 74 && run.errorText.contains("event 6 is damaged"))
             #expect(try run.outputs("seq") == own.map { .number(Double($0)) })
-            // And those behind it, for somebody who asks for them.
+            // And the later ones on request.
             let rest = try TraylogRun.of(["--store", store.directory] + query + json + ["--from", "7"])
             #expect(rest.status == 0 && rest.lines.count == (query[0] == "history" ? 2 : 4))
         }
@@ -74,7 +74,7 @@ struct DamageFaultTests {
         }
     }
 
-    @Test func aQuestionLeavesNoFileInWhatIsNoStore() throws {
+    @Test func aQueryLeavesNoFileInADirectoryWithoutAStore() throws {
         try withDirectory { directory in
             let manager = FileManager.default
             try manager.createDirectory(atPath: directory + "/data-1", withIntermediateDirectories: true)

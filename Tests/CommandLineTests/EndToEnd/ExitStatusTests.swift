@@ -23,7 +23,7 @@ struct ExitStatusTests {
         }
     }
 
-    @Test func anEmptyDirectoryIsNoStore() throws {
+    @Test func anEmptyDirectoryIsNotAStore() throws {
         try withDirectory { directory in
             let run = try TraylogRun.of(["tray", "ada", "--store", directory])
             #expect(run.status == 66)
@@ -80,7 +80,7 @@ struct ExitStatusTests {
         }
     }
 
-    @Test func aDamagedStoreIs74() throws {
+    @Test func aDamagedStoreExitsWith74() throws {
         try withStore { store in
             try store.append(#"{"kind":"notify","user":"ada"}"#)
             try Data("no store".utf8).write(to: URL(filePath: StoreFiles.data(of: store.directory)))
@@ -91,7 +91,7 @@ struct ExitStatusTests {
         }
     }
 
-    @Test func outputThatCannotBeWrittenIs74() throws {
+    @Test func unwritableOutputExitsWith74() throws {
         guard FileManager.default.fileExists(atPath: "/dev/full") else { return }
         try withStore { store in
             try store.append(#"{"kind":"notify","user":"ada"}"#)

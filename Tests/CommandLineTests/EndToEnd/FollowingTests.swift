@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Programs that go on: they show what others write, and end when they are told to.
+/// Programs that follow a store: they show other programs' events, and end on request.
 @Suite
 struct FollowingTests {
     private func withTray(_ body: (TestStore) throws -> Void) throws {
@@ -15,7 +15,7 @@ struct FollowingTests {
         try Conversation(["--store", store.directory] + arguments)
     }
 
-    @Test func watchTellsTheTrayAndEachChange() throws {
+    @Test func watchPrintsTheTrayAndEachChange() throws {
         try withTray { store in
             let watch = try start(store, "watch", "ada", "--json")
             #expect(try watch.hear() == store.run("tray", "ada", "--json").lines.first)
@@ -85,7 +85,7 @@ struct FollowingTests {
             let program = try Conversation(["--store", store.directory] + arguments)
             #expect(try program.hear() != nil)
             try program.hangUp()
-            // As any program in a pipe, though there is nothing to write.
+            // Like any program in a pipe, even without output.
             #expect(program.waitForEnd() == SIGPIPE)
         }
     }
@@ -97,7 +97,7 @@ struct FollowingTests {
         }
     }
 
-    @Test func watchRefusesWhatIsNoName() throws {
+    @Test func watchRefusesAnInvalidName() throws {
         try withTray { store in
             let run = try store.run("watch", "")
             #expect(run.status == 65)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What an operator keeps a store in order with: health, figures, holds, a person's file.
+/// Operators' commands: health, figures, holds, a person's file.
 struct OperatingTests {
     private func fill(_ store: TestStore) throws {
         try store.append(
@@ -30,7 +30,7 @@ struct OperatingTests {
         }
     }
 
-    @Test func aBackupIsBroughtUpToDateByWhatIsNew() throws {
+    @Test func anIncrementalBackupCatchesUpWithTheStore() throws {
         try withStore { store in
             try fill(store)
             let copy = TestStore(directory: store.directory + "-copy")
@@ -150,7 +150,7 @@ struct OperatingTests {
         }
     }
 
-    @Test func aPersonsFileHasAllThatIsHeldAndCanBeChecked() throws {
+    @Test func aDossierHasAllDataOfAPersonAndCanBeChecked() throws {
         try withStore { store in
             try fill(store)
             let (target, head) = (store.directory + "-ada", store.directory + ".head")

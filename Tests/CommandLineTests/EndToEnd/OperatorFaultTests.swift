@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Faults that operators and auditors met, each with what holds instead.
+/// Faults that operators and auditors found, each with the correct behaviour.
 struct OperatorFaultTests {
     private func notify(_ user: String, _ number: Int, _ more: String = "") -> String {
         #"{"kind":"notify","user":"\#(user)","key":"k\#(number)","title":"Title \#(number)"\#(more)}"#
@@ -75,7 +75,7 @@ struct OperatorFaultTests {
         return String(decoding: data ?? Data(), as: UTF8.self)
     }
 
-    @Test func aPipeCutsNoText() throws {
+    @Test func aPipeGetsUncutText() throws {
         try withStore { store in
             let long = String(repeating: "long-", count: 40) + "end"
             try store.append(
@@ -168,7 +168,7 @@ struct OperatorFaultTests {
         }
     }
 
-    @Test func refusalsSpeakTheWordsOfTheCommandLine() throws {
+    @Test func refusalsUseTheWordsOfTheCommandLine() throws {
         try withStore { store in
             try store.append(notify("ada", 1))
             let run = try store.run("tray", "ada", "--as-of", "99")
@@ -177,7 +177,7 @@ struct OperatorFaultTests {
         }
     }
 
-    @Test func timesCanBeGivenAsTheyAreShown() throws {
+    @Test func timesAreAcceptedAsTheyAreShown() throws {
         try withStore { store in
             try store.append(notify("ada", 1))
             #expect(try store.run("see", "ada").status == 0)
@@ -191,7 +191,7 @@ struct OperatorFaultTests {
         }
     }
 
-    @Test func everyErrorIsJSONWhereJSONIsAskedFor() throws {
+    @Test func everyErrorIsJSONIfJSONIsRequested() throws {
         try withStore { store in
             let cases: [([String], String)] = [
                 (["tray", "ada"], "notFound"), (["trya"], "usage"), (["tray"], "usage"),
@@ -234,7 +234,7 @@ struct OperatorFaultTests {
         {
             let help = try TraylogRun.of(["help", command], environment: ["COLUMNS": "80"])
             #expect(help.lines.allSatisfy { $0.count <= 80 }, "\(command)")
-            // An example that is wrapped would run as two commands.
+            // A wrapped example would run as two commands.
             for line in help.text.split(separator: "EXAMPLES").last?.split(separator: "USAGE").first?.split(
                 separator: "\n") ?? []
             {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The words that the program understands, and those with which it answers where somebody has to go on.
+/// The words that the program understands, and the messages that tell people how to continue.
 struct OperatorMessageTests {
     private func withItems(_ body: (TestStore) throws -> Void) throws {
         try withStore { store in

@@ -3,7 +3,7 @@ import TestSupport
 import Traylog
 import TraylogDomain
 
-/// What the program says of projections that other programs stored.
+/// The program's output about projections that other programs stored.
 struct ProjectionListTests {
     private func withProjections(_ body: (TestStore) throws -> Void) throws {
         try withStore { test in

@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// Tree heads, proofs, keys and reports on the command line: forms, exit codes, and what is refused.
+/// Tree heads, proofs, keys and reports on the command line: forms, exit codes and refusals.
 struct ProofTests {
     private func fill(_ store: TestStore) throws {
         let input = (1...5).map { #"{"kind":"notify","user":"ada","title":"T\#($0)"}"# }.joined(separator: "\n")
         #expect(try store.run("append", "-", input: input + "\n" + #"{"kind":"seeTray","user":"ada"}"#).status == 0)
     }
 
-    /// With hashes, and all that changes with the salt or the clock, by name.
+    /// Replaces hashes, and everything that depends on the salt or the clock, by names.
     private func form(_ text: String) -> String {
         text.replacing(/[0-9a-f]{64}/, with: "HASH")
             .replacing(/"leaf":"[A-Za-z0-9+\/]{88}"/, with: #""leaf":"LEAF""#)
@@ -129,7 +129,7 @@ struct ProofTests {
         }
     }
 
-    @Test func aReportIsLinesTheFirstAboutItAll() throws {
+    @Test func aReportIsJSONLinesWithItsSummaryFirst() throws {
         try withStore { store in
             try fill(store)
             let lines = try store.run("audit", "ada", "--json").lines

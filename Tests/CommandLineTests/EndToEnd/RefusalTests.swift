@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What `append` refuses, with name, field and line.
+/// The refusals of `append`, with name, field and line.
 struct RefusalTests {
     private static let good = #"{"kind":"notify","user":"ada","key":"k","title":"T"}"#
 
@@ -70,7 +70,7 @@ struct RefusalTests {
         }
     }
 
-    @Test func bytesThatAreNoUTF8AreRefused() throws {
+    @Test func bytesThatAreNotUTF8AreRefused() throws {
         try withStore { store in
             let input = Data(#"{"kind":"notify","user":"ada","title":""#.utf8) + [0xC3, 0x28] + Data("\"}\n".utf8)
             let run = try TraylogRun.of(["append", "-", "--json", "--store", store.directory], input: input)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A file system that says of itself that it is a remote one.
+/// A file system that reports itself as remote.
 struct RemoteFileSystemTests {
     private static let source = """
         #include <sys/vfs.h>

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Exports what is left of a damaged store, and restores it.
+/// Exports the readable events of a damaged store, and restores them.
 struct SalvageTests {
     private static let pageBytes = 4_096
 
@@ -27,7 +27,7 @@ struct SalvageTests {
         #expect(run.status == 0)
     }
 
-    /// The events that an export has, without their stored form, and those that it says are lost.
+    /// The events in an export, without their stored form, and those that it reports as lost.
     private func events(_ run: TraylogRun) throws -> (events: [Double: [String: JSONValue]], lost: [Double]) {
         var (events, lost): ([Double: [String: JSONValue]], [Double]) = ([:], [])
         for line in run.lines {
@@ -68,10 +68,10 @@ struct SalvageTests {
                 let run = try TraylogRun.of(["--store", store.directory, "export", "--skip-damaged"])
                 let (left, lost) = try events(run)
                 #expect(run.status == (lost.isEmpty ? 0 : 1), "page \(page)")
-                // Every event is there as it was, or is said to be lost.
+                // Every event is unchanged or reported as lost.
                 #expect(left.count + lost.count == whole.count, "page \(page)")
                 for (seq, event) in left { #expect(event == whole[seq], "page \(page), event \(seq)") }
-                // A page of a large value has no rows: then the event whose value it is is the only one.
+                // A page of a large value has no rows: then only the value's event is affected.
                 let onPage = seqs(in: data[range])
                 if onPage.isEmpty {
                     #expect(lost.count <= 1, "page \(page)")
@@ -116,7 +116,7 @@ struct SalvageTests {
                 #expect(try titles(of: "user-3", in: copy) == other && other.count > 10)
                 #expect(try copy.run("tray", "user-2", "--json").outputs("total") == [.number(0)])
                 #expect(try copy.run("verify").status == 0)
-                // An export of it is whole, and gives the same store again.
+                // An export of it is complete, and restores to the same store.
                 let again = try copy.run("export")
                 #expect(again.status == 0)
                 try withStore { third in

@@ -5,7 +5,7 @@ import Testing
 
 /// Compares the output of every command with a stored copy, for windows of 80 and 140 columns and for a pipe.
 ///
-/// `TRAYLOG_RENEW_SNAPSHOTS=1` writes the files anew; a review then reads the difference.
+/// `TRAYLOG_RENEW_SNAPSHOTS=1` rewrites the files; review the difference.
 struct SnapshotTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Snapshots")
@@ -92,7 +92,7 @@ struct SnapshotTests {
         #expect(whole == wanted)
     }
 
-    /// A line of a table ends where the window does; words that are longer than a window, such as hashes, are left whole.
+    /// A table's lines fit the window; words that are longer than a window, such as hashes, are not cut.
     private static func expect(_ text: String, fits columns: UInt16, _ command: [String]) {
         // Made for other programs, or one value a line.
         guard !["export", "stats", "show", "health"].contains(command[0]), !command.contains("--csv") else { return }
@@ -112,7 +112,7 @@ struct SnapshotTests {
                 return String(String(repeating: value, count: found.count / value.count + 1).prefix(found.count))
             }
         }
-        // A bar draws over itself; its last state is left.
+        // A progress bar overwrites itself; its last state remains.
         text = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             line.split(separator: "\r").last.map { $0.replacing("\u{1B}[K", with: "") } ?? ""
         }.joined(separator: "\n")
@@ -130,7 +130,7 @@ struct SnapshotTests {
         case "keygen", "tree-head":
             settle("[A-Za-z0-9+/]{40,}=*", "base64")
         case "health":
-            // The machine decides whether its disk has room; that it is one line is fixed.
+            // The text depends on the machine's free space; only the number of lines is fixed.
             text = text.split(separator: "\n").map { _ in "(a line)\n" }.joined()
         case "stats", "replay", "backup", "compact", "archives":
             // Sizes, rates and what the machine has free; columns move with their digits.

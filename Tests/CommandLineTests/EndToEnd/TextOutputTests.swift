@@ -3,7 +3,7 @@ import Testing
 
 @testable import traylog_cli
 
-/// What people see.
+/// Output for people.
 struct TextOutputTests {
     private static let nasty = #"\u001b[31m\u0007\n\r\u0000\u009b2J\u202e"#
 

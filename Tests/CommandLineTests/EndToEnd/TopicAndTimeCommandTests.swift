@@ -4,7 +4,7 @@ import Testing
 struct TopicAndTimeCommandTests {
     private static let time = "2030-01-01T00:00:00Z"
 
-    /// What a verb that appended answers.
+    /// The answer of a command that appended an event.
     private func appended(_ store: TestStore, _ arguments: [String]) throws -> JSONValue? {
         let run = try TraylogRun.of(["--store", store.directory, "--json"] + arguments)
         #expect(run.status == 0, "\(arguments): \(run.errorText)")
@@ -94,7 +94,7 @@ struct TopicAndTimeCommandTests {
         }
     }
 
-    /// The same as JSON lines: the fields are called as the events' are.
+    /// The same as JSON lines: the fields have the events' names.
     @Test func everyCommandIsALineOfAppend() throws {
         try withStore { store throws in
             try store.append(

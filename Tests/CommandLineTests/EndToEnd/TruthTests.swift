@@ -26,7 +26,7 @@ struct TruthTests {
             let json = try store.run("health", "--json")
             #expect(json.status == 1 && json.text.contains(#""failedChecks":[{"check":"verify","at":"20"#))
             #expect(json.text.contains(#""findings":["event 2 is damaged; restore a backup","event 3"]"#))
-            // Neither a clean replay nor a backup says that the log is sound.
+            // Neither a clean replay nor a backup shows that the log is sound.
             #expect(try store.run("replay").status == 0)
             #expect(try store.run("health").status == 1)
             #expect(try store.run("verify").status == 0)
@@ -57,7 +57,7 @@ struct TruthTests {
                 try StoreUpkeep.note(
                     .replay, findings: ["ada: unread is 3, and 2 after a replay"], head: 3, in: store.directory)
                 #expect(try store.run("health").text.contains("replay found 1 problem"))
-                // The past says nothing about what is stored now.
+                // A check of the past says nothing about the present states.
                 #expect(try store.run("replay", "--as-of", "2").status == 0)
                 #expect(try store.run("health").status == 1)
                 #expect(try store.run(clean).status == 0)
@@ -66,7 +66,7 @@ struct TruthTests {
         }
     }
 
-    @Test func anErasureTakesTheTextOfFindingsAndLeavesTheFailure() throws {
+    @Test func anErasureRemovesTheTextsOfFindingsAndKeepsTheFailure() throws {
         try withStore { store in
             try fill(store)
             try StoreUpkeep.note(.verification, findings: ["ada: unread is 3"], head: 3, in: store.directory)
@@ -117,7 +117,7 @@ struct TruthTests {
                     #expect(run.status == 0 && run.lines.first?.hasPrefix("wrote 3 pages, ") == true, "\(run.text)")
                     #expect(run.lines.first?.contains("p.html, \(folder)/p-2.html … \(folder)/p-3.html") == true)
                 }
-                // A shorter report says which page is not its own.
+                // A shorter report names the old page that is not its own.
                 let short = try store.run("audit", "ada", "--html", path, "--to", "10")
                 #expect(short.lines.first?.hasPrefix("wrote 1 page, ") == true)
                 #expect(short.lines.last?.contains("p-2.html is a page of an earlier report") == true)
@@ -168,7 +168,7 @@ struct TruthTests {
         }
     }
 
-    @Test func showNamesTheNewestEventWhereThereIsNoneOfANumber() throws {
+    @Test func showNamesTheNewestEventIfTheNumberIsUnknown() throws {
         try withStore { store in
             try fill(store)
             let run = try store.run("show", "99")

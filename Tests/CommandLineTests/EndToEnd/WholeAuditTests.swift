@@ -120,10 +120,10 @@ struct WholeAuditTests {
             #expect(try TraylogRun.of(["check", file, "--tree-head", head]).status == 0)
             let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map(String.init)
             let roles = try lines.map(JSONValue.object).filter { $0["archived"] != nil }
-            // Broadcasts that expired left the log, and are part of what is held of a person.
+            // Expired broadcasts have left the log, but belong to a person's data.
             #expect(roles.contains { $0["role"] == "topic" && $0["proof"] != nil })
             #expect(roles.contains { $0["role"] == "own" && $0["proof"] != nil })
-            // There is no proof of what the person caused elsewhere and left the log.
+            // The person's actions elsewhere that have left the log have no proof.
             let caused = roles.filter { $0["role"] == "actor" }
             #expect(!caused.isEmpty && caused.allSatisfy { $0["proof"] == nil })
         }
@@ -131,7 +131,7 @@ struct WholeAuditTests {
 }
 
 extension TraylogRun {
-    /// - Throws: ``UnexpectedStatus`` when it ended with something else than 0.
+    /// - Throws: ``UnexpectedStatus`` for any exit status except 0.
     @discardableResult
     func expectSuccess() throws -> TraylogRun {
         guard status == 0 else { throw UnexpectedStatus(status: status, errors: errorText) }

@@ -28,7 +28,7 @@ struct PseudoTerminal {
         try terminal.far.close()
         var bytes = Data()
         var part = [UInt8](repeating: 0, count: 4_096)
-        // Linux says that the other side is closed with an error.
+        // On Linux, reading fails with an error once the other side is closed.
         while true {
             let count = unsafe read(terminal.near.fileDescriptor, &part, part.count)
             guard count > 0 else { break }

@@ -24,7 +24,7 @@ struct TestStore {
             ["--store", directory] + arguments, input: Data(input.utf8), environment: environment)
     }
 
-    /// Appends lines of JSON that must not be refused.
+    /// Appends lines of JSON, none of which may be refused.
     @discardableResult
     func append(_ lines: String...) throws -> TraylogRun {
         let run = try TraylogRun.of(

@@ -47,7 +47,7 @@ struct TraylogRun {
         return process
     }
 
-    /// The program stands beside the test bundle.
+    /// The program lies beside the test bundle.
     private static func program() throws -> URL {
         let bundles = [Bundle.main] + Bundle.allBundles
         let candidates = bundles.flatMap { bundle in

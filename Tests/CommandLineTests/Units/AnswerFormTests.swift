@@ -54,7 +54,7 @@ struct AnswerFormTests {
                 == #"{"ok":false,"events":3,"users":1,"findings":["a","b"]}"#)
     }
 
-    @Test func statisticsAreAllThere() {
+    @Test func statisticsHaveEveryMember() {
         var statistics = StoreStatistics()
         statistics.head = 7
         statistics.readers = [.init(pid: 12, lag: 3)]

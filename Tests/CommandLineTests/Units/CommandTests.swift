@@ -4,7 +4,7 @@ import Traylog
 import TraylogDomain
 @testable import traylog_cli
 
-/// Flags become the fields of commands.
+/// Options become the fields of commands.
 struct CommandTests {
     private func action(_ arguments: String...) throws -> Command.Action {
         let command = try TraylogCommand.parseAsRoot(["--store", "s"] + arguments)

@@ -13,7 +13,7 @@ struct ItemReferenceTests {
         #expect(try ItemReference(argument: "", isKey: false) == .key(""))
     }
 
-    @Test func aNumberThatIsNoSeqIsUsage() {
+    @Test func aNumberThatIsNotASeqIsAUsageError() {
         #expect(throws: ValidationError.self) {
             try ItemReference(argument: "99999999999999999999", isKey: false)
         }

@@ -26,7 +26,7 @@ struct LocalTimeTests {
         #expect(Timestamp(argument: text) == nil)
     }
 
-    @Test func aMomentMayBeSoLongAgo() throws {
+    @Test func aMomentMayCountBackFromNow() throws {
         for (text, seconds) in [("90s", 90), ("30m", 1_800), ("2h", 7_200), ("3d", 259_200), ("1w", 604_800)]
             as [(String, Int64)]
         {

@@ -1,7 +1,7 @@
 import Testing
 @_spi(Operations) import Traylog
 
-/// Times and numbers as people type them, which the command line and the console read alike.
+/// Times and numbers as people type them, which the command line and the console parse in the same way.
 struct TypedTimeTests {
     /// 2026-06-10 12:00 UTC; clocks go forward by an hour at 2026-03-29 01:00 UTC.
     private let typed = TypedTime(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a power cut may leave of a file, and what not.
+/// The states of a file that a power cut may leave, and those it may not.
 @Suite struct DiskFileTests {
     private static let size = 4 * 4_096
     private static let tears: [Tear] =

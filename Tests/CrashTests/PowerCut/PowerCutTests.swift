@@ -55,7 +55,7 @@ struct PowerCutTests {
     }
 }
 
-/// The tests above are worth what they would find.
+/// The tests above are only as good as the faults they would find.
 @Suite(
     .enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile the recorder"),
     .enabled(if: TestLength.current != .quick, "tests the tests of power cuts: runs in full length"))

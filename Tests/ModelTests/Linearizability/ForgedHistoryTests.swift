@@ -3,7 +3,7 @@ import Testing
 import Traylog
 import TraylogDomain
 
-/// What the check is for: a history that no order of events explains is noticed.
+/// The check notices a history that no order of events explains.
 @Suite struct ForgedHistoryTests {
     enum Forgery: CaseIterable {
         case staleRead, futureRead, wrongCount, lostEvent, doubledReceipt, swappedReceipts, unexplainedRefusal

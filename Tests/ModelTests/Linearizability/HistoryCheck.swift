@@ -165,7 +165,7 @@ extension HistoryCheck {
         return min(naive.head.rawValue, UInt64(history.events.count))
     }
 
-    /// Refusals are the same but for the words.
+    /// Refusals are compared without their messages.
     private func sameKind(_ one: Result<[Receipt], Refusal>, _ other: Result<[Receipt], Refusal>) -> Bool {
         switch (one, other) {
         case (.success(let one), .success(let other)): one == other

@@ -5,7 +5,7 @@ import Testing
 import TraylogDomain
 import TraylogPlatform
 
-/// Many clients at once, in this process and in others: one order of events explains what all of them were told.
+/// Many clients at once, in this process and in others: one order of events explains all their answers.
 @Suite struct LinearizabilityTests {
     @Test(arguments: seeds(2, nightly: 40))
     func oneOrderOfEventsExplainsAllAnswers(seed: UInt64) async throws {
@@ -138,7 +138,7 @@ private struct Observer: Sendable {
         }
     }
 
-    /// Waits until it has what the store has, to which nobody writes any more.
+    /// Waits until it has all events of the store, to which nobody writes any more.
     func reachEnd(of store: Store) async throws {
         let head = try await store.head()
         while true {

@@ -17,7 +17,7 @@ import Testing
     }
 }
 
-/// What a reader of one name was given.
+/// The events that a reader of one name got.
 private struct Reading: Sendable {
     let user: String
     /// The newest event when it began.
@@ -95,7 +95,7 @@ private final class Run {
         #expect(people.count <= 1, "seed \(seed): a reader of \(reading.user) got \(reading.titles)")
         guard let person = people.first else { return }
         let due = (sent[person] ?? []).filter { $0.seq > reading.start }.map(\.title)
-        // What was erased before it was read is gone.
+        // Events erased before they were read are gone.
         let expected = reading.isErased ? Array(due.prefix(reading.titles.count)) : due
         #expect(reading.titles == expected, "seed \(seed): a reader of \(reading.user) after \(reading.start)")
     }

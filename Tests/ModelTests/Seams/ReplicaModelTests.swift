@@ -52,7 +52,7 @@ private func play(_ seed: UInt64, _ mix: HistoryMix, rounds: Int, steps: Int) th
 
 private func store(_ run: ModelRun) throws -> Store { try #require(run.store as? Store) }
 
-/// The changes of a user are what the naive model says, wherever one begins and however long the pages are.
+/// A user's changes match the naive model's, from any beginning and with any page size.
 private func checkChanges(
     of user: String, _ store: Store, _ naive: NaiveStore, _ random: inout SeededRandom
 ) throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 @_spi(Operations) import Traylog
 
-/// Stores that are compacted again and again, against a model that only hides what left the log.
+/// Stores that are compacted again and again, compared with a model that only hides the events that left the log.
 @Suite struct CompactionModelTests {
     @Test(arguments: seeds(3, quick: 1, nightly: 150))
     func answersFromTheFloorOnStayWhateverWasDropped(seed: UInt64) throws {
@@ -45,7 +45,7 @@ private func play(
     }
 }
 
-/// Everything that is stored is what the log gives, with the log's gaps.
+/// All stored data follows from the log, with the log's gaps.
 private func check(_ directory: String, rebuild: Bool = false) throws {
     let report = try Verification.run(directory: directory) { _, _ in }
     try expectSame("", report.findings.joined(separator: "\n"), "findings")

@@ -41,7 +41,7 @@ import TraylogDomain
             // A reminder changes nothing that anybody sees.
             after?.reminded = false
             defer { before = after }
-            // An undo changes the marks of what is gone, too; they say nothing.
+            // An undo also changes the marks of gone items; they do not matter.
             if before?.gone == true, after?.gone == true { return false }
             return after != before
         }

@@ -69,7 +69,7 @@ private struct ProjectedHistory {
         for _ in 0..<random.between(1, 12) {
             guard case .command(let command) = generator.next(given: naive) else { continue }
             _ = naive.perform(command, now: generator.now)
-            // What it is refused for is not the question here.
+            // The reason of the refusal does not matter here.
             do { _ = try store.perform(command) } catch TraylogError.refused {}
         }
     }

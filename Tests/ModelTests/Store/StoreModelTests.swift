@@ -8,7 +8,7 @@ import TraylogDomain
 ///
 /// `TRAYLOG_TESTS=nightly` plays many more seeds; a failure names the seed and the step.
 @Suite struct StoreModelTests {
-    /// What the store can do by now; raise it as commands arrive.
+    /// The store's features so far; raise it as commands arrive.
     static let features: HistoryMix.Features = .all
 
     @Test(arguments: seeds(2, quick: 1, nightly: 100))
@@ -72,7 +72,7 @@ import TraylogDomain
             }
             #expect(try store.head() == 0)
             #expect(try store.users(after: nil, limit: .max).elements.isEmpty)
-            // What was taken back is forgotten whole: the key is free, and seq 1 too.
+            // A rolled-back command is forgotten completely: the key is free, and so is seq 1.
             #expect(try store.perform([notify, notify]) == [.appended(1), .duplicate(1)])
             store.close()
         }

@@ -3,7 +3,7 @@ import TestSupport
 import Traylog
 import TraylogDomain
 
-/// The generator reaches what it promises, and the comparison finds what it should: neither may pass by doing nothing.
+/// The generator reaches the cases that it promises, and the comparison finds planted faults: neither may pass by doing nothing.
 @Suite struct HistoryGeneratorTests {
     @Test func theSameSeedGivesTheSameHistory() {
         #expect(history(seed: 5, steps: 300).events == history(seed: 5, steps: 300).events)

@@ -3,7 +3,7 @@ import TraylogArchive
 import TraylogLMDB
 import TraylogLog
 
-/// An archive that no compaction made: of any events of a store, with or without taking them out of its log.
+/// An archive that no compaction made, of any events of a store, which may stay in the log or leave it.
 package enum HandMadeArchive {
     /// Writes an archive of the events with these seqs, which must be ascending; the store must be closed.
     ///

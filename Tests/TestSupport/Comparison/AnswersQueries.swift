@@ -1,7 +1,7 @@
 import Traylog
 import TraylogDomain
 
-/// The queries that the comparison asks, so that a store and the model behind its face can both be compared.
+/// The queries of the comparison, so that a store and the model behind its interface can both be compared.
 package protocol AnswersQueries: Sendable {
     func head() throws(TraylogError) -> Seq
     func tray(of user: String, asOf: Moment?) throws(TraylogError) -> Tray

@@ -1,7 +1,7 @@
 import Traylog
 import TraylogDomain
 
-/// Asks a store and the naive model the same and throws the first ``Difference``.
+/// Runs the same queries on a store and the naive model, and throws the first ``Difference``.
 ///
 /// `recordedAt` is the store's own: items are compared with the store's log, which must not step back.
 package struct Comparison {
@@ -44,7 +44,7 @@ package struct Comparison {
         }
     }
 
-    /// Compares everything that can be asked of these users, and of the log.
+    /// Compares all queries about these users, and about the log.
     package mutating func check(users: [String], depth: Depth) throws {
         try expectSame(naive.head, try store.head(), "head")
         try checkNow(users, depth: depth)
@@ -141,7 +141,7 @@ package struct Comparison {
         case (.success(let item), .success(let other)):
             try expectSame(item, other, "item \(reference)")
         case (.success(let item), .failure(.compacted)) where item.isGone && item.seq < naive.floor:
-            // Nobody needs what changed it, though its own event may have stayed.
+            // The events that changed it are no longer needed, though its own event may have stayed.
             break
         default: try expectSame("\(expected)", "\(found)", "item \(reference)")
         }
@@ -219,7 +219,7 @@ extension Comparison {
             last = page.next
         } while last != nil
         let expected = naive.recipients(of: item, part, asOf: end).map(withStoredTimes)
-        // Below the floor nobody knows what made it so; answers stay.
+        // Below the floor the event that made it so is unknown; answers stay.
         func known(_ recipient: Recipient) -> Recipient {
             naive.floor == .zero ? recipient : Recipient(user: recipient.user, outcome: recipient.outcome)
         }
@@ -266,7 +266,7 @@ extension Comparison {
         return queries
     }
 
-    /// A query by what only the log knows, with other filters and without.
+    /// A query by fields that are only in the log, with and without other filters.
     private mutating func checkSearch(of user: String) throws {
         let items = model.state(of: user).items.map(\.shown).map(withStoredTime)
         var query = random.chance(50) ? random.pick(queries(of: user)) : InboxQuery()
@@ -284,7 +284,7 @@ extension Comparison {
             $0.recordedAt >= query.filter.since ?? $0.recordedAt && $0.recordedAt <= query.filter.until ?? $0.recordedAt
         }
         var query = query
-        // A page of one item is asked for anew: long lists are walked in larger ones.
+        // Each page of one item is a new query: long lists are walked in larger pages.
         query.limit = max(limit, expected.count / 200)
         try within(String(describing: query)) {
             try checkPages(expected, size: query.limit) { cursor in
@@ -334,7 +334,7 @@ extension Comparison {
 }
 
 extension Event {
-    /// The event without what only the store knows.
+    /// The event without the fields that only the store has.
     package var comparable: Event {
         var event = self
         event.recordedAt = Timestamp(milliseconds: 0)

@@ -1,6 +1,6 @@
-/// Where a store and the naive model disagree, as short as it can be said.
+/// A difference between a store and the naive model, as short as possible.
 package struct Difference: Error, CustomStringConvertible {
-    /// What was asked, outermost first: the seed and step, the query, the field.
+    /// The context, outermost first: the seed and step, the query, the field.
     package var path: [String]
     package var expected: String
     package var found: String
@@ -22,7 +22,7 @@ package struct Difference: Error, CustomStringConvertible {
     }
 }
 
-/// Does what `body` does; a difference that it throws names `context` first.
+/// Runs `body`; a difference that it throws names `context` first.
 package func within<Result>(_ context: @autoclosure () -> String, _ body: () throws -> Result) throws -> Result {
     do {
         return try body()

@@ -98,7 +98,7 @@ package struct ModelRun {
         store = other
     }
 
-    /// Compares all users with every query, then gives the store free.
+    /// Compares all users with every query, then releases the store.
     package mutating func finish(users: Int = .max, depth: Comparison.Depth = .full) throws {
         try within("seed \(seed), after step \(step)") {
             try check(users == .max ? naive.users() + ["nobody"] : someUsers(users), depth: depth)

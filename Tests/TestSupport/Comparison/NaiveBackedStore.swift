@@ -2,7 +2,7 @@ import Traylog
 import TraylogDomain
 import class TraylogPlatform.Monitor
 
-/// The naive model behind the store's face, so that the comparison itself can be tested.
+/// The naive model behind the store's interface, so that the comparison itself can be tested.
 ///
 /// A `Twist` makes it lie in one way, which the comparison must find.
 package final class NaiveBackedStore: StoreUnderTest {

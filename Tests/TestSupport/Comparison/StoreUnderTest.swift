@@ -1,7 +1,7 @@
 import Traylog
 import TraylogDomain
 
-/// What the model tests need of a store: ``Store``, or the naive one behind the same face.
+/// The interface that the model tests need of a store: ``Store``, or the naive one behind the same interface.
 package protocol StoreUnderTest: AnswersQueries {
     func perform(_ command: Command) throws(TraylogError) -> Receipt
     func perform(_ commands: [Command]) throws(TraylogError) -> [Receipt]

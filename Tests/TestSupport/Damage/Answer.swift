@@ -1,4 +1,4 @@
-/// What a store said to one question: a digest of the answer, or that there was none.
+/// A store's answer to one query: its digest, or an error.
 package struct Answer: Hashable, Sendable {
     package var question: String
     /// Nil for an error.

@@ -2,15 +2,15 @@ import Foundation
 
 /// One way to damage a data file.
 package enum Damage: Hashable, Sendable, CustomStringConvertible {
-    /// The bit with this number is turned round.
+    /// The bit with this number is flipped.
     case flip(Int)
-    /// The file ends after so many bytes.
+    /// The file ends after this number of bytes.
     case cut(Int)
 
     package enum Kind: String, CaseIterable, Sendable {
         /// One bit anywhere in the file.
         case flips
-        /// One bit in what is LMDB's own: headers of pages, lists and headers of entries, keys, page numbers.
+        /// One bit in LMDB's own data: headers of pages, lists and headers of entries, keys, page numbers.
         case structure
         /// At boundaries of pages, and inside of the file's header.
         case cuts
@@ -48,7 +48,7 @@ package enum Damage: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The bytes that LMDB goes by, in pages that look like its own.
+    /// The bytes that LMDB relies on, in pages that look like its own.
     private static func structure(of file: Data) -> [Int] {
         var places = Array(0..<152) + Array(4096..<4248)
         for page in stride(from: 8192, to: file.count, by: 4096) {

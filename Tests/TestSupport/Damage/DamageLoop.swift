@@ -2,17 +2,17 @@ import Foundation
 import Traylog
 import TraylogDomain
 
-/// Damages copies of one store, and asks each everything, in a process of its own.
+/// Damages copies of one store, and runs all queries on each, in a separate process.
 package struct DamageLoop {
     private let directory: String
     private let file: Data
     private let head: Seq
     private let expected: [Answer]
-    /// The answers of the built program to the same, by its arguments.
+    /// The built program's answers to the same queries, by its arguments.
     private let expectedRuns: [[String]: TraylogProgram.Run]
     private let seed: UInt64
 
-    /// What the built program is asked, too.
+    /// The queries that the built program also runs.
     private static let commands: [[String]] = [
         ["verify"], ["replay"], ["tray", "ann"], ["inbox", "ann", "--json"], ["threads", "ann"], ["history", "ann"],
         ["log", "--json"], ["users"], ["stats"], ["export"], ["backup"],
@@ -113,7 +113,7 @@ package struct DamageLoop {
         return try TraylogProgram(store: path).run(command == ["backup"] ? command + [path + "-copy"] : command)
     }
 
-    /// What a process that asks everything said, and the signal that ended it, if one did.
+    /// The output of a process that runs all queries, and the signal that ended it, if any.
     private static func ask(_ path: String, head: Seq) throws -> (answers: [Answer], signal: Int32?) {
         let process = Process()
         process.executableURL = try TraylogProgram.location(of: "traylog-damage")

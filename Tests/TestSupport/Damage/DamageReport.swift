@@ -1,4 +1,4 @@
-/// What became of some damaged copies.
+/// The results for some damaged copies.
 package struct DamageReport: Hashable, Sendable {
     package var kind: Damage.Kind
     package var copies = 0
@@ -6,7 +6,7 @@ package struct DamageReport: Hashable, Sendable {
     package var harmless = 0
     /// Copies that `verify` or the opening called damaged.
     package var named = 0
-    /// What must not be: a signal, a wrong answer, damage that `verify` does not find.
+    /// Failures: a signal, a wrong answer, damage that `verify` does not find.
     package var failures: [String] = []
 
     /// One line.

@@ -2,9 +2,9 @@ import Foundation
 @_spi(Operations) import Traylog
 import TraylogDomain
 
-/// Everything that can be asked of a store, then written to it and asked again.
+/// All queries of a store, then some writes and the queries again.
 ///
-/// It runs in a process of its own, which damage must not end.
+/// It runs in a separate process, which damage must not end.
 package struct Questions {
     private let path: String
     /// Of the undamaged store.
@@ -23,7 +23,7 @@ package struct Questions {
         check("before")
         copy()
         write()
-        // What was written is not compared by its times.
+        // The times of new events are not compared.
         read("after", .seq(head))
         check("after")
     }
@@ -54,7 +54,7 @@ package struct Questions {
             let users = phase == "before" ? statistics.users : 0
             return "\(min(statistics.head, head)) \(statistics.floor) \(users) \(statistics.topics)"
         }
-        // By number: some names are equal but for their bytes.
+        // By number: some names differ only in their bytes.
         for (number, user) in (Subject.userNames + ["nobody"]).enumerated() {
             answer("\(phase) tray \(number)") { "\(try reader.tray(of: user, asOf: now))" }
         }
@@ -145,7 +145,7 @@ package struct Questions {
         return options
     }
 
-    /// What a check found, in place of an answer.
+    /// The findings of a check, instead of an answer.
     private struct Finding: Error {
         var words: String
     }

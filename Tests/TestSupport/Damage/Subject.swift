@@ -2,7 +2,7 @@ import Foundation
 import Traylog
 import TraylogDomain
 
-/// A store with something of everything, whose file is then damaged.
+/// A store with every kind of data, whose file is then damaged.
 package struct Subject: Sendable {
     package static let userNames = HistoryNames.names(24, "user")
 

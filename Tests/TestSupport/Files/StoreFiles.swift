@@ -14,7 +14,7 @@ package enum StoreFiles {
 
     package static func lock(of store: String) -> String { environment(of: store) + "/lock.mdb" }
 
-    /// What a replacement that did not come to its end has left.
+    /// The leftovers of an unfinished replacement.
     package static func leftovers(in store: String) -> [String] {
         let current = URL(filePath: environment(of: store)).lastPathComponent
         let names = (try? FileManager.default.contentsOfDirectory(atPath: store)) ?? []

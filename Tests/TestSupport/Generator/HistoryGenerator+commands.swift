@@ -56,7 +56,7 @@ extension HistoryGenerator {
 
     private mutating func user() -> String { random.chance(mix.heavyPercent) ? users[0] : random.pick(users) }
 
-    /// Times of which many are equal, so that ticks meet ties.
+    /// Times, many of them equal, so that ticks have ties.
     private mutating func coarse() -> Timestamp {
         Timestamp(milliseconds: time(around: 1_000).milliseconds / 500 * 500)
     }
@@ -92,7 +92,7 @@ extension HistoryGenerator {
 // MARK: - Items and events
 
 extension HistoryGenerator {
-    /// An item of the user as a rule, otherwise another's, none, or a key that names none.
+    /// Usually one of the user's items; otherwise another user's, an unknown one, or an unknown key.
     private mutating func reference(_ state: NaiveUser, _ store: NaiveStore) -> ItemReference {
         if !state.items.isEmpty, random.chance(88) {
             // New items are named more often than old ones.
@@ -120,7 +120,7 @@ extension HistoryGenerator {
         return snoozed.isEmpty || random.chance(30) ? nil : .seq(random.pick(snoozed).seq)
     }
 
-    /// Of an item that awaits an answer as a rule; some actions are none of the item's.
+    /// Usually for an item that awaits an answer; some actions are not the item's.
     private mutating func act(_ state: NaiveUser, _ store: NaiveStore) -> Command.Action {
         let asking = state.items.filter { !$0.content.actions.isEmpty && $0.isLive }.suffix(12)
         let item: ItemReference =
@@ -195,7 +195,7 @@ extension HistoryGenerator {
         var edit = ContentEdit()
         let fields = random.between(1, 255)
         if fields & 1 != 0 { edit.title = change(other.title) }
-        // The same to the eye, not in bytes: a change.
+        // Texts that look the same but differ in bytes: a change.
         if random.chance(10), let title = other.title { edit.title = .set(title.dropLast() + "e\u{301}") }
         if fields & 2 != 0 { edit.body = change(other.body) }
         if fields & 4 != 0 { edit.summaryArgument = change(other.summaryArgument) }

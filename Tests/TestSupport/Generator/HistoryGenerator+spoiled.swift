@@ -1,7 +1,7 @@
 import TraylogDomain
 
 extension HistoryGenerator {
-    /// The command with one thing wrong, so that exactly one field is to blame.
+    /// The command with exactly one field made wrong.
     mutating func spoiled(_ command: Command) -> Command {
         let bad = random.pick(["", String(repeating: "x", count: 257), "tab\t", "\u{7f}", "c1 \u{85}", "nul\0"])
         var command = command

@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// Random commands that meet each other: a history that only depends on the seed and the mix.
+/// Random commands that affect each other: a history that depends only on the seed and the mix.
 ///
 /// Commands look at the naive store's state, so that most of them name something that exists; a realistic share
 /// is refused, unchanged or sent twice.
@@ -30,7 +30,7 @@ package struct HistoryGenerator: Sendable {
         topics = HistoryNames.names(mix.topics, "topic")
     }
 
-    /// Whom the mix's `heavyPercent` of the commands are for.
+    /// The user who gets the mix's `heavyPercent` of the commands.
     package var heavyUser: String { users[0] }
 
     /// The next step, given what the naive store holds by now.

@@ -1,6 +1,6 @@
-/// What a random history is made of.
+/// The ingredients of a random history.
 package struct HistoryMix: Sendable {
-    /// What a store must be able to do to follow the history.
+    /// The features that a store needs to follow the history.
     package struct Features: OptionSet, Hashable, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -25,9 +25,9 @@ package struct HistoryMix: Sendable {
     package var heavyPercent = 30
     /// Notifies (and broadcasts) among the commands, in percent.
     package var notifyPercent = 40
-    /// As long as there are fewer events, there is nothing else.
+    /// While there are fewer events, all commands are of this kind.
     package var notifiesFirst = 0
-    /// Of the other commands so many are bulk marks; there are 65 of other kinds beside them.
+    /// The weight of bulk marks among the other commands, whose weights add up to 65.
     package var bulkMarkWeight = 6
     /// Commands that are malformed on purpose, in percent.
     package var invalidPercent = 3
@@ -69,7 +69,7 @@ package struct HistoryMix: Sendable {
         return mix
     }
 
-    /// One user, hardly any items, one thread, one category: every command meets the one before.
+    /// One user, few items, one thread, one category: every command affects the one before.
     package static var crowded: HistoryMix {
         var mix = HistoryMix()
         mix.users = 1

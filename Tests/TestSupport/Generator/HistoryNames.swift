@@ -1,4 +1,4 @@
-/// Names that stores get wrong: equal to the eye but not in bytes, in an order of their own, long, or like syntax.
+/// Names that stores may get wrong: they look equal but differ in bytes, sort unusually, are long, or look like syntax.
 package enum HistoryNames {
     private static let odd = [
         "ann", "Zoë", "Zoe\u{308}", "日本語", "👩‍👩‍👧", "a b", "../up", "\"quoted\"", "Ann", "z", "\u{10ffff}", "\u{fffd}",

@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// What happens next in a history.
+/// The next step of a history.
 package enum HistoryStep: Hashable, Sendable {
     case command(Command)
     case tick(Timestamp)

@@ -1,9 +1,9 @@
 import TraylogDomain
 
 extension Command {
-    /// The line of JSON that means this command, without its newline; written apart from the store's own writers.
+    /// This command as a line of JSON, without its newline; written independently of the store's own writers.
     ///
-    /// `data` stands in it as it is, so that data which is no JSON makes a line which is none.
+    /// It contains `data` unchanged, so data that is not JSON makes a line that is not JSON.
     package var jsonLine: String {
         var members: [(String, String?)] = [
             ("kind", Mirror(reflecting: action).children.first?.label.map(quoted)), ("user", user.map(quoted)),

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The first innermost difference of two JSON values, as a path and what stands there; nil when they are equal.
+/// The first innermost difference of two JSON values, as a path and both values; nil when they are equal.
 package func jsonDifference(_ expected: Any, _ found: Any) -> String? {
     if let left = expected as? [Any], let right = found as? [Any] {
         for (index, (one, other)) in zip(left, right).enumerated() {

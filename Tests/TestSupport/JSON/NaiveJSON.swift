@@ -4,7 +4,7 @@ import TraylogDomain
 
 /// The JSON forms (Docs/reference/json.md) of the naive model's answers, built for comparison with `JSONSerialization`.
 ///
-/// Written apart from the store's own writers. A value that is `null` and one that is left out compare equal.
+/// Written independently of the store's own writers. A value that is `null` and one that is left out compare equal.
 package struct NaiveJSON {
     package let naive: NaiveStore
     /// The store's times, by seq − 1.

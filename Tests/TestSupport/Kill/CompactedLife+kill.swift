@@ -2,7 +2,7 @@ import Traylog
 import TraylogDomain
 
 extension CompactedLife {
-    /// Kills one command that writes the store anew or derives its states again, and compares what is left.
+    /// Kills one command that rewrites the store or derives its states again, and compares the remaining store.
     package mutating func killRewrite() throws {
         try append(log.head == .zero ? 300 : random.between(1, 12))
         let floor = log.head.rawValue * UInt64(random.pick([50, 80, 99, 100])) / 100

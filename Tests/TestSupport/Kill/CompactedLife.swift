@@ -2,7 +2,7 @@ import Foundation
 @_spi(Operations) import Traylog
 import TraylogDomain
 
-/// A store that a program compacts again and again, and all that ever was in it.
+/// A store that a program compacts again and again, with all events that were ever in it.
 package struct CompactedLife {
     let directory: String
     let store: String
@@ -12,7 +12,7 @@ package struct CompactedLife {
     package private(set) var log = WholeLog()
     private var generator: HistoryGenerator
     private let seed: UInt64
-    /// How long a run takes that nobody kills.
+    /// The duration of a run that is not killed.
     private var microseconds = 200_000
 
     package init(seed: UInt64, directory: String) {
@@ -30,7 +30,7 @@ package struct CompactedLife {
     package mutating func append(_ count: Int) throws {
         let opened = try Store.open(store, options: options)
         defer { opened.close() }
-        // Whatever a killed process left is gone with the next writer.
+        // The next writer removes the leftovers of a killed process.
         try expectSame([], leftovers, "what is left of a rewrite")
         var shadow = NaiveStore(replaying: log.events)
         for _ in 0..<count {
@@ -67,14 +67,14 @@ package struct CompactedLife {
 
     /// Runs the program and kills it at a random moment of its life.
     ///
-    /// - Returns: whether it had come to its end.
+    /// - Returns: whether it had finished.
     package mutating func runAndKill(_ arguments: [String]) throws -> Bool {
         let process = try program.process(arguments)
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         let start = ContinuousClock.now
         try process.run()
-        // Half of the time near the end, where the files change places.
+        // Half of the time near the end, when the files are exchanged.
         let share = random.chance(50) ? random.between(0, 100) : random.between(60, 120)
         let delay = microseconds * share / 100
         Thread.sleep(forTimeInterval: Double(delay) / 1_000_000)
@@ -82,7 +82,7 @@ package struct CompactedLife {
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         guard process.terminationReason == .exit else {
-            // It takes longer than was thought.
+            // It takes longer than estimated.
             microseconds = microseconds * 105 / 100
             return false
         }
@@ -92,7 +92,7 @@ package struct CompactedLife {
         return true
     }
 
-    /// Compares the store with all that ever was in it.
+    /// Compares the store with all events that were ever in it.
     package mutating func check(isLive: Bool) throws {
         let reader: any AnswersQueries & Closing =
             isLive ? try Store.open(store, options: options) : try StoreReader.open(store)

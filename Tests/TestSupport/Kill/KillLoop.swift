@@ -25,7 +25,7 @@ package struct KillLoop {
     private var sent: [Sent] = []
     /// How many of the sent commands were answered.
     package private(set) var answered = 0
-    /// Keyed commands that were on their way at the last kill.
+    /// Keyed commands that were unanswered at the last kill.
     private var unanswered: [Command] = []
     private var generator: HistoryGenerator
 
@@ -44,7 +44,7 @@ package struct KillLoop {
         round += 1
     }
 
-    /// The next command as a line: first those again whose fate was open, then new ones.
+    /// The next command as a line: first the repetition of unanswered ones, then new ones.
     package mutating func nextLine() -> String {
         let command: Command
         if unanswered.isEmpty {
@@ -144,7 +144,7 @@ extension StoreOptions {
     }
 }
 
-/// What a store and a reader have in common beyond the queries.
+/// The common interface of a store and a reader beyond the queries.
 package protocol Closing {
     func close()
 }

@@ -2,7 +2,7 @@ import Foundation
 import Traylog
 import TraylogDomain
 
-/// What a child process does until it is killed: performs the commands of a file, in groups and transactions, and
+/// The work of a child process until it is killed: it performs the commands of a file, in groups and transactions, and
 /// writes each answer to another file as soon as it has it.
 package struct KilledChild: Codable, Sendable {
     var directory: String
@@ -12,7 +12,7 @@ package struct KilledChild: Codable, Sendable {
     /// Random up to this, from the opening on.
     var microsecondsToLive: Int
 
-    /// Leaves commands for the child in a directory, in which the loop's store is.
+    /// Leaves commands for the child in the directory of the loop's store.
     package init(_ loop: inout KillLoop, in directory: String) throws {
         let lines = (0..<loop.random.between(1, 250)).map { _ in loop.nextLine() }.joined()
         try Data(lines.utf8).write(to: URL(filePath: directory + "/commands"))
@@ -74,7 +74,7 @@ package struct KilledChild: Codable, Sendable {
     }
 }
 
-/// Kills this process after a while, whatever it does then.
+/// Kills this process after a while, regardless of its work.
 package func killSelf(afterMicroseconds life: Int) {
     Thread.detachNewThread {
         Thread.sleep(forTimeInterval: Double(life) / 1_000_000)

@@ -41,7 +41,7 @@ package struct NaiveItem: Hashable, Sendable {
     package var isUnread: Bool { isCounted && !read }
     package var isAwaiting: Bool { !content.actions.isEmpty && outcome == nil }
 
-    /// Changes the content; another time to remind asks anew.
+    /// Changes the content; another time to remind allows a new reminder.
     package mutating func take(_ edit: ContentEdit) {
         let old = content.remindAt
         content = content.edited(edit)
@@ -57,7 +57,7 @@ package struct NaiveItem: Hashable, Sendable {
         }
     }
 
-    /// The rest of a filter: what it asks of texts, times, and who sent the item.
+    /// The rest of a filter: its conditions on texts, times and the sender.
     func isFound(by filter: ItemFilter, of user: String) -> Bool {
         if let actor = filter.actor, Name(self.actor ?? (topic == nil ? user : nil)) != Name(actor) { return false }
         let levels: [InterruptionLevel] = [.passive, .active, .timeSensitive, .critical]
@@ -72,7 +72,7 @@ package struct NaiveItem: Hashable, Sendable {
         }
     }
 
-    /// Sets what `mark` sets.
+    /// Sets the flags of `mark`.
     package mutating func take(_ mark: Mark) {
         switch mark {
         case .seen: seen = true
@@ -87,7 +87,7 @@ package struct NaiveItem: Hashable, Sendable {
         }
     }
 
-    /// As a query shows it.
+    /// The item as a query shows it.
     package var shown: Item {
         Item(
             seq: seq, position: position, key: key, topic: topic, content: content, isMuted: muted, isSeen: seen,

@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// Audiences, by looking through every tray.
+/// Audiences, computed by looking at every tray.
 extension NaiveStore {
     /// The counts of a broadcast over all trays.
     package func audience(of item: Seq, asOf: Seq? = nil) -> Audience {

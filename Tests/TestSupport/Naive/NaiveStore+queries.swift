@@ -117,7 +117,7 @@ extension NaiveStore {
         return Array(range.prefix(limit))
     }
 
-    /// One item, in whatever state.
+    /// One item, in any state.
     package func item(_ reference: ItemReference, of user: String, asOf: Seq? = nil) throws(Refusal) -> Item {
         let end = asOf ?? head
         let seq: Seq? =

@@ -1,9 +1,9 @@
 import TraylogDomain
 
 extension NaiveStore {
-    /// Events below a floor that surely nothing at the floor or above shows anything of; there may be more.
+    /// Events below a floor that surely have no trace in any answer from the floor on; there may be more.
     ///
-    /// Where an event from before the floor was undone after it, nothing of that user is.
+    /// If an event from before the floor was undone after it, none of that user's events is superfluous.
     package func superfluous(below floor: Seq) -> Set<Seq> {
         var whole: Set<Name> = []
         var restored: Set<Seq> = []

@@ -51,7 +51,7 @@ extension NaiveStore {
                 guard let until = mute.until, until <= time else { continue }
                 dues.append(Due(due: until, item: mute.by, user: user, expires: false, scope: mute.scope))
             }
-            // What was deleted and left the log comes back to nobody.
+            // Deleted items that left the log never come back.
             for item in state.items where !item.gone && !dropped.contains(item.seq) {
                 if item.topic == nil, let expiresAt = item.content.expiresAt, expiresAt <= time {
                     dues.append(Due(due: expiresAt, item: item.seq, user: user, expires: true))
@@ -65,7 +65,7 @@ extension NaiveStore {
     }
 }
 
-/// Something that a tick does, in the order in which it does it.
+/// One change of a tick, sortable in the order in which the tick makes them.
 private struct Due: Comparable {
     var due: Timestamp
     var item: Seq

@@ -1,9 +1,9 @@
 import TraylogDomain
 
-/// The reference that the store is compared with: written from Docs/concepts.md alone, obvious and slow.
+/// The reference model of the store: written from Docs/concepts.md alone, obvious and slow.
 ///
-/// It keeps all events in an array and a plain state for each user. Being a value, a copy of it is a snapshot.
-/// `erase` is not modelled; of `compact`, which events leave the log is the store's to say.
+/// It keeps all events in an array and a plain state for each user. It is a value, so a copy of it is a snapshot.
+/// It does not model `erase`; for `compact`, the store says which events leave the log.
 ///
 /// ```swift
 /// var naive = NaiveStore()
@@ -12,10 +12,10 @@ import TraylogDomain
 /// ```
 package struct NaiveStore: Sendable {
     package private(set) var events: [Event] = []
-    /// What caused each event; nil for those of a tick and for replayed ones.
+    /// The command that caused each event; nil for events of a tick and for replayed ones.
     private var commands: [Command?] = []
     private var seqOfKey: [KeyScope: Seq] = [:]
-    /// How many events each user and topic has had.
+    /// The number of events of each user and topic.
     private var counts: [[Name]: UInt64] = [:]
     /// The state of every user who has an event, at the head.
     package private(set) var current: [Name: NaiveUser] = [:]
@@ -26,7 +26,7 @@ package struct NaiveStore: Sendable {
 
     package init() {}
 
-    /// Takes over events that another store decided on; their keys answer no command.
+    /// Takes over another store's events; their keys answer no command.
     package init(replaying events: [Event]) {
         for event in events { append(event, cause: nil) }
     }
@@ -112,7 +112,7 @@ extension NaiveStore {
 
     /// The event's body; nil when nothing would change.
     ///
-    /// What is wrong with the command itself comes first, then that something happened since, then all else.
+    /// Errors in the command itself come first, then the expected revision, then everything else.
     private func decideExpected(_ command: Command) throws(Refusal) -> Event.Body? {
         do throws(Refusal) {
             let body = try decide(command)
@@ -127,7 +127,7 @@ extension NaiveStore {
         }
     }
 
-    /// How many events the command's user or topic has; nil where the log does not tell any more which topic is meant.
+    /// The number of events of the command's user or topic; nil if the log no longer shows which topic is meant.
     package func revision(of command: Command) -> UInt64? {
         stream(of: command).map { counts[$0] ?? 0 }
     }
@@ -195,7 +195,7 @@ extension NaiveStore {
         return event
     }
 
-    /// Whose events it is counted with: a user's name or a topic's; nil for one of the store itself.
+    /// The stream that it counts in: a user's name or a topic's; nil for an event of the store itself.
     private func stream(of event: Event) -> [Name]? {
         if let user = event.user { return [Name(user)] }
         return topic(ofStream: event).map { [Name("topic"), $0] }

@@ -35,7 +35,7 @@ package enum NaiveText {
 }
 
 extension SeededRandom {
-    /// A filter that asks for what the items have: texts, actors, levels and times of some, and of none.
+    /// A filter with texts, actors, levels and times that some items have, or none.
     ///
     /// - Parameter items: those of a user, whose times the filter takes.
     package mutating func search(_ items: [Item], of user: String) -> ItemFilter {

@@ -112,7 +112,7 @@ extension NaiveUser {
     }
 }
 
-/// Something that is muted.
+/// A mute.
 package struct NaiveMute: Hashable, Sendable {
     package var scope: MuteScope
     /// The event with which it began, and its time.

@@ -1,6 +1,6 @@
 /// A string that is equal to another only when all bytes are.
 ///
-/// Swift's own `==` takes canonically equivalent strings for equal, which would hide a mix-up of two users.
+/// Swift's own `==` treats canonically equivalent strings as equal, which would hide a mix-up of two users.
 package struct Name: Hashable, Comparable, Sendable {
     package let text: String
     private let bytes: [UInt8]

@@ -22,7 +22,7 @@ package struct WholeLog: Sendable {
         }
     }
 
-    /// The model of what the store must hold, given what is left in it.
+    /// The model of the store's content, given the events that are left in it.
     package func naive(_ store: some AnswersQueries) throws -> NaiveStore {
         let floor = try store.statistics().floor
         let left = Set(try store.events(from: 1, limit: .max).elements.map(\.seq))

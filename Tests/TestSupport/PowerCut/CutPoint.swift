@@ -1,6 +1,6 @@
-/// A moment of a trace at which the power goes, and what it takes.
+/// A moment of a trace at which the power fails, and the bytes that are lost.
 package struct CutPoint: Hashable, Comparable, Codable, Sendable {
-    /// So many events of the trace happened.
+    /// The number of events of the trace that happened.
     package var events: Int
     /// With the moment, the seed of everything random.
     package var variation: Int

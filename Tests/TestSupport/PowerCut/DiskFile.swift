@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file of which the disk has only what was synced for certain, and of the rest any part.
+/// A file on a disk that surely has all synced bytes, and any part of the others.
 package struct DiskFile: Sendable {
     private struct Change: Sendable {
         var number: Int
@@ -51,7 +51,7 @@ package struct DiskFile: Sendable {
         kept = content
     }
 
-    /// What a power cut now may leave; nil for no file.
+    /// A file that a power cut may leave now; nil for no file.
     package func cut(_ tear: Tear, _ random: inout SeededRandom) -> Data? {
         let isSureToExist = kept != nil || pending.contains { $0.isKept }
         guard isSureToExist || exists else { return nil }

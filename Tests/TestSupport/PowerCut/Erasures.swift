@@ -2,7 +2,7 @@ import Foundation
 import Traylog
 import TraylogDomain
 
-/// A history in which one person after the other is erased, and what a store has to show of each at any moment of it.
+/// A history in which one person after the other is erased, with the events a store must show of each at any moment.
 enum Erasures {
     private static let items = 5
 

@@ -32,7 +32,7 @@ enum OutboxWorkload {
             options: options)
     }
 
-    /// Stores entries, telling the world each one that is stored; closes and opens in between.
+    /// Stores entries and acknowledges each; closes and opens in between.
     static func play(device: String, count: Int, seed: UInt64, acknowledgements: FileHandle) throws {
         var random = SeededRandom(seed: seed)
         var number: UInt64 = 0

@@ -1,4 +1,4 @@
-/// What came of the points of one recording.
+/// The results for the points of one recording.
 package struct PowerCutReport: Codable, Hashable, Sendable {
     package var points = 0
     /// Points with unsynced bytes, so that what is left is a matter of chance.

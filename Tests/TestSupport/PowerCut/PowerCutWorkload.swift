@@ -1,6 +1,6 @@
 import Traylog
 
-/// What a recorded program does with its store.
+/// The work of a recorded program.
 package enum PowerCutWorkload: String, CaseIterable, Codable, Sendable {
     /// One command at a time, flushing all the time.
     case commands
@@ -22,7 +22,7 @@ package enum PowerCutWorkload: String, CaseIterable, Codable, Sendable {
     case compacting
     /// One person after the other is erased, each of which replaces the data file.
     case erasing
-    /// The outbox of a device, which is no store.
+    /// The outbox of a device, which is not a store.
     case outbox
 
     /// Those of a store.
@@ -45,7 +45,7 @@ package enum PowerCutWorkload: String, CaseIterable, Codable, Sendable {
         options.cacheBytes = 4_096
         options.landmarkDistance = 5
         options.stagedPages = 1
-        // It begins anew after ten or twenty commits.
+        // It starts again after ten or twenty commits.
         options.journalBytes = 128 << 10
         options.tailEvents =
             switch self {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One thing that a recorded program did to the files of its store, or said to the world.
+/// One recorded operation of a program on the files of its store, or one acknowledgement.
 package enum RecordedEvent: Sendable {
     /// The files and directories that are recorded; others must not matter.
     package enum File: Hashable, Sendable {

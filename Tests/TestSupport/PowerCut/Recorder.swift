@@ -2,7 +2,7 @@ import Foundation
 
 /// Runs the program of the power-cut tests: once with the recorder under it, and then to check what it recorded.
 package struct Recorder {
-    /// What a run said on both outputs.
+    /// A run's standard output and error.
     package struct Run: Sendable {
         package var status: Int32
         package var isSignal: Bool

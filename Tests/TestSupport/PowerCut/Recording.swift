@@ -23,16 +23,16 @@ package struct Recording: Codable, Hashable, Sendable {
     /// Where the recorder looks for the data file.
     var storeName: String { workload == .outbox ? "device/outbox" : "store" }
 
-    /// What the program tells the world.
+    /// The program's acknowledgements.
     private var acknowledged: String { directory + "/acknowledged" }
 
-    /// Says that the process that reads beside has begun.
+    /// Signals that the reading process has begun.
     private var watching: String { directory + "/watching" }
 
-    /// Tells a process that reads beside to end.
+    /// Tells the reading process to end.
     private var ended: String { directory + "/ended" }
 
-    /// Where compactions put what leaves the log.
+    /// The directory for compactions' archives.
     package var archives: String { directory + "/archives" }
 
     package var options: StoreOptions { workload.options(isRelaxed: isRelaxed) }

@@ -6,7 +6,7 @@ package struct SimulatedDisk: Sendable {
     private let isRelaxed: Bool
     private var names = StoreNames()
     package private(set) var events = 0
-    /// What the program told the world.
+    /// The program's acknowledgements.
     package private(set) var acknowledged: UInt64 = 0
     /// The part of it that was told before the last commit.
     private var beforeLastCommit: UInt64 = 0

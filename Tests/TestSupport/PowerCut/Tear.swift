@@ -1,4 +1,4 @@
-/// Which of the unsynced bytes are on disk when the power goes.
+/// The unsynced bytes that are on disk when the power fails.
 package enum Tear: Hashable, Sendable {
     case nothing
     case everything

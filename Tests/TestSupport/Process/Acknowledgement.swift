@@ -12,7 +12,7 @@ package struct Acknowledgement: Hashable, Codable, Sendable {
         self = try JSONDecoder().decode(Acknowledgement.self, from: Data(json.utf8))
     }
 
-    /// The answer that a command has to get.
+    /// The expected answer to a command.
     package init(line: Int, _ result: Result<Receipt, Refusal>) {
         self.line = line
         switch result {

@@ -2,10 +2,10 @@ import Foundation
 
 /// A running `traylog append - --ack --skip-refused` to talk with, and to kill.
 ///
-/// What is not answered yet must stay below ``pendingBytes`` bytes, or ``say(_:)`` waits for ever once the program
+/// Unanswered input must stay below ``pendingBytes`` bytes, or ``say(_:)`` never returns once the program
 /// is dead: the pipe holds no more, and nobody reads it.
 package final class AppendingProcess {
-    /// What a pipe holds on every system.
+    /// The capacity of a pipe on every system.
     package static let pendingBytes = 60_000
 
     private let process: Process

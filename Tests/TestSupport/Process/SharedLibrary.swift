@@ -11,7 +11,7 @@ package enum SharedLibrary {
         package var description: String
     }
 
-    /// Where a file of the folder `Tests` is.
+    /// The path of a file in the folder `Tests`.
     package static func source(_ path: String) -> String {
         URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../\(path)").standardized.path
     }

@@ -10,7 +10,7 @@ package func startThread(_ name: String, _ body: @escaping @Sendable () -> Void)
     }
 }
 
-/// Runs what blocks on a thread of its own, while the task waits.
+/// Runs a blocking closure on a separate thread, while the task waits.
 package func onThread<Value: Sendable, Failure>(
     _ name: String = "test", _ body: @escaping @Sendable () throws(Failure) -> Value
 ) async throws(Failure) -> Value {

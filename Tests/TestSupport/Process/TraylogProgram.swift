@@ -24,7 +24,7 @@ package struct TraylogProgram: Sendable {
     /// Runs it to its end; on standard error it may say a few lines.
     ///
     /// - Parameters:
-    ///   - clock: what the system's clock is to say instead, as `faketime` reads it.
+    ///   - clock: the time to show instead of the system's clock, in the form of `faketime`.
     ///   - wrapper: another program and its arguments, which is to run this one.
     ///   - environment: added to the clean one.
     package func run(

@@ -50,7 +50,7 @@ package struct LogDigest<Label: DigestLabel>: Projection, Hashable {
     }
 }
 
-/// Bytes that are no encoded value.
+/// Bytes that are not an encoded value.
 package struct Malformed: Error {
     package var byteCount: Int
 }

@@ -1,12 +1,12 @@
 import Traylog
 import TraylogDomain
 
-/// How large a value the next projection makes of each event.
+/// The size of the next projection's value per event.
 package protocol Weight: Sendable {
     static var bytesPerEvent: Int { get }
 }
 
-/// A projection whose value takes as much space as a test wants: bytes that follow from the events' seqs.
+/// A projection whose value is as large as a test needs: bytes that follow from the events' seqs.
 ///
 /// A user "shrink" empties it.
 package struct Weighted<Size: Weight>: Projection, Hashable {

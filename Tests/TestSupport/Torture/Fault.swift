@@ -15,7 +15,7 @@ package struct Fault: Codable, Hashable, Sendable {
         }
     }
 
-    /// What becomes of the operation itself, as in `faults.c`.
+    /// The effect on the operation itself, as in `faults.c`.
     package enum Effect: Int, Codable, Sendable {
         case nothing, whole, half
     }
@@ -42,7 +42,7 @@ package struct Fault: Codable, Hashable, Sendable {
         (self.error, self.effect, self.lasts) = (error, effect, lasts)
     }
 
-    /// What a caller must be told.
+    /// The error that a caller must get.
     package var code: StoreFailure.Code {
         switch error {
         case .inputOutput: .inputOutput
@@ -57,7 +57,7 @@ package struct Fault: Codable, Hashable, Sendable {
         }
     }
 
-    /// As the environment variable of `faults.c` wants it.
+    /// The value for the environment variable of `faults.c`.
     package func setting(_ directory: String, at number: Int) -> String {
         "\(directory) \(number) \(self.error.number) \(effect.rawValue) \(lasts ? 1 : 0)"
     }

@@ -31,7 +31,7 @@ package struct FaultInjector: Sendable {
         return unsafe unsafeBitCast(symbol, to: Function.self)
     }
 
-    /// Counts operations on files below the directory anew, and lets one fail; `at` 0 lets none.
+    /// Restarts the count of operations on files below the directory, and lets one fail; `at` 0 lets none.
     package func arm(_ directory: String, at number: Int, _ fault: Fault) {
         unsafe armFunction(
             directory, number, fault.error.number, Int32(fault.effect.rawValue), fault.lasts ? 1 : 0)
@@ -42,9 +42,9 @@ package struct FaultInjector: Sendable {
     /// Operations since it was armed.
     package var count: Int { countFunction() }
 
-    /// How many of them failed.
+    /// The number of failed operations.
     package var fired: Int { firedFunction() }
 
-    /// Whether the first that failed was a write or a sync of the data file that a commit needs: not room made ready.
+    /// Whether the first failure was a write or a sync of the data file that a commit needs, not one that only reserves room.
     package var concernsData: Bool { (1...3).contains(kindFunction()) }
 }

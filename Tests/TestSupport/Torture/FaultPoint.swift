@@ -17,7 +17,7 @@ package struct FaultPoint: Codable, Hashable, Sendable {
 
     /// Every operation of some workloads with every fault.
     ///
-    /// - Parameter count: how many operations a workload comes to, given a point that lets none fail.
+    /// - Parameter count: the number of a workload's operations, for a point at which none fails.
     package static func all(seed: UInt64, count: (FaultPoint) throws -> Int) throws -> [FaultPoint] {
         let workloads: [(PowerCutWorkload, steps: Int)] = [
             (.commands, 10), (.batches, 6), (.growing, 6), (.reopening, 8), (.projections, 6),

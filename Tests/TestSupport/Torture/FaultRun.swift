@@ -2,10 +2,10 @@ import Foundation
 @_spi(Operations) import Traylog
 import TraylogDomain
 
-/// A workload on a new store in which one operation fails, and all that must hold then.
+/// A workload on a new store in which one operation fails, and the checks of everything that must hold then.
 ///
-/// Who meets the fault is told by name. What was acknowledged stays, and answers are right, while the fault lasts and
-/// afterwards; with the fault gone the same store goes on, and the next opening finds everything in order.
+/// The call that meets the fault names it. Acknowledged events stay, and answers are right, while the fault lasts and
+/// afterwards; once the fault is gone the same store goes on, and the next opening finds everything in order.
 package struct FaultRun {
     private static let idleNanoseconds: UInt64 = 100_000_000
 
@@ -31,7 +31,7 @@ package struct FaultRun {
 
     private var path: String { directory + "/store" }
 
-    /// - Returns: how many acknowledged events were looked for at the end.
+    /// - Returns: the number of acknowledged events looked for at the end.
     /// - Throws: ``LostEvents``, or a ``Difference``.
     package mutating func run() throws -> UInt64 {
         injector.arm(path, at: point.operation, point.fault)
@@ -48,7 +48,7 @@ package struct FaultRun {
                 try open()
             }
         }
-        // Closing tells nobody: what it cannot store is derived from the log.
+        // Closing reports no error: states that it cannot store are derived from the log.
         store?.close()
         store = nil
         injector.lift()
@@ -119,7 +119,7 @@ package struct FaultRun {
         naive = model
     }
 
-    /// The fault that nobody met yet may be met by a later opening.
+    /// A later opening may meet a fault that no operation has met yet.
     private mutating func end() {
         injector.lift()
         isOver = true
@@ -129,14 +129,14 @@ package struct FaultRun {
         guard !isOver, injector.fired > 0, case .failed(let failure) = error else {
             throw Difference(path: ["after the fault"], expected: "no error", found: "\(error)")
         }
-        // LMDB takes a short write for a full disk while it creates the file.
+        // LMDB mistakes a short write for a full disk while it creates the file.
         let isOtherName = point.fault.effect == .half && failure.code == .diskFull
         let expected = isOtherName ? Fault(error: .noSpace, effect: .half, lasts: true) : point.fault
         try expectSame(expected.code, failure.code, "code of \(failure.message)")
         try expectSame(true, failure.message.lowercased().contains(expected.words), failure.message)
     }
 
-    /// Whoever cannot open the store for writing can read it.
+    /// A process that cannot open the store for writing can read it.
     private mutating func readElsewhere() throws {
         guard naive.head > .zero else { return }
         try within("reads without a writer") {

@@ -21,7 +21,7 @@ package enum FaultTorture {
         return report
     }
 
-    /// Writes the points to a file; in a process with the injector under it.
+    /// Writes the points to a file; in a process with the injector preloaded.
     package static func plan(_ path: String, seed: UInt64, count: Int?) throws {
         guard let injector = FaultInjector() else { throw SharedLibrary.Failure(description: "no injector") }
         var points = try FaultPoint.all(seed: seed) { point in
@@ -39,7 +39,7 @@ package enum FaultTorture {
         try JSONEncoder().encode(points).write(to: URL(filePath: path))
     }
 
-    /// Does the points of a plan from one on; in a process with the injector under it.
+    /// Runs the points of a plan from a given one on; in a process with the injector preloaded.
     package static func work(_ plan: String, from first: Int) throws {
         guard let injector = FaultInjector() else { throw SharedLibrary.Failure(description: "no injector") }
         let points = try JSONDecoder().decode([FaultPoint].self, from: Data(contentsOf: URL(filePath: plan)))

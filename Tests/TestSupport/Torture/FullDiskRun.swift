@@ -12,7 +12,7 @@ struct FullDiskRun {
     private var generator: HistoryGenerator
     private var naive = NaiveStore()
 
-    /// - Parameter directory: of a small file system that is used by nobody else.
+    /// - Parameter directory: on a small file system that nobody else uses.
     init(seed: UInt64, directory: String) {
         self.directory = directory
         random = SeededRandom(seed: ~seed)
@@ -24,10 +24,10 @@ struct FullDiskRun {
     private var path: String { directory + "/store" }
     private var filler: String { directory + "/filler" }
 
-    /// - Returns: how many acknowledged events were looked for at the end.
+    /// - Returns: the number of acknowledged events looked for at the end.
     mutating func run() throws -> UInt64 {
         for file in [path, filler] { try? FileManager.default.removeItem(atPath: file) }
-        // Hardly enough to begin, or for a while.
+        // Hardly enough room to begin, or only for a while.
         let room = random.chance(30) ? random.below(200_000) : random.below(3_000_000)
         try fill(leaving: room)
         try appendUntilFull()
@@ -83,7 +83,7 @@ struct FullDiskRun {
         else { throw Difference(path: ["on a full disk"], expected: "disk full", found: "\(error)") }
     }
 
-    /// The program appends if there is room for what it is told, or says that there is none; it always reads.
+    /// The program appends if there is room for its commands, or reports that there is none; it always reads.
     private mutating func askProgram() throws {
         let program = TraylogProgram(store: path)
         let body = String(repeating: "x", count: random.pick([10, 4_000, 16_000]))

@@ -3,7 +3,7 @@ import TraylogDomain
 
 /// Kills: a writer, or a command that changes the store, dies at any moment, again and again on one growing store.
 package enum KillTorture {
-    /// What is killed; a new workload is a case, and its round in ``kill(_:in:)``.
+    /// The process to kill; a new workload needs a case here, and a round in ``kill(_:in:)``.
     private enum Workload: CaseIterable {
         /// The program, while it appends.
         case program
@@ -47,7 +47,7 @@ package enum KillTorture {
         return report
     }
 
-    /// Does the kills from one on.
+    /// Runs the kills from a given one on.
     package static func work(seed: UInt64, from first: Int, to end: Int) throws {
         var next = first
         while next < end {
@@ -61,14 +61,14 @@ package enum KillTorture {
                         try kill(&victims, in: directory)
                     }
                     line.say()
-                    // A model that is wrong once stays so.
+                    // Once a model is wrong, it stays wrong.
                     if line.note != nil { break }
                 }
             }
         }
     }
 
-    /// - Returns: how many acknowledged events were looked for.
+    /// - Returns: the number of acknowledged events looked for.
     private static func kill(_ victims: inout Victims, in directory: String) throws -> UInt64 {
         let workload = victims.kills == 1 ? .program : victims.loop.random.pick(Workload.allCases)
         switch workload {
@@ -116,7 +116,7 @@ package enum KillTorture {
         process.waitUntilExit()
     }
 
-    /// What ``Workload/library`` starts; it kills itself.
+    /// The child process of ``Workload/library``; it kills itself.
     package static func runChild(_ file: String) throws {
         try JSONDecoder().decode(KilledChild.self, from: Data(contentsOf: URL(filePath: file))).run()
     }

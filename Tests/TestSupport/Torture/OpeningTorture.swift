@@ -8,7 +8,7 @@ package enum OpeningTorture {
     private static let group = 2_000
     private static let limitMilliseconds = 1_000
 
-    /// Openings of each kind; the best counts, because others have work to do as well.
+    /// Openings of each kind; the best counts, because other programs use the machine, too.
     private static let attempts = 3
 
     package static func run(_ events: Int, seed: UInt64) throws -> TortureReport {
@@ -30,20 +30,20 @@ package enum OpeningTorture {
             report.points = best.count
             report.acknowledged = UInt64(events)
             report.milliseconds = best.values.map(\.milliseconds).max()
-            // By the clock, where nobody else has work to do.
+            // By the clock, if the machine is otherwise idle.
             let slowest = isBusy ? best.values.map(\.processorMilliseconds).max() : report.milliseconds
             if best.count < 2 || slowest ?? .max > limitMilliseconds { report.wrong = 1 }
         }
         return report
     }
 
-    /// Whether there was more to do in the last minute than this and one thing beside it.
+    /// Whether the machine had more work in the last minute than this and one other program.
     private static var isBusy: Bool {
         var load = 0.0
         return unsafe getloadavg(&load, 1) == 1 && load > 2
     }
 
-    /// What a child measured.
+    /// A child's measurements.
     package struct Opening: Codable, Sendable, CustomStringConvertible {
         var milliseconds: Int
         /// Of the thread that opened it, which does all the work; on a busy machine the clock says little.
@@ -80,7 +80,7 @@ package enum OpeningTorture {
         return time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
     }
 
-    /// Appends so many events as fast as it goes, and dies at once.
+    /// Appends a number of events as fast as possible, and dies at once.
     package static func fill(_ path: String, _ events: Int) throws {
         var options = StoreOptions()
         options.ticking = .manual

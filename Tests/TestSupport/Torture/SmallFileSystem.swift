@@ -11,7 +11,7 @@ package enum SmallFileSystem: String, CaseIterable, Codable, Sendable {
         }
     }
 
-    /// Why it cannot be had here; nil when it can.
+    /// The reason why none can be mounted here; nil when one can.
     package var obstacle: String? {
         guard geteuid() == 0 else { return "\(self) can be mounted by root only" }
         do {

@@ -1,22 +1,22 @@
 import Foundation
 
-/// What a worker of the torture says of one point.
+/// A torture worker's result for one point.
 package struct TortureLine: Codable, Sendable {
     package var acknowledged: UInt64 = 0
     package var lost: UInt64 = 0
     package var wrong = 0
     /// What was wrong, and how to repeat it.
     package var note: String?
-    /// How long it took to open a store, where that is what was done.
+    /// The time that opening a store took, if that was measured.
     package var opening: OpeningTorture.Opening?
 
     package init() {}
 
-    /// Does what is to be checked at one point, and says what came of it.
+    /// Checks one point, and reports the result.
     ///
     /// - Parameters:
     ///   - label: how to repeat the point.
-    ///   - body: returns how many acknowledged events it looked for.
+    ///   - body: returns the number of acknowledged events that it looked for.
     package init(_ label: String, _ body: () throws -> UInt64) {
         do {
             acknowledged = try body()
@@ -29,7 +29,7 @@ package struct TortureLine: Codable, Sendable {
         }
     }
 
-    /// Says something to whoever watches.
+    /// Prints a message for people.
     package static func complain(_ text: String) {
         FileHandle.standardError.write(Data((text + "\n").utf8))
     }

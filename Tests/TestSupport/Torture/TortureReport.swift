@@ -1,18 +1,18 @@
 import Foundation
 
-/// What came of all points of one kind: the last line that a program of the torture says.
+/// The result of all points of one kind: the last line of a torture program's output.
 package struct TortureReport: Codable, Hashable, Sendable {
     package var kind: String
     package var points = 0
-    /// Acknowledged events that were looked for, at each point anew.
+    /// Acknowledged events that were looked for, summed over the points.
     package var acknowledged: UInt64 = 0
     package var lost: UInt64 = 0
     package var wrong = 0
     package var signals = 0
     package var seed: UInt64
-    /// From opening to the first answer, where that is what was measured.
+    /// The time from opening to the first answer, if that was measured.
     package var milliseconds: Int?
-    /// Why there are no points, when that is not a fault.
+    /// The reason why there are no points, if that is not a fault.
     package var skipped: String?
 
     package init(kind: String, seed: UInt64) { (self.kind, self.seed) = (kind, seed) }

@@ -1,7 +1,7 @@
 import Traylog
 import TraylogDomain
 
-/// What a tortured store is asked to do in one transaction, and what the model answers.
+/// The commands of one transaction for a tortured store, with the model's answers.
 struct TortureStep {
     private enum Work {
         case commands([Command], expected: [Acknowledgement])
@@ -10,7 +10,7 @@ struct TortureStep {
 
     private let work: Work
 
-    /// Draws the next step, of at most so many commands, and does it on the model.
+    /// Draws the next step, of limited size, and performs it on the model.
     init(_ generator: inout HistoryGenerator, _ model: inout NaiveStore, commands count: Int) {
         var commands: [Command] = []
         var expected: [Acknowledgement] = []
@@ -18,7 +18,7 @@ struct TortureStep {
             switch generator.next(given: model) {
             case .command(let command):
                 commands.append(command)
-                // Of refusals the name: the model has its own words.
+                // Refusals are compared by name, because the model has its own messages.
                 expected.append(Acknowledgement(line: 0, model.perform(command, now: generator.now)))
             case .tick(let time):
                 // By itself, because it is a transaction of its own.
@@ -31,7 +31,7 @@ struct TortureStep {
         work = .commands(commands, expected: expected)
     }
 
-    /// - Throws: what the store throws, or a ``Difference`` to the model.
+    /// - Throws: the store's error, or a ``Difference`` to the model.
     func perform(on store: Store) throws {
         switch work {
         case .tick(let time): try store.tick(now: time)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The torture's program as its own child: does points, one line for each, until it is done or dies.
+/// The torture program as its own child: runs points, with one line for each, until it has finished or dies.
 package struct TortureWorker {
     /// What is run, after the program's own name.
     var arguments: [String]
@@ -35,14 +35,14 @@ package struct TortureWorker {
         return false
     }
 
-    /// It could not do its work at all.
+    /// The child could not work at all.
     struct Failure: Error {
         var status: Int32
     }
 }
 
 extension TortureReport {
-    /// Does so many points by workers; after a death the next one goes on behind the point that was under way.
+    /// Runs points in worker processes; when one dies, the next goes on after the point that was under way.
     ///
     /// - Parameter worker: for the points from a number on.
     package mutating func run(_ count: Int, _ worker: (Int) -> TortureWorker) throws {

@@ -61,7 +61,7 @@ struct KeptEntryTests {
         }
     }
 
-    @Test func beyondTheLimitsItRefusesByNameAndLosesNothing() async throws {
+    @Test func anOutboxAtItsLimitsRefusesByNameAndLosesNothing() async throws {
         var options = OutboxOptions()
         (options.entryLimit, options.attachmentByteLimit) = (2, 1_000)
         try await withOutbox(options) { tested in

@@ -113,7 +113,7 @@ struct RestartTests {
     }
 }
 
-/// What survives a restart of a stopped outbox.
+/// A stopped outbox keeps its entries across a restart.
 private struct Remembered: Equatable {
     let id: String
     let lane: String

@@ -2,7 +2,7 @@ import Synchronization
 import TraylogClient
 import TraylogDomain
 
-/// A clock that stands still until a test moves it.
+/// A clock that only moves when a test moves it.
 final class ManualClock: DeviceClock {
     private struct State {
         var uptime: Int64 = 0
@@ -43,7 +43,7 @@ final class ManualClock: DeviceClock {
         }
     }
 
-    /// Waits until somebody sleeps until a moment.
+    /// Waits until a task sleeps until a moment.
     func sleeping(until deadline: Int64) async {
         await withCheckedContinuation { (wake: CheckedContinuation<Void, Never>) in
             let isThere = state.withLock { state in

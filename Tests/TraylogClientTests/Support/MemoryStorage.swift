@@ -1,7 +1,7 @@
 import Synchronization
 import TraylogClient
 
-/// A storage in memory, which a test can fill up and damage.
+/// A storage in memory that a test can fill up and damage.
 final class MemoryStorage: DeviceStorage {
     private let tables = Mutex<[DeviceTable: [UInt64: [UInt8]]]>([:])
     private let full = Mutex(false)

@@ -6,18 +6,18 @@ import TraylogClient
 
 /// The service's routes over a store in this process, on a network that a test breaks.
 final class SimulatedService: ServiceTransport, TokenSource {
-    /// What happens to the next requests.
+    /// The network's effect on the next requests.
     enum Weather: Hashable, Sendable {
         case fine
         /// No connection.
         case offline
         /// Each fault by chance: lost, answered without the answer arriving, done twice.
         case stormy
-        /// Everything is done, and no answer arrives.
+        /// Every request is performed, and no answer arrives.
         case mute
-        /// Nothing is done, and this is the status of each answer.
+        /// No request is performed, and each answer has this status.
         case answering(Int)
-        /// A node that lacks events: 503, to be asked again after so many seconds.
+        /// A node that lacks events: 503, with `Retry-After` in seconds.
         case behind(seconds: Int)
         /// The network's sign-in page answers in the service's place, with this status.
         case signInPage(Int)
@@ -98,10 +98,10 @@ final class SimulatedService: ServiceTransport, TokenSource {
 
     deinit { for path in state.withLock({ $0.directories }) { try? FileManager.default.removeItem(atPath: path) } }
 
-    /// Gives out the tree head of an earlier moment, as a node of a cluster does that is behind; nil: of now.
+    /// Returns the tree head of an earlier moment, like a cluster node that is behind; nil: of now.
     func giveTreeHead(asOf moment: Moment?) { state.withLock { $0.treeHeadAsOf = moment } }
 
-    /// The next changes that are asked for have an event of this kind, too.
+    /// The next requested changes also have an event of this kind.
     func send(strangeKind: String) { state.withLock { $0.strangeKind = strangeKind } }
 
     func token() async throws -> String { state.withLock { $0.givenToken } }
@@ -247,7 +247,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
         return ServiceResponse(status: 200, headers: Self.json, body: writer.bytes)
     }
 
-    /// - Parameter path: what the path says, as JSON.
+    /// - Parameter path: the fields in the path, as JSON.
     private func perform(
         _ kind: String, _ user: String, _ request: ServiceRequest, _ path: [String: String] = [:]
     ) throws -> ServiceResponse {
@@ -275,7 +275,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
             "\(try store.blocking.storeIdentity())_\(history)_\(padded(UInt64(stream), 10))_\(padded(seq.rawValue, 20))"
     }
 
-    /// Why an offset cannot be read: what it names is of another store, history or person.
+    /// The reason why an offset cannot be read: it belongs to another store, history or person.
     private func refusal(_ offset: String, of user: String, _ stream: UInt32) throws -> ServiceResponse? {
         let parts = offset.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 4, let owner = UInt32(parts[2]), let number = UInt64(parts[3]) else { return nil }

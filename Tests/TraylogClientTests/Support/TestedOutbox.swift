@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TraylogClient
 
-/// An outbox in a directory of its own, with a clock and a transport that the test moves.
+/// An outbox in its own directory, with a clock and a transport that the test controls.
 struct TestedOutbox {
     let directory: String
     let clock = ManualClock()
@@ -15,7 +15,7 @@ struct TestedOutbox {
         if isStarted { await outbox.start() }
     }
 
-    /// Ends the process in the eyes of the directory, and opens it again.
+    /// Opens the directory again as after the end of the process.
     mutating func restart(_ options: OutboxOptions = OutboxOptions(), isStarted: Bool = true) async throws {
         await outbox.close()
         outbox = try Outbox(directory: directory, transport: transport, options: options, clock: clock)

@@ -2,7 +2,7 @@ import Testing
 import Traylog
 import TraylogClient
 
-/// The undo of what left the device, and no answer came.
+/// The undo of an entry that left the device and got no answer.
 struct AnswerlessUndoTests {
     private func withRead(
         _ options: TrayClientOptions, _ body: (TestedClient, OutboxEntry) async throws -> Void
@@ -53,7 +53,7 @@ struct AnswerlessUndoTests {
         }
     }
 
-    @Test func anUndoOfWhatIsStillWithoutAnAnswerFailsAndStaysListed() async throws {
+    @Test func anUndoOfAnUnansweredMarkFailsAndStaysListed() async throws {
         try await withFailedRead { tested, mark in
             let undo = try await tested.client.undo(mark.id)
             while await tested.client.outbox.entry(undo)?.state != .failed { await Task.yield() }

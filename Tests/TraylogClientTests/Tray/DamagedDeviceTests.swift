@@ -62,7 +62,7 @@ struct DamagedDeviceTests {
     private func kept(_ directory: String) -> String { "\(directory)/data/outbox.damaged-1" }
 
     @Test(arguments: Damage.allCases)
-    func ofADamagedOutboxWhatCanBeReadIsListedAndTheFileIsKept(damage: Damage) async throws {
+    func aDamagedOutboxListsReadableEntriesAndKeepsTheFile(damage: Damage) async throws {
         try await withClient(before: fill) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             tested.service.weather = .offline
@@ -87,7 +87,7 @@ struct DamagedDeviceTests {
             try await tested.expectEqual()
             let sent = try await tested.service.store.inbox(of: "bob").elements
             #expect(sent.map(\.key) == (entries.contains { $0.id == message.id } ? [message.id] : []))
-            // It is said until somebody removes the file.
+            // It is reported until somebody removes the file.
             try await tested.restart()
             #expect(await tested.client.outbox.damage == told)
             try FileManager.default.removeItem(atPath: kept(tested.directory))
@@ -96,12 +96,12 @@ struct DamagedDeviceTests {
         }
     }
 
-    @Test func killedWhileADamagedOutboxIsExchangedNothingIsLost() async throws {
+    @Test func aKillWhileADamagedOutboxIsReplacedLosesNothing() async throws {
         try await withOutbox { tested in
             await tested.outbox.setOffline(true)
             let id = try await tested.enqueue("T1")
             await tested.outbox.close()
-            // The damaged one has its new name, the one that was made of it not yet.
+            // The damaged file has its new name; the rebuilt one does not have its name yet.
             try FileManager.default.moveItem(
                 atPath: "\(tested.directory)/data/outbox", toPath: "\(tested.directory)/data/outbox.new")
             try FileManager.default.createDirectory(

@@ -3,7 +3,7 @@ import Testing
 import Traylog
 import TraylogClient
 
-/// What a device has and does belongs to the person whose stream it loaded, not to whoever has the name now.
+/// A device's data and actions belong to the person whose stream it loaded, not to a newcomer with the same name.
 struct ErasedPersonTests {
     private func fill(_ store: Store) throws {
         for index in 0..<3 { _ = try store.blocking.perform(.notify("ann", title: "first ann's \(index)")) }
@@ -21,7 +21,7 @@ struct ErasedPersonTests {
         #expect(left.isEmpty, "\(left)")
     }
 
-    /// How a device learns of it, and what its next requests meet.
+    /// How a device learns of the erasure, and the answers to its next requests.
     @Test(
         arguments: [true, false], [.fine, .answering(500), .answering(401), .offline] as [SimulatedService.Weather])
     func anErasedPersonsDeviceStaysErasedWhateverFollows(byToken: Bool, weather: SimulatedService.Weather) async throws
@@ -49,7 +49,7 @@ struct ErasedPersonTests {
     /// The app has put the newcomer's token in the place of the old one: the copy, the marks and the messages are not
     /// the newcomer's.
     ///
-    /// Also where the copy was lost meanwhile.
+    /// The same holds if the copy was lost meanwhile.
     @Test(arguments: [false, true])
     func anErasedPersonsEntriesAreNotSentForANewcomer(isReplicaLost: Bool) async throws {
         try await withClient(before: fill) { tested in
@@ -71,7 +71,7 @@ struct ErasedPersonTests {
         }
     }
 
-    @Test func aRenewedTokenOfTheSamePersonSendsWhatWaits() async throws {
+    @Test func aRenewedTokenOfTheSamePersonSendsWaitingEntries() async throws {
         try await withClient(before: fill) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             tested.service.weather = .offline

@@ -63,7 +63,7 @@ struct RandomClientTests {
             tested.service.weather = .fine
             await tested.client.refresh(.pull)
             #expect(await tested.client.wait(for: .synced, seconds: 60), "seed \(seed)")
-            // A message that was under way when the process ended is the user's to send again.
+            // The user must resend a message that was under way when the process ended.
             for entry in await tested.client.outbox.entries where entry.lane == "text" && entry.state == .failed {
                 try await tested.client.outbox.resend(entry.id)
             }

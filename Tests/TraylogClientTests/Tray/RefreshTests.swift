@@ -2,7 +2,7 @@ import Testing
 import Traylog
 import TraylogClient
 
-/// When the server is asked, and what its errors are to an app.
+/// The times of requests, and the server's errors as an app sees them.
 struct RefreshTests {
     @Test func afterAnErrorItAsksAgainAfter1And2And4SecondsThenAtTheNextTrigger() async throws {
         let clock = ManualClock()
@@ -28,7 +28,7 @@ struct RefreshTests {
         }
     }
 
-    @Test func aNodeThatIsBehindIsWaitedForAndTheReplicaStays() async throws {
+    @Test func theClientWaitsForANodeThatIsBehindAndKeepsTheReplica() async throws {
         let clock = ManualClock()
         try await withClient(clock: clock, before: { _ = try $0.blocking.perform(.notify("ann", title: "n")) }) {
             tested in
@@ -69,7 +69,7 @@ struct RefreshTests {
         }
     }
 
-    @Test func anEventOfAnUnknownKindIsMetByANewSnapshotAndPendingMarksStay() async throws {
+    @Test func anEventOfAnUnknownKindBringsANewSnapshotAndPendingMarksStay() async throws {
         try await withClient(before: { _ = try $0.blocking.perform(.notify("ann", title: "n")) }) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             await tested.client.setOffline(true)
@@ -85,7 +85,7 @@ struct RefreshTests {
         }
     }
 
-    @Test func aDotSaysWhatThisDeviceDidNotShowAndMutedItemsDoNotLightIt() async throws {
+    @Test func aDotShowsForNewItemsAndNotForMutedOnes() async throws {
         try await withClient { tested in
             let store = tested.service.store
             _ = try await store.perform(.mute(.thread("noise"), of: "ann"))

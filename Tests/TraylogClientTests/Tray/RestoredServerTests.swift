@@ -3,13 +3,13 @@ import Testing
 import Traylog
 import TraylogClient
 
-/// The server is restored from a backup while a device sleeps, and its log goes on in another way.
+/// The server is restored from a backup while a device sleeps, and its log diverges.
 struct RestoredServerTests {
     private func fill(_ store: Store) throws {
         for index in 0..<4 { _ = try store.blocking.perform(.notify("ann", title: "n\(index)")) }
     }
 
-    /// Loads, backs up, lets some more come, has the device do something without a connection, restores and grows.
+    /// Loads, backs up, adds items, lets the device act without a connection, restores, and adds more.
     private func withRestore(
         before: (TrayClient) async throws -> Void = { _ in }, offline: (TrayClient) async throws -> Void = { _ in },
         _ body: (TestedClient) async throws -> Void
@@ -36,7 +36,7 @@ struct RestoredServerTests {
         try await withRestore { tested in try await tested.expectEqual() }
     }
 
-    @Test func aMarkOfWhatWasLostMarksNothingElse() async throws {
+    @Test func aMarkOfALostItemMarksNothingElse() async throws {
         try await withRestore(offline: { client in
             try await client.mark(.deleted, [.seq(6)])
             try await client.mark(.archived, [.seq(2), .seq(7)])
@@ -105,7 +105,7 @@ private struct Life {
     let tested: TestedClient
     var random: SplitMix
     var backups: [SimulatedService.Backup] = []
-    /// Titles of what was shown when the user marked it; a title is given once.
+    /// Titles of items that were shown when the user marked them; each title is used once.
     var marked: Set<String?> = []
     var seen: Set<String?> = []
     var sent: [String] = []
@@ -150,7 +150,7 @@ private struct Life {
         case 3: backups.append(try await service.backUp())
         case 4, 5:
             guard let backup = backups.randomElement(using: &random) else { break }
-            // The device notices that the server is away: a restore takes longer than its last answer is good for.
+            // The device notices that the server is down: a restore takes longer than the device trusts its last answer.
             service.weather = .offline
             while await client.status != .offline {
                 await client.refresh(.pull)
@@ -166,7 +166,7 @@ private struct Life {
             }
             await client.setOffline(false)
         case 7, 8:
-            // What is on the screen, and nothing that comes a moment later.
+            // The items on the screen, and none that arrives a moment later.
             await client.setOffline(true)
             let page = try await client.inbox(InboxQuery(limit: 100))
             let titles = page.elements.map(\.content.title)

@@ -3,7 +3,7 @@ import Testing
 import Traylog
 import TraylogClient
 
-/// What happens to a device in its life.
+/// The events in a device's life.
 struct ScenarioTests {
     private func fill(_ store: Store) throws {
         for index in 0..<6 {
@@ -11,7 +11,7 @@ struct ScenarioTests {
         }
     }
 
-    @Test func aTopicLeftAndJoinedAgainWhileOfflineShowsWhatTheServerShows() async throws {
+    @Test func aTopicLeftAndJoinedAgainWhileOfflineAgreesWithTheServer() async throws {
         try await withClient { tested in
             let store = tested.service.store
             try await store.perform(.subscribe("ann", to: "news"))
@@ -22,7 +22,7 @@ struct ScenarioTests {
             let missed = try await store.broadcast(to: "news", Content(title: "missed"))
             try await store.perform(.subscribe("ann", to: "news"))
             try await store.broadcast(to: "news", Content(title: "after"))
-            // An edit reaches those who have the item, also after they left; nobody else.
+            // An edit reaches everybody who has the item, even after they left, and nobody else.
             var edit = ContentEdit()
             edit.title = .set("before, edited")
             try await store.perform(.unsubscribe("ann", from: "news"))
@@ -55,7 +55,7 @@ struct ScenarioTests {
         }
         service.weather = .fine
         for device in devices { #expect(await device.client.wait(for: .synced, seconds: 60)) }
-        // All that was done is done: now each one has to know of all others.
+        // All actions are done: now each device must have everybody's.
         for device in devices {
             await device.client.refresh(.pull)
             #expect(await device.client.wait(for: .synced, seconds: 60))
@@ -68,7 +68,7 @@ struct ScenarioTests {
         await service.store.close()
     }
 
-    /// A clock that says another time than the server's.
+    /// A clock that differs from the server's.
     private struct WrongClock: DeviceClock {
         let system = SystemDeviceClock()
         let milliseconds: Int64
@@ -96,7 +96,7 @@ struct ScenarioTests {
         await device.end()
     }
 
-    @Test func aServerRestoredFromABackupIsMetByANewSnapshotAndPendingMarksStay() async throws {
+    @Test func aServerRestoredFromABackupBringsANewSnapshotAndPendingMarksStay() async throws {
         try await withClient(before: fill) { tested in
             let directory = FileManager.default.temporaryDirectory.appendingPathComponent("backup-\(UUID())").path
             defer { try? FileManager.default.removeItem(atPath: directory) }

@@ -9,7 +9,7 @@ struct TrayClientTests {
         }
     }
 
-    @Test func offlineItAnswersFromTheReplicaAtOnceAlsoAfterARestart() async throws {
+    @Test func theClientAnswersOfflineFromTheReplicaEvenAfterARestart() async throws {
         try await withClient(before: fill) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             tested.service.weather = .offline
@@ -21,7 +21,7 @@ struct TrayClientTests {
         }
     }
 
-    @Test func aSearchFindsWhatIsHereAndAsksTheServerForTheRest() async throws {
+    @Test func aSearchFindsLocalItemsAndAsksTheServerForTheRest() async throws {
         func fill(_ store: Store) throws {
             for index in 0..<250 {
                 _ = try store.blocking.perform(.notify("ann", title: index % 50 == 0 ? "Müller \(index)" : "n"))
@@ -66,7 +66,7 @@ struct TrayClientTests {
                 try await tested.client.act(.seq(1), action: "yes", note: "at once"),
                 try await tested.client.act(.seq(2), action: "yes"),
             ]
-            // The rules of the server: a second answer, one that is none of the item's, and an item that asks nothing.
+            // The server refuses a second answer, an answer that the item does not offer, and an answer to an item without actions.
             for (seq, action) in [(Seq(1), "no"), (2, "maybe"), (3, "yes")] {
                 try await tested.client.act(.seq(seq), action: action)
             }
@@ -87,7 +87,7 @@ struct TrayClientTests {
         }
     }
 
-    @Test func quietTimesShowAtOnceAndHoldForWhatComes() async throws {
+    @Test func quietTimesShowAtOnceAndCoverLaterItems() async throws {
         try await withClient(before: fill) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             tested.service.weather = .offline
@@ -112,7 +112,7 @@ struct TrayClientTests {
         }
     }
 
-    @Test func aMarkShowsAtOnceAndWhatTheServerRefusesGoesAwayAgain() async throws {
+    @Test func aMarkShowsAtOnceAndDisappearsIfTheServerRefusesIt() async throws {
         try await withClient(before: fill) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             tested.service.weather = .offline
@@ -129,7 +129,7 @@ struct TrayClientTests {
         }
     }
 
-    @Test func anUndoOfWhatWasNotSentRemovesItAndOneOfWhatWasIsAnUndo() async throws {
+    @Test func anUndoRemovesAnUnsentMarkAndQueuesTheUndoOfASentOne() async throws {
         try await withClient(before: fill) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             await tested.client.setOffline(true)
@@ -201,7 +201,7 @@ struct TrayClientTests {
         }
     }
 
-    @Test func anUndoBelowTheSnapshotAndACompactionAreMetByANewSnapshot() async throws {
+    @Test func anUndoBelowTheSnapshotAndACompactionBringANewSnapshot() async throws {
         try await withClient(before: fill) { tested in
             _ = try await tested.service.store.perform(.mark(.read, 2, of: "ann"))
             #expect(await tested.client.wait(for: .synced, seconds: 30))

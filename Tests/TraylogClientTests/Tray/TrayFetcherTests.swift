@@ -21,7 +21,7 @@ struct TrayFetcherTests {
         }
     }
 
-    @Test func marksShowAtOnceAndWhatIsRefusedGoesAwayWithAnUpdate() async throws {
+    @Test func marksShowAtOnceAndRefusedOnesDisappearWithAnUpdate() async throws {
         try await withClient(before: { try fill($0, 5) }) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             let fetcher = try tested.client.fetcher()
@@ -32,7 +32,7 @@ struct TrayFetcherTests {
             try await fetcher.mark(.archived, items[2])
             #expect(fetcher.items.map(\.seq) == [5, 2, 1])
             #expect(fetcher.items[0].isRead)
-            // What came after the last fetch is not covered.
+            // Items that arrived after the last fetch are not covered.
             let later = try #require(try await tested.service.store.notify("ann", title: "later").seq)
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             try await fetcher.markAllAsRead()

@@ -30,7 +30,7 @@ struct WitnessTests {
         #expect(await client.wait(for: .synced, seconds: 60))
     }
 
-    /// Another log of as many events and some more, under the same address.
+    /// A different log with more events than the first, at the same address.
     private func rewrite(_ service: SimulatedService, events: Int) async throws {
         let old = service.store
         let new = try Store.temporary()

@@ -66,7 +66,7 @@ import Testing
         for data in ["", " ", "{", "1 2", "NaN", "{'a':1}", "\u{feff}1"] { #expect(refused(data) == "data") }
     }
 
-    @Test func editsAreLimitedAsContentIs() {
+    @Test func editsHaveTheLimitsOfContent() {
         func refused(_ change: (inout ContentEdit) -> Void) -> String? {
             refusedField(Command(user: nil, .edit(.seq(1), .make(change))))
         }

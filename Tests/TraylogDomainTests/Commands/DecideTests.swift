@@ -5,8 +5,8 @@ import Testing
 
 /// Commands cause the events that Docs/concepts.md says, or are refused.
 @Suite struct DecideTests {
-    /// Items 1 (plain), 2 (retracted), 3 (deleted), 4 (archived, read), 5 (keyed, in a thread, muted since); 6 is
-    /// another user's; 7…11 say what became of the items.
+    /// Items 1 (plain), 2 (retracted), 3 (deleted), 4 (archived, read), 5 (keyed, in a thread that was muted later); 6 is
+    /// another user's; events 7…11 make these changes.
     ///
     /// Seen up to 1.
     private func script() throws -> Script {
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func itemsThatAreGoneTakeNoEditAndNoRetract() throws {
+    @Test func goneItemsRefuseEditsAndRetractions() throws {
         var edit = ContentEdit()
         edit.title = .set("x")
         #expect(try refusal(.edit(.seq(2), edit)) == .itemGone(2))
@@ -62,7 +62,7 @@ import Testing
         for mark in Mark.allCases { #expect(try script().decide(.mark(mark, [.seq(2)])) == .unchanged) }
     }
 
-    /// For each mark: which of the items it changes.
+    /// For each mark: the items that it changes.
     @Test(
         arguments: [
             (.seen, [3, 5]), (.read, [1, 3, 5]), (.unread, [4]), (.archived, [1, 3, 5]), (.unarchived, [4]),
@@ -167,7 +167,7 @@ import Testing
         #expect(try script.threads().elements.count == 2)
     }
 
-    /// A command that needs no state comes to the same as with one.
+    /// A command that needs no state has the same result with one.
     @Test func blindDecisionsEqualDecisionsOnAnyState() throws {
         let script = try script()
         let actions: [Command.Action] = [

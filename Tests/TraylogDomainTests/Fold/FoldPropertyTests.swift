@@ -4,7 +4,7 @@ import Testing
 @testable import TraylogDomain
 
 @Suite struct FoldPropertyTests {
-    /// The three forms of one history agree all along, and the two states end as the same bytes.
+    /// The three forms of one history agree at every step, and the two states end as the same bytes.
     @Test(arguments: TrayMix.all, seeds(2, quick: 1, nightly: 20))
     func flushesAndReloadsNeverShow(mix: TrayMix, seed: UInt64) throws {
         var run = TrayRun(seed: seed, mix: mix)
@@ -24,7 +24,7 @@ import Testing
         try expectEvents(run)
     }
 
-    /// Whether a state was flushed in between leaves no trace in what is stored of it.
+    /// Stored bytes do not depend on whether a state was flushed in between.
     private func expectSameBytes(_ run: TrayRun) throws {
         var flushed = run.flushed
         flushed.flush()

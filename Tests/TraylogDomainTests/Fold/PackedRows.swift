@@ -7,7 +7,7 @@ struct PackedRows: Hashable {
 
     init() {}
 
-    /// What a flush of `state` writes.
+    /// The rows that a flush of `state` writes.
     init(of state: TrayState) {
         state.pack(into: &root)
         for page in state.pages { put(.items, page.first) { page.pack(into: &$0) } }
@@ -81,7 +81,7 @@ struct RowSource: StateSource {
 }
 
 extension [UInt8] {
-    /// The value that all of the bytes stand for.
+    /// The value that all of the bytes encode.
     func unpacked<Value>(_ read: (inout PackedReader) throws -> Value) throws -> Value {
         var reader = PackedReader(self)
         let value = try read(&reader)

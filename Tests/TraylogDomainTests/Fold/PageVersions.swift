@@ -6,7 +6,7 @@ struct PageVersions {
     /// Ascending by the event that changed the page; without content where the page had ended.
     private var versions: [PageSpace: [UInt64: [(changedBy: UInt64, content: [UInt8]?)]]] = [:]
 
-    /// Stores what changed in a state, which lets go of it.
+    /// Stores the changes of a state, which then releases them.
     mutating func flush(_ state: inout TrayState) {
         root = []
         state.pack(into: &root)

@@ -13,7 +13,7 @@ struct Script {
     var source: RowSource { RowSource(log: log) }
     var flushedSource: RowSource { flushed.source(log) }
 
-    /// Appends an event without asking whether a command could cause it.
+    /// Appends an event without checking whether a command could cause it.
     mutating func append(_ body: Event.Body, key: String? = nil, fingerprint: UInt64 = 0) throws {
         let event = Event(
             seq: Seq(head + 1), recordedAt: Timestamp(milliseconds: Int64(head)), user: Self.user, key: key, body: body,

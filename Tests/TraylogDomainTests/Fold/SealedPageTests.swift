@@ -2,7 +2,7 @@ import Testing
 
 @testable import TraylogDomain
 
-/// What happens to items that have left the tail.
+/// Items that have left the tail change like all others.
 ///
 /// Every history is checked with all pages at hand and with none.
 @Suite struct SealedPageTests {
@@ -44,7 +44,7 @@ import Testing
         #expect(try script.entry(3)?.flags.contains(.deleted) == true)
     }
 
-    @Test func readAllTwiceReadsWhatBecameUnreadInBetween() throws {
+    @Test func aSecondReadAllReadsItemsMarkedUnreadInBetween() throws {
         var script = Script()
         try script.notify(200)
         try script.markAll(.read)
@@ -151,7 +151,7 @@ import Testing
     }
 
     /// A mark goes when a later one covers it, and when every page has it; those that wait stay few.
-    @Test func marksThatCoverNothingAnyMoreGo() throws {
+    @Test func marksThatNoLongerCoverAnythingAreDropped() throws {
         var script = Script()
         for thread in 0..<100 { try script.notify(12, Content(thread: "t\(thread)", category: "c\(thread % 3)")) }
         let pages = script.state.sealedPages
@@ -218,7 +218,7 @@ import Testing
         #expect(try script.inbox(InboxQuery(ItemFilter(onlyUnseen: true), limit: 100)).seqs.count == 100)
     }
 
-    @Test func anEventThatTheStateHoldsChangesNothing() throws {
+    @Test func anEventTheStateAlreadyHoldsChangesNothing() throws {
         var script = Script()
         try script.notify(120)
         try script.markAll(.read)
@@ -227,7 +227,7 @@ import Testing
         #expect(state == script.state)
     }
 
-    /// What no log of ours holds: items that never were, in every place where one could be looked for.
+    /// Events that no real log holds: about items that never existed, in every place where one could be looked up.
     @Test func factsAboutUnknownItemsChangeNoItem() throws {
         var script = Script()
         try script.notify(100)

@@ -23,7 +23,7 @@ import Testing
         0x6ca4_ecb1_5c5f_91e1, 0x9f62_6da1_5c96_25f3, 0xe51b_3860_8ef2_5f57, 0x958a_324c_eb06_4572,
     ]
 
-    @Test func theReferenceVectorsHold() {
+    @Test func hashesMatchTheReferenceVectors() {
         let key0: UInt64 = 0x0706_0504_0302_0100
         let key1: UInt64 = 0x0f0e_0d0c_0b0a_0908
         #expect(Self.vectors.count == 64)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TraylogDomain
 
-/// What the naive model answers, to hold a state's answers against.
+/// The naive model's answers, to compare with a state's.
 struct TrayAnswers {
     let naive: NaiveStore
     let hasher: IdentityHasher

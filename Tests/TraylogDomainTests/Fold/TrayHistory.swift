@@ -2,10 +2,10 @@ import TestSupport
 
 @testable import TraylogDomain
 
-/// Random commands of one user, and now and then of another, that depend on the seed only.
+/// Random commands of one user, and sometimes of another, that depend only on the seed.
 struct TrayHistory {
     static let user = "ann"
-    // The last two of each look the same and are not.
+    // The last two of each look the same, but are different strings.
     static let threads = ["t0", "t1", "t2", "t3", "t4", "caf\u{e9}", "cafe\u{301}"]
     static let categories = ["message", "mail", "build", "caf\u{e9}", "cafe\u{301}"]
     static let arguments = ["Ann", "Bob", "Cem", "Dot", "Zo\u{eb}", "Zoe\u{308}"]
@@ -117,7 +117,7 @@ struct TrayHistory {
         }
     }
 
-    /// An item old or new, by seq or by key; rarely one that never was.
+    /// An old or new item, by seq or by key; rarely one that never existed.
     private mutating func reference() -> ItemReference {
         if random.chance(2) { return .key("no such key") }
         if random.chance(20), !keyed.isEmpty, let key = random.pick(keyed).key { return .key(key) }

@@ -1,6 +1,6 @@
 import Testing
 
-/// How often a history does what.
+/// The frequency of each command in a history.
 struct TrayMix: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var notify = 50
@@ -21,7 +21,7 @@ struct TrayMix: Sendable, CustomTestStringConvertible {
     /// Categories beside the common ones.
     var moreCategories = 0
     var steps = 1_200
-    /// Whether a history got where this mix is to lead.
+    /// Whether a history reached the cases that this mix is made for.
     var isWorthwhile: @Sendable (Reached) -> Bool
 
     static let all = [

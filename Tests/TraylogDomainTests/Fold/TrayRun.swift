@@ -111,7 +111,7 @@ struct TrayRun {
     }
 }
 
-/// What a history came across, so that a test can tell that it was worth running.
+/// The cases that a history covered, so that a test can require them.
 struct Reached {
     var sealedPages: UInt64 = 0
     var keyPages: UInt64 = 0

@@ -272,7 +272,7 @@ extension RandomCommands {
             actor: command.actor, device: command.device, body: body(of: command.action))
     }
 
-    /// The event that a command might become, and now and then one of those that no command causes.
+    /// An event that a command might become, and sometimes one that no command causes.
     private mutating func body(of action: Command.Action) -> Event.Body {
         if Int.random(in: 0..<8, using: &generator) == 0 {
             return [

@@ -2,7 +2,7 @@ import Testing
 import TraylogDomain
 @_spi(JSON) import TraylogJSON
 
-/// Commands of requests whose path says a part of them.
+/// Commands of requests whose path has some of their fields.
 @Suite struct CommandBodyTests {
     private func read(_ body: String, kind: String = "notify", user: String? = "ada") throws(Refusal) -> Command {
         do {

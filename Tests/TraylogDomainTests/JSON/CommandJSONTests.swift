@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func refusalsQuoteNoLongNames() {
+    @Test func refusalsShortenLongNames() {
         let line = "{\"kind\":\"notify\",\"user\":\"u\",\"\(String(repeating: "x", count: 500_000))\":1}"
         #expect(refusedField(line) == String(repeating: "x", count: 64) + "…")
     }

@@ -66,7 +66,7 @@ import Testing
         #expect(fault(nested(512, "[", "]").replacing("]", with: "}", maxReplacements: 1)) == .noSeparator)
     }
 
-    @Test func faultsAreWhereTheyAre() {
+    @Test func faultsNameTheirPositions() {
         #expect(JSONScanner.fault(in: "[1, x]".utf8Span.span)?.offset == 4)
         #expect(JSONScanner.fault(in: "[\"ab\\q\"]".utf8Span.span)?.offset == 4)
         #expect(JSONScanner.fault(in: "[1".utf8Span.span)?.description == "the JSON ends early (byte 3)")

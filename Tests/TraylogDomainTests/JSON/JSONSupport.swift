@@ -6,7 +6,7 @@ func command(_ line: String) throws(Refusal) -> Command {
     try Command(line: line.utf8Span.span)
 }
 
-/// The field that a line is refused for; nil when it is not refused.
+/// The field named in a line's refusal; nil when it is not refused.
 func refusedField(_ line: [UInt8]) -> String? {
     do {
         _ = try Command(line: line.span)
@@ -29,7 +29,7 @@ func refusedField(_ command: Command) -> String? {
     }
 }
 
-/// What the writer wrote, as text.
+/// The writer's output, as text.
 func json(_ write: (inout JSONWriter) -> Void) -> String {
     var writer = JSONWriter()
     write(&writer)

@@ -166,7 +166,7 @@ import Testing
         #expect(json { $0.write(refusal, line: 12) } == #"{"error":"invalid","message":"user: is missing","line":12}"#)
     }
 
-    @Test func everyCharacterComesBack() throws {
+    @Test func everyCharacterSurvivesARoundTrip() throws {
         for code in (0..<0x300 as Range<UInt32>).map({ $0 }) + [0x2028, 0x2029, 0xfeff, 0xffff, 0x1_0000, 0x10_ffff] {
             let character = String(Character(Unicode.Scalar(code)!))
             for text in [character, "abcdefg" + character + "hijklmno", String(repeating: character, count: 9)] {
@@ -188,7 +188,7 @@ import Testing
         for number in [Int.min, -10, -1, 0, 1, .max] { #expect(json { $0.value(number) } == String(number)) }
     }
 
-    @Test func aWriterStartsAnewAfterEachLine() {
+    @Test func aWriterStartsAgainAfterEachLine() {
         var writer = JSONWriter()
         for index in 1...2 {
             writer.beginObject()

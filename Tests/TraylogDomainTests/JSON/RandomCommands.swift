@@ -120,7 +120,7 @@ struct RandomCommands {
 
     /// Any JSON value as text, with white space, escapes, long numbers and repeated names.
     mutating func data() -> String {
-        // A line of JSON does not tell space around a value from its own.
+        // A line of JSON cannot distinguish space around a value from the value's own.
         String(data(depth: 0).drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
     }
 
@@ -158,7 +158,7 @@ struct RandomCommands {
         return (Bool.random(using: &generator) ? "-" : "") + whole + fraction + power
     }
 
-    /// The same JSON value in other words: members in another order, other white space, numbers and escapes.
+    /// The same JSON value in another spelling: members in another order, other white space, numbers and escapes.
     ///
     /// - Parameter numbers: false to leave those as an encoder writes them.
     mutating func rewritten(_ text: String, numbers: Bool = true) -> String {

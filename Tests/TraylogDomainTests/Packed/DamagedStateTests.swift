@@ -3,9 +3,9 @@ import Testing
 
 @testable import TraylogDomain
 
-/// States that decode but that no fold made: asked and folded on, they may answer anything or throw, and must end.
+/// States that decode but come from no fold: queries and further folds may answer anything or throw, but must terminate.
 @Suite struct DamagedStateTests {
-    /// Gives out random pages, wherever they belong.
+    /// Returns random pages, whatever page was asked for.
     private struct RandomSource: StateSource {
         let pages: [ItemPage]
         let keyPages: [KeyIndex.Page]

@@ -3,20 +3,20 @@ import Testing
 
 @testable import TraylogDomain
 
-/// What is stored of states must be readable for ever, so its bytes are kept as files.
+/// Stored states must stay readable in all later versions, so their bytes are kept as files.
 ///
-/// A fixture has one line `packed` in hexadecimal; the value that it stands for is ``GoldenStates``. To make fixtures of
-/// a new version, run the tests with `TRAYLOG_WRITE_FIXTURES=1`; files that are there are never replaced.
+/// A fixture has one line `packed` in hexadecimal; ``GoldenStates`` has its value. To make fixtures of
+/// a new version, run the tests with `TRAYLOG_WRITE_FIXTURES=1`; existing files are never replaced.
 @Suite struct GoldenStateTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Fixtures/state-\(TrayState.packedVersion)")
 
-    @Test func aRootReadsAndWritesAsItDid() throws {
+    @Test func storedRootsKeepTheirBytes() throws {
         try expectGolden("root", GoldenStates.root)
         try expectGolden("root-empty", TrayState())
     }
 
-    @Test func pagesReadAndWriteAsTheyDid() throws {
+    @Test func storedPagesKeepTheirBytes() throws {
         try expectGolden("items", GoldenStates.items)
         try expectGolden("events", GoldenStates.events)
         try expectGolden("keys", GoldenStates.keys)
@@ -33,7 +33,7 @@ import Testing
     }
 
     /// The smallest page, byte for byte (Docs/internals/format.md, "Item page").
-    @Test func anItemPageIsWhatTheFormatSays() {
+    @Test func anItemPageMatchesTheFormatPage() {
         var page = ItemPage(first: 5)
         (page.markedThrough, page.changedBy) = (3, 9)
         page.entries = [

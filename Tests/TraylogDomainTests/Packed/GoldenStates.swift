@@ -1,6 +1,6 @@
 @testable import TraylogDomain
 
-/// The values that the fixtures of stored states stand for: every field differs from its default, and from the others.
+/// The values in the fixtures of stored states: every field differs from its default, and from the others.
 enum GoldenStates {
     static var root: TrayState {
         var state = TrayState(landmarkDistance: 300)

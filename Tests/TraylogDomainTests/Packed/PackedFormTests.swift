@@ -8,7 +8,7 @@ protocol PackedForm: Hashable {
     init(from reader: inout PackedReader) throws(PackedError)
     func pack(into bytes: inout [UInt8])
     static func random(_ random: inout SeededRandom) -> Self
-    /// Things in it, and the fewest bytes that each of them takes.
+    /// The number of things in it, and the fewest bytes that each takes.
     var sizes: [(count: Int, minimumBytes: Int)] { get }
 }
 
@@ -73,7 +73,7 @@ extension EventIndex.Page: PackedForm {
         }
     }
 
-    /// Any bytes are refused, or are a value no larger than they can pay for, which has a packed form itself.
+    /// Any bytes are refused, or decode to a value whose size they bound, and which can be packed again.
     @Test(arguments: UInt64(0)..<12)
     func anyBytesAreAValueOrDamage(seed: UInt64) throws {
         try expectNoTrap(TrayState.self, seed)
@@ -97,7 +97,7 @@ extension EventIndex.Page: PackedForm {
         }
     }
 
-    @Test func aStateOfALaterFormatIsNamed() {
+    @Test func aStateOfALaterFormatIsRefusedByName() {
         var bytes = TrayState().packed
         let later = TrayState.packedVersion + 1
         bytes[0] = later
@@ -117,7 +117,7 @@ extension EventIndex.Page: PackedForm {
         try script.append(
             .notified(
                 Content(title: "hi", remindAt: Timestamp(milliseconds: 0), actions: [ItemAction(id: "a", label: "A")])))
-        // The flags take a byte more, and the count of those that await an answer one.
+        // The flags take one more byte, and the count of awaiting items takes one.
         var asking = script.state
         (asking.events, asking.appliedSeq, asking.folded) = (EventIndex(), 23, 23)
         #expect(asking.packed.count == 38 + 21 * 5 + 2)

@@ -21,7 +21,7 @@ import Testing
         #expect(try fixed.unpacked { try $0.fixed64() } == number)
     }
 
-    @Test func randomNumbersComeBack() throws {
+    @Test func randomNumbersSurviveARoundTrip() throws {
         var random = SeededRandom(seed: 1)
         for _ in 0..<2_000 {
             let number = random.number()
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// Nobody writes them, and they are what they stand for.
+    /// No encoder writes them, but they decode to their value.
     @Test func overlongNumbersAreRead() throws {
         #expect(try varint([0x80, 0x00]) == 0)
         #expect(try varint([0xff, 0x80, 0x80, 0x00]) == 127)
@@ -49,7 +49,7 @@ import Testing
         #expect(try varint([UInt8](repeating: 0x80, count: 9) + [0x00]) == 0)
     }
 
-    @Test func countsAskForNoMoreThanIsThere() throws {
+    @Test func aCountReservesNoMoreThanTheBytesLeft() throws {
         var reader = PackedReader([3, 0, 0, 0])
         #expect(try reader.count() == 3)
         reader = PackedReader([3, 0, 0, 0])
@@ -58,7 +58,7 @@ import Testing
         #expect(throws: PackedError.damaged("count too large")) { try reader.count() }
     }
 
-    @Test func takingStaysWithinTheBytes() throws {
+    @Test func readingStaysWithinTheBytes() throws {
         var reader = PackedReader([1, 2, 3], end: 2)
         #expect(throws: PackedError.damaged("ends early")) { try reader.take(3) }
         #expect(throws: PackedError.damaged("ends early")) { try reader.take(-1) }

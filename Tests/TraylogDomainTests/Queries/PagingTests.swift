@@ -29,7 +29,7 @@ import Testing
         #expect(try Script().threads(cursor: Cursor(before: 1)).elements.isEmpty)
     }
 
-    @Test func aPageIsFilledPastFilteredItems() throws {
+    @Test func filteredItemsDoNotShortenAPage() throws {
         var script = Script()
         for index in 0..<200 { try script.notify(1, Content(category: index.isMultiple(of: 50) ? "rare" : "often")) }
         #expect(try walk(script, InboxQuery(ItemFilter(categories: ["rare"]), limit: 3)) == [[151, 101, 51], [1]])

@@ -82,7 +82,7 @@ import Testing
         #expect(try found(ItemFilter(level: .passive)) == [2, 1])
     }
 
-    @Test func aPageOfASearchEndsAfterSoManyItemsAndNeverBefore() throws {
+    @Test func aSearchPageEndsEarlyOnlyAtTheScanLimit() throws {
         var script = Script()
         let count = InboxQuery.searchedItems
         try script.notify(1, Content(title: "needle"))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TraylogDomain
 
-/// What stands for the items of a group that are not shown.
+/// Summaries stand for the items of a group that are not shown.
 @Suite struct SummaryTests {
     /// The summary of a group with these items, newest first, the first of which is shown.
     private func summary(_ items: [(name: String?, count: UInt32)]) throws -> String? {
@@ -13,7 +13,7 @@ import Testing
         return try #require(try script.threads().elements.first).summary
     }
 
-    @Test func theItemThatIsShownDoesNotCount() throws {
+    @Test func aSummaryLeavesOutTheShownItem() throws {
         #expect(try summary([("Ann", 9)]) == nil)
         #expect(try summary([("Ann", 9), ("Bob", 1)]) == "1 more notification from Bob")
     }

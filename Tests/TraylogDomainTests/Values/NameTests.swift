@@ -1,7 +1,7 @@
 import Testing
 import TraylogDomain
 
-/// Names and texts of values, by which programs, JSON and files know them.
+/// Names and texts of values in programs, JSON and files.
 @Suite struct NameTests {
     @Test func rawValuesAreTheNamesThatJSONUses() {
         #expect(Mark(rawValue: "unarchived") == .unarchived && Mark(rawValue: "open") == nil)

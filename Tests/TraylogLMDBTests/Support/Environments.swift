@@ -31,7 +31,7 @@ func journalFile(of store: String) -> String { environmentDirectory(of: store) +
 
 func lockFile(of store: String) -> String { environmentDirectory(of: store) + "/lock.mdb" }
 
-/// What a replacement that did not come to its end has left.
+/// The leftovers of an unfinished replacement.
 func leftovers(in store: String) -> [String] {
     let current = URL(filePath: environmentDirectory(of: store)).lastPathComponent
     let names = (try? FileManager.default.contentsOfDirectory(atPath: store)) ?? []

@@ -25,7 +25,7 @@ extension Environment {
         }
     }
 
-    /// Makes a file with many rows of which most are taken away again.
+    /// Makes a file with many rows, and deletes most of them again.
     func fillAndThin() throws {
         let (log, index) = (database("log"), database("index"))
         for start in stride(from: UInt64(1), to: 20_000, by: 1_000) {

@@ -8,9 +8,9 @@ import TestSupport
 @testable import TraylogStates
 @testable import TraylogTree
 
-/// What leaves the log, or loses what it says, leaves its hash in the tree: every head and every proof holds for ever.
+/// An event that leaves the log or is erased leaves its hash in the tree, so every head and every proof stays valid.
 @Suite struct CompactedTreeTests {
-    /// What an auditor took along when the log had so many events: all heads, all proofs, and growth between some sizes.
+    /// An auditor's data from when the log had this size: all heads, all proofs, and growth between some sizes.
     private struct Kept {
         let size: UInt64
         let heads: [TreeHead]

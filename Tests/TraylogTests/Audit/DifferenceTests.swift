@@ -5,7 +5,7 @@ import TestSupport
 @_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 
-/// What is said to have changed is what differs between the two moments, and the events named did it.
+/// The reported changes are the differences between the two moments, and the named events made them.
 @Suite struct DifferenceTests {
     @Test(arguments: [StoreWay.atHand, .reader], seeds(4, nightly: 60))
     func itemsAreThoseThatDiffer(way: StoreWay, seed: UInt64) throws {

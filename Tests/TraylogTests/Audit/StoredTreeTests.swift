@@ -233,7 +233,7 @@ import TraylogLog
             }
             let isMultiple = size.isMultiple(of: MerkleTable.tileWidth)
             try withReader(path) { reader throws in
-                // What is stored is enough for this head, or what is missing is named.
+                // The stored data is enough for this head, or the missing part is named.
                 do {
                     _ = try reader.treeHead()
                     #expect(isMultiple)

@@ -7,7 +7,7 @@ import TraylogPages
 @testable import TraylogStates
 @testable import TraylogTree
 
-/// What somebody does to a store who can write its file, knows its format, and makes every checksum right again.
+/// Attacks by somebody who can write the store's file, knows its format, and corrects every checksum.
 enum Tampering: CaseIterable, Sendable {
     case changedPayload, changedSalt, changedKind, changedStream, changedRecordedAt, changedOccurredAt
     case changedChunk, forgedErasure
@@ -29,7 +29,7 @@ struct Tamperer {
     let head: UInt64
     var random: SeededRandom
 
-    /// - Returns: the first event that is not what it was, or whose leaf is not.
+    /// - Returns: the first event that changed, or whose leaf changed.
     mutating func perform(_ kind: Tampering) throws -> UInt64 {
         let seq = UInt64(random.between(2, Int(head) - 2))
         switch kind {
@@ -145,7 +145,7 @@ struct Tamperer {
         return seq
     }
 
-    /// Writes the log anew from an event on, each record under the number that it then has.
+    /// Rewrites the log from an event on, each record under its new number.
     ///
     /// Chunks stay where they were: events in chunks that moved have none any more, or those of others.
     private func replace(from seq: UInt64, _ body: (inout [[UInt8]]) -> Void) throws -> UInt64 {

@@ -7,7 +7,7 @@ import Testing
 @testable import TraylogDomain
 @_spi(JSON) @testable import TraylogJSON
 
-/// Reports of what left the log, and what is handed out of any report.
+/// Reports of events that left the log, and the events of any report.
 @Suite struct WholeAuditTests {
     private static let mix = HistoryMix.typical.with(.all)
 

@@ -10,7 +10,7 @@ import TraylogLMDB
 @testable import TraylogQueries
 @testable import TraylogStates
 
-/// Damage is named and never returned as data, and what the log can mend is mended.
+/// Damage is named and never returned as data, and is repaired where the log allows it.
 @Suite struct DamageTests {
     /// 300 items of "ann" and 20 of "bob", everything flushed; event 7 is ann's.
     private func withFilledStore(_ body: (String) throws -> Void) throws {
@@ -58,7 +58,7 @@ import TraylogLMDB
                 #expect(try store.statistics().refoldedStates == 1)
                 #expect(try store.tray(of: "bob").total == 20)
             }
-            // And stored anew.
+            // And stored again.
             #expect(try findings(path).isEmpty)
             try expectMended(path)
         }
@@ -112,7 +112,7 @@ import TraylogLMDB
         try withStore(path) { store in
             let tray = try store.tray(of: "ann")
             #expect(tray.total == 300 && tray.unread == 300 && tray.newest == 320)
-            // What identifies a command was derived anew, too.
+            // The data that identifies a command was derived again, too.
             #expect(try store.perform(notify("ann", "Title 3", key: "k3")) == .duplicate(5))
             #expect(try store.perform(notify("ann", "new")) == .appended(321))
         }
@@ -222,7 +222,7 @@ extension DamageTests {
     /// A checksum can be right by chance, or be made right; the parser has to cope.
     @Test func aStateOfAnyBytesNeverEndsTheProcess() async throws {
         try await withStorePath { path in
-            // What the child says before it ends, which is the seed and the reason.
+            // The child's output before it ends: the seed and the reason.
             let words = path + "-words"
             try Data().write(to: URL(filePath: words))
             let result = await #expect(processExitsWith: .success) { [path = path as String, words = words as String] in

@@ -8,7 +8,7 @@ import TraylogChecks
 @testable import TraylogLog
 @testable import TraylogStates
 
-/// A gap in the revisions of a stream, or one twice, is found by whoever reads the log.
+/// Every reader of the log finds a gap in a stream's revisions, or a repeated one.
 @Suite struct PlantedRevisionTests {
     /// What is planted in event 3, which has revision 2 of stream 1, and how it reads.
     private static let planted: [UInt32] = [1, 3, .max]
@@ -23,7 +23,7 @@ import TraylogChecks
         }
     }
 
-    /// Lends a copy as a kill would leave it: no state is stored, so whoever opens it reads all events.
+    /// Lends a copy as a kill would leave it: no state is stored, so an opening reads all events.
     private func withUnstored(_ body: (String) throws -> Void) throws {
         try withStorePath { path in
             let copy = path + "-killed"
@@ -150,7 +150,7 @@ import TraylogChecks
         }
     }
 
-    /// The lines with one event changed, and what is stored of it made to fit.
+    /// The lines with one event changed, and its stored form adapted.
     private func changed(_ lines: [Line], seq: Int, _ change: (inout Event) -> Void) throws -> [Line] {
         var lines = lines
         var writer = JSONWriter()

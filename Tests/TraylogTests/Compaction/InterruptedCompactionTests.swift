@@ -106,7 +106,7 @@ import TraylogPlatform
                     let receipt = try store.perform(Command(user: "ann", .mark(.restored, [.seq(3), .seq(7)])))
                     #expect(receipt == .appended(41))
                 }
-                // What an idle store has flushed by itself takes no step.
+                // States that an idle store has flushed by itself need no step.
                 guard now > step else { return }
                 let titles = try store.inbox(of: "ann").elements.map(\.content.title)
                 #expect(titles == [10, 8, 7, 6, 4, 3, 2].map { "item \($0)" }, "step \(step)")

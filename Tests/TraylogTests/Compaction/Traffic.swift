@@ -34,7 +34,7 @@ final class Traffic: Sendable {
         return options
     }
 
-    /// All events so far; the floor must not move past what was gathered.
+    /// All events so far; the floor must not move past the gathered ones.
     func gathered() throws -> WholeLog {
         try log.withLock { log in
             try log.gather(store)
@@ -90,7 +90,7 @@ final class Traffic: Sendable {
         var generator = HistoryGenerator(seed: seed &* 31 &+ number, mix: mix.with(.all))
         var shadow = NaiveStore()
         for step in 0..<steps {
-            // What it knows is a little old, so that commands name what others change meanwhile.
+            // Its knowledge is slightly old, so that commands name items that others change meanwhile.
             if step % 25 == 0 { shadow = NaiveStore(replaying: try gathered().events) }
             do throws(TraylogError) {
                 switch generator.next(given: shadow) {

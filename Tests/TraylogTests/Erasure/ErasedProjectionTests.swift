@@ -84,7 +84,7 @@ import TraylogPlatform
                         _ = try? store.perform(notify("user\(number % 7)", "\(number)"))
                     }
                 }
-                // Starting and stopping, which reads and writes what is stored.
+                // Starting and stopping, which reads and writes the stored value.
                 let restarter = startThread("restarter") {
                     while !isOver.withLock({ $0 }) {
                         guard let digest = try? store.project(OtherTexts.self, storedEveryMilliseconds: 0) else {
@@ -110,7 +110,7 @@ import TraylogPlatform
     }
 }
 
-/// A projection that keeps what it should rather not: names and texts.
+/// A projection that keeps personal data: names and texts.
 private struct Texts: Projection, Hashable {
     static var name: String { "texts" }
     static var version: UInt32 { 1 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 @_spi(Replication) import Traylog
 
-/// What a store remembers of names that were erased lately.
+/// A store remembers recently erased names.
 @Suite struct RecentErasureTests {
     @Test func anErasureIsRememberedAfterTheStoreWasOpenedAgain() async throws {
         try await withStorePath { path in

@@ -75,7 +75,7 @@ import TraylogDomain
         }
     }
 
-    /// Somebody who knows the format can make any record with a right checksum: a store of nonsense, but never a trap.
+    /// Somebody who knows the format can forge any record with a right checksum; the store is nonsense, but never traps.
     @Test(arguments: seeds(2, nightly: 20))
     func forgedRecordsAreRefusedOrRestored(seed: UInt64) throws {
         try withExport(seed) { lines, _, target throws in

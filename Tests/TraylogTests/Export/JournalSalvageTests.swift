@@ -82,7 +82,7 @@ import TraylogDomain
         }
     }
 
-    /// It may have what was never acknowledged.
+    /// It may have events that were never acknowledged.
     @Test func theJournalOfAnotherDataFileIsLeftAlone() throws {
         try withStorePath { path throws in
             let store = try Store.open(path, options: options())

@@ -75,7 +75,7 @@ import TraylogLog
             #expect(try exported(path).isEmpty)
             #expect(try restore([], to: path + "-2") == RestoreReport(events: 0, head: 0))
             try withReader(path + "-2") { reader throws in #expect(try reader.head() == 0) }
-            // What is there and empty will do as well.
+            // An existing empty directory will do as well.
             #expect(try restore([], to: path + "-2").head == 0)
         }
     }

@@ -4,7 +4,7 @@ import TraylogDomain
 
 @_spi(Operations) @_spi(JSON) @testable import Traylog
 
-/// Lines that are not what was exported.
+/// Lines that differ from the exported ones.
 @Suite struct WrongLineTests {
     private func withLines(_ body: ([String], String) throws -> Void) throws {
         try withStorePath { path throws in

@@ -9,7 +9,7 @@ import TraylogPlatform
 @testable import TraylogQueries
 @testable import TraylogWriter
 
-/// What the calls on a store do when their task is cancelled (the table of Docs/reference/library.md).
+/// The effect of cancelling a task on its calls on a store (the table of Docs/reference/library.md).
 @Suite struct CancelledCallTests {
     private func isCancellation(_ body: () async throws -> Void) async -> Bool {
         do {
@@ -147,7 +147,7 @@ import TraylogPlatform
         }
     }
 
-    /// Whoever is told that the command was cancelled does not find it, and whoever gets a receipt does.
+    /// A cancelled command is not stored, and a command with a receipt is.
     @Test(arguments: UInt64(1)...sized(5, nightly: 40))
     func noCommandIsStoredAndAnsweredAsCancelled(seed: UInt64) async throws {
         try await withStorePath { (path: String) async throws in
@@ -201,7 +201,7 @@ import TraylogPlatform
                     admitted.store(withdrawal.admits(request, orElse: cancelled), ordering: .relaxed)
                 }
             }
-            // What was handed over is withdrawn before the writer takes it.
+            // A queued command is withdrawn before the writer takes it.
             #expect(answers.load(ordering: .relaxed) == 1, "admitted: \(admitted.load(ordering: .relaxed))")
         }
     }

@@ -39,7 +39,7 @@ import TraylogPlatform
         await store.close()
     }
 
-    /// What a call came to, for a test that waits for it.
+    /// The outcome of a call, for a test that waits for it.
     private final class Outcome: Sendable {
         private let results: AsyncStream<Result<Void, TraylogError>>
         private let continuation: AsyncStream<Result<Void, TraylogError>>.Continuation

@@ -201,7 +201,7 @@ import TraylogDomain
             }
             #expect(await code { _ = try await store.verify() } == .outOfThreads)
             #expect(await code { _ = try Store.open(path + "-second") } == .outOfThreads)
-            // What has its threads goes on.
+            // Work that has its threads goes on.
             try await store.notify("ann", title: "2")
             #expect(try await store.tray(of: "ann").total == 2)
             await store.close()

@@ -52,7 +52,7 @@ struct FetchedItemsTests {
         #expect(fetched.items.map(\.seq) == [11, 10, 9])
         #expect(result.new.map(\.seq) == [11, 10])
         #expect(fetched.endReached)
-        // With room again, the next page follows on what is left.
+        // With room again, the next page continues the remaining items.
         fetched.apply(.one(.deleted, 10))
         #expect(!fetched.endReached)
         #expect(fetched.next == Cursor(before: 9))

@@ -3,9 +3,9 @@ import TestSupport
 @testable import Traylog
 @testable import TraylogDomain
 
-/// A fetcher against a list that is computed anew from the whole inbox each time.
+/// A fetcher compared with a list that is computed from the whole inbox each time.
 struct FetcherModelTests {
-    /// What a fetcher should have, by the rules and without its means.
+    /// The items that a fetcher should have, computed independently from the rules.
     private struct NaiveFetcher {
         let pageSize: Int
         let limit: Int

@@ -6,7 +6,7 @@ import TraylogLMDB
 
 /// The fetcher as an app uses it.
 @Suite struct InboxFetcherTests {
-    /// Lends a store with so many items of ann, item 1 the oldest.
+    /// Lends a store with a number of items of ann, item 1 the oldest.
     private func withStore(items: Int, _ body: (Store) async throws -> Void) async throws {
         try await withStorePath { path in
             let store = try Store.open(path)
@@ -158,7 +158,7 @@ import TraylogLMDB
             let fetcher = try InboxFetcher(store, of: "ann")
             try await fetcher.fetchNew()
             let items = fetcher.items
-            // Whoever has the turn keeps the marks from the store.
+            // The call whose turn it is keeps the marks from the store.
             await fetcher.turn.take()
             let marks = Task {
                 try await fetcher.mark(.read, items[0])

@@ -5,7 +5,7 @@ import TestSupport
 
 /// Any query can be put to a moment of the past, and gets the answer that it had then.
 @Suite struct AsOfTests {
-    /// Every answer about ann, to be compared with what it was.
+    /// Every answer about ann, for comparison with the earlier one.
     private struct Answers: Equatable {
         var tray: Tray
         var inbox: Page<Item, Cursor>

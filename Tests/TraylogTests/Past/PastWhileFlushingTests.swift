@@ -46,7 +46,7 @@ import TraylogPlatform
         }
     }
 
-    /// What is wrong with an answer of shortly before now; nil if nothing is.
+    /// The fault of an answer from shortly before now; nil if it has none.
     private static func look(_ store: Store, _ random: inout SeededRandom) throws -> String? {
         let marked = Int(try store.head().rawValue) - items - random.below(12)
         guard marked > 0, marked + 6 <= items else { return nil }

@@ -7,7 +7,7 @@ import TraylogLog
 @testable import TraylogQueries
 @testable import TraylogStates
 
-/// Stored values that are not what was stored are never used; the log has everything.
+/// Damaged stored values are never used; the log has everything.
 @Suite struct DamagedProjectionTests {
     @Test(arguments: [0, 1, 2, 3])
     func aDamagedRecordIsFoldedAnew(kind: Int) throws {

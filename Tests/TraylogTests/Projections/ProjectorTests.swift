@@ -6,7 +6,7 @@ import TraylogPlatform
 @testable import TraylogChecks
 @testable import TraylogDomain
 
-/// Projections that run: what they answer, and how they begin and end.
+/// Running projections: their answers, their beginning and their end.
 @Suite struct ProjectorTests {
     @Test func theValueHoldsWhatTheCallerAppended() async throws {
         try await withStorePath { path in
@@ -144,7 +144,7 @@ import TraylogPlatform
             #expect(try failure { try store.projected(MainDigest.self) }?.code == .closed)
             #expect(try failure { try store.storedProjections() }?.code == .closed)
             projector.stop()
-            // Whatever it had at that moment is what was stored.
+            // The stored value is the one of that moment.
             let latest = projector.latest
             #expect(projector.progress.storedPosition == latest.position)
             try withReader(path) { reader throws in #expect(try reader.projected(MainDigest.self).value.events == 1) }
@@ -182,7 +182,7 @@ func isRefusedName(_ body: () throws -> Void) -> Bool {
     return false
 }
 
-/// A projection with whatever name a test has set.
+/// A projection with the name that a test has set.
 private struct BadlyNamed: Projection {
     static let current = Monitor("")
     static var name: String { current.withLock { $0 } }

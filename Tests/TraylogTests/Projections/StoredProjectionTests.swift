@@ -7,7 +7,7 @@ import TraylogPlatform
 @testable import TraylogDomain
 @testable import TraylogQueries
 
-/// What is stored of projections: resumed, replaced, found by others.
+/// Stored values of projections are resumed, replaced, and found by other processes.
 @Suite struct StoredProjectionTests {
     @Test func aProjectionResumesWhereItStopped() throws {
         try withStorePath { path in

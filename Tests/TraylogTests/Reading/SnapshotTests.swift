@@ -12,7 +12,7 @@ import TraylogLMDB
 @Suite struct SnapshotTests {
     private struct Query: Sendable {
         let name: String
-        /// Whether the answer is what it should be.
+        /// Whether the answer is right.
         let ask: @Sendable (any BlockingQueries, _ user: String) throws -> Bool
 
         init(_ name: String, _ ask: @escaping @Sendable (any BlockingQueries, _ user: String) throws -> Bool) {
@@ -62,7 +62,7 @@ import TraylogLMDB
             try withReader(path) { reader in
                 let environment = reader.queries.source.environment
                 for (index, query) in Self.queries.enumerated() {
-                    // What the writer appended or stored since the last query is the query's to find.
+                    // The query must find everything that the writer appended or stored since the last one.
                     try say([notify("late\(index)")])
                     let before = environment.begunReads
                     #expect(try query.ask(reader, "user\(index)"), "\(query.name)")

@@ -177,7 +177,7 @@ import TraylogPages
             #expect(try second.records(after: 0) == first.records(after: 0))
             #expect(try second.sourcePosition() == Self.position)
             #expect(failure { try second.apply([later[0]], expecting: head) }?.code == .outOfSequence)
-            // Whoever lacks what was erased cannot have it any more.
+            // A copy that lacks erased content can no longer get it.
             let third = try Store.temporary(options: options())
             defer { third.close() }
             let refused = failure { try third.apply(try first.records(after: 0), expecting: 0) }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 @_spi(Replication) @_spi(Operations) import Traylog
 
-/// What a reader of one user's changes meets at the ends: nobody, erasure, a floor, an undo, new events.
+/// Edge cases for a reader of one user's changes: no user, erasure, a floor, an undo, new events.
 @Suite struct ChangesTests {
     @Test func anUnknownUserHasNoStreamAndNoChanges() throws {
         try withTemporaryDirectory { directory in
@@ -176,7 +176,7 @@ import Testing
         }
         let newest = try await store.version(of: "ann")
         await store.close()
-        // Nobody is in memory after an opening, and whoever has been looked at is.
+        // After an opening no user is in memory; a user who has been looked at is.
         store = try Store.open(directory.path)
         for _ in 0..<2 {
             #expect(try await store.version(of: "ann") == newest)

@@ -54,7 +54,7 @@ import TraylogPlatform
         }
     }
 
-    /// Asks for a tray that only grows, until told that it is over.
+    /// Queries a tray that only grows, until told to stop.
     private final class Asking: Sendable {
         let isOver = Atomic(false)
 

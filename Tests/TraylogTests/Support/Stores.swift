@@ -52,7 +52,7 @@ func withReader<Result>(_ path: String, _ body: (StoreReader) throws -> Result) 
     return try body(reader)
 }
 
-/// What a call failed with; nil when it did not fail.
+/// The error of a call; nil when it did not fail.
 func failure<Result>(_ body: () throws -> Result) throws -> StoreFailure? {
     do throws(any Error) {
         _ = try body()

@@ -17,7 +17,7 @@ import TraylogLog
             queue.add(part)
             expected += part
             #expect(queue.count == expected.count && queue.isEmpty == expected.isEmpty)
-            // What was taken out comes before what is left, and what is added may come before that.
+            // Removed events come before the remaining ones, and added ones may come before those.
             expected.sort { $0.precedes($1) }
             for _ in 0..<min(random.below(20), expected.count) {
                 #expect(queue.popFirst().map(key) == key(expected.removeFirst().entry))

@@ -7,7 +7,7 @@ import TraylogLMDB
 @testable import TraylogQueries
 @testable import TraylogWriter
 
-/// What is stored of what will be due, and what a tick looks at.
+/// The stored due rows, and the rows that a tick looks at.
 @Suite struct DueTableTests {
     @Test func aTickOfNothingStoresNothing() throws {
         try TestedStore.with(.evicted) { store throws in
@@ -53,7 +53,7 @@ import TraylogLMDB
         }
     }
 
-    /// Whoever has nothing due is not even looked for.
+    /// Users without due events are not even looked up.
     @Test func aTickLoadsOnlyThoseWhoHaveSomethingDue() throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store throws in

@@ -4,7 +4,7 @@ import TestSupport
 @testable import TraylogDomain
 @testable import TraylogWriter
 
-/// Of what a tick reminds, and of what not.
+/// A tick reminds of the items that the rules name, and of no others.
 @Suite struct ReminderTests {
     @Test(arguments: StoreWay.allCases)
     func aReminderComesOnceAndMovesNothing(way: StoreWay) throws {

@@ -4,7 +4,7 @@ import TestSupport
 @testable import TraylogDomain
 @testable import TraylogWriter
 
-/// What a tick does, and in which order.
+/// The events of a tick, and their order.
 @Suite struct TickTests {
     @Test(arguments: StoreWay.allCases)
     func aTickGoesByTimeThenItemThenUserAndExpiresBeforeItWakes(way: StoreWay) throws {

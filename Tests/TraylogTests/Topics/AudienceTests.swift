@@ -4,7 +4,7 @@ import TestSupport
 @testable import TraylogDomain
 @_spi(Operations) @testable import TraylogQueries
 
-/// What a broadcast costs does not depend on how many receive it.
+/// The cost of a broadcast does not depend on the number of its receivers.
 @Suite struct AudienceTests {
     @Test func aBroadcastIsOneEventWhateverTheAudience() throws {
         let few = try growth(audience: 10)

@@ -4,7 +4,7 @@ import TestSupport
 @testable import TraylogDomain
 @testable import TraylogWriter
 
-/// Who receives a broadcast, and what becomes of it.
+/// The receivers of a broadcast, and its later changes.
 @Suite struct TopicTests {
     @Test(arguments: StoreWay.allCases)
     func joiningBringsNoBacklog(way: StoreWay) throws {
@@ -140,7 +140,7 @@ import TestSupport
             #expect((ann.unseen, ann.unread, ann[category: "c"].unseen) == (2, 3, 2))
             #expect(try store.inbox("bob") == items.reversed())
             #expect(try store.tray("bob").unseen == 6)
-            // What the publisher does shows through the user's marks.
+            // The publisher's changes show through the user's marks.
             try store.act("ann", .markAll(.read))
             try store.act(nil, .edit(.seq(items[4]), title("New")))
             #expect(try store.items("ann").first.map { [$0.content.title == "New", $0.isRead] } == [true, true])
@@ -175,7 +175,7 @@ import TestSupport
         }
     }
 
-    /// Whoever looks only after hundreds of broadcasts, most of them behind the tail, misses none.
+    /// A user who looks only after hundreds of broadcasts, most of them no longer in the tail, misses none.
     @Test(arguments: StoreWay.allCases)
     func aUserWhoNeverLookedIsExact(way: StoreWay) throws {
         try TestedStore.with(way) { store in

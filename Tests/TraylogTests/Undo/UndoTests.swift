@@ -27,7 +27,7 @@ import TestSupport
         try store.broadcast("news", Content(category: "c"))
     }
 
-    /// Everything that queries show of ann, but for the moment.
+    /// All queries about ann, without their `asOf`.
     private func answers(_ store: TestedStore) throws -> [String] {
         try store.ask { queries in
             var tray = try queries.tray(of: "ann")

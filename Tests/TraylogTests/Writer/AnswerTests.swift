@@ -58,7 +58,7 @@ import TestSupport
             try store.act("ann", .mark(.restored, [.seq(item)]))
             try store.act("ann", .retract(.seq(item)))
             #expect(try store.refusal("ann", .act(.seq(item), action: "no")) == .itemGone(item))
-            // What is gone keeps its answer.
+            // A gone item keeps its answer.
             let life = try store.ask { try $0.life(of: .seq(item), of: "ann") }
             #expect(life.item.outcome?.action == "yes" && life.events.contains { $0.kind == .acted })
         }

@@ -26,7 +26,7 @@ import TestSupport
         }
     }
 
-    /// Rolled back with everything that the batch did to the writer's memory, whatever else is in the group.
+    /// A batch is rolled back with all its effects on the writer's memory, whatever else is in the group.
     @Test(arguments: [1, 4, 200_000])
     func aRefusedBatchLeavesNoTraceOfItsNewUsers(tailEvents: Int) throws {
         try withStorePath { path in

@@ -26,7 +26,7 @@ import TraylogPlatform
                     between.append(try #require(try store.perform(notify("other")).seq))
                 }
                 #expect(run.report.woken == 1_200)
-                // At least three transactions with what is due, more on a slow machine, and one that finds nothing more.
+                // At least three transactions with due events, more on a slow machine, and one that finds nothing more.
                 #expect(between.count >= 4)
                 let events = try store.events(from: 2_401, limit: .max).elements
                 #expect(events.filter { $0.user == "other" }.map(\.seq) == between)
@@ -122,7 +122,7 @@ import TraylogPlatform
                     var turns = 1
                     while !memory.withLock({ decision.proceed(&$0) }) {
                         turns += 1
-                        // What is decided so far shows to nobody.
+                        // Nobody sees the decisions so far.
                         #expect(try store.tray(of: "busy").unread == 200)
                         #expect(try store.head() == 200)
                         memory.withLock { $0.store.checkInvariants() }

@@ -99,7 +99,7 @@ import TraylogPlatform
     }
 }
 
-/// Threads that query all the time; what they see must never go back.
+/// Threads that query all the time; their answers must never go back.
 private struct Readers {
     private let isOver = Monitor(false)
     private var threads: [OSThread] = []

@@ -8,7 +8,7 @@ import TraylogLMDB
 @testable import TraylogDomain
 @testable import TraylogStates
 
-/// While a state cannot be stored, events are appended all the same, and somebody is told.
+/// While a state cannot be stored, events are still appended, and the observer gets the error.
 ///
 /// Once it can be, nothing is missing.
 @Suite struct FailedSliceTests {

@@ -23,7 +23,7 @@ import TraylogLog
         #expect(wrong < 600, "seed \(seed)")
     }
 
-    /// A full filter begins anew with the keys of the tail, and forgets which streams were in it.
+    /// A full filter restarts with the keys of the tail, and forgets which streams were in it.
     @Test func aFullFilterBeginsAnew() throws {
         var random = SeededRandom(seed: 5)
         var tail = LogTail(after: 0)

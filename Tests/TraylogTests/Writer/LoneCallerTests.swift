@@ -181,7 +181,7 @@ import TraylogPlatform
         }
     }
 
-    /// Threads, tasks and a close meanwhile: whoever gets a receipt finds the event.
+    /// Threads, tasks and a close meanwhile: every caller with a receipt finds the event.
     @Test(arguments: 0..<sized(4, nightly: 40))
     func threadsAndTasksShareTheStore(round: Int) async throws {
         try await withStorePath { path in

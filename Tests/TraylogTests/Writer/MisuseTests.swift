@@ -7,7 +7,7 @@ import TraylogPlatform
 @_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
 
-/// What an embedder may do wrong: there is an error, or it works; nothing waits for ever, and nothing is damaged.
+/// Misuse by an embedder gives an error or works; nothing hangs, and nothing is damaged.
 @Suite struct MisuseTests {
     @Test func aStoreIsOpenedOnceUnderAllItsNames() throws {
         try withStorePath { path in
@@ -100,7 +100,7 @@ import TraylogPlatform
 
 /// Calls everything in a forked child.
 ///
-/// - Returns: what the child exited with; nil when it came to no end.
+/// - Returns: the child's exit status; nil when it did not end.
 private func callFromChild(_ store: Store, _ projector: Projector<Meddling>, _ path: String) -> Int32? {
     let calls: [() throws -> Void] = [
         { _ = try store.perform(notify("ann")) }, { _ = try store.perform([notify("ann")]) },
@@ -118,7 +118,7 @@ private func callFromChild(_ store: Store, _ projector: Projector<Meddling>, _ p
     _exit(codes.allSatisfy { $0 == .unsupported } ? 0 : 1)
 }
 
-/// What a call came to, in a word.
+/// The outcome of a call, in a word.
 private func describe(_ body: () throws -> String) -> String {
     do {
         return try body()

@@ -5,7 +5,7 @@ import TestSupport
 @testable import TraylogDomain
 @testable import TraylogQueries
 
-/// What a store finds after its writer was killed.
+/// A store recovers after its writer was killed.
 @Suite struct RecoveryTests {
     @Test func theUnflushedTailIsFoldedBeforeTheFirstAnswer() throws {
         // An idle writer flushes; one that is killed late enough for that is tried again.

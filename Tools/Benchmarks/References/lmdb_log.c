@@ -6,7 +6,7 @@
  * scan           all records in order, 8 bytes of each looked at
  * get            a table of one 64-byte record for each user; a random one by key, each in its own read transaction
  *
- * Read transactions are renewed, not begun anew: the cheapest that LMDB has.
+ * Read transactions are renewed, not begun again, which is LMDB's cheapest way.
  */
 #include <string.h>
 

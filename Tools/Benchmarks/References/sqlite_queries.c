@@ -1,6 +1,6 @@
 /*
- * scan       all events in order, counted for each user: what folding the log anew would be
- * mark-all   one user's items become read: every row updated, an event, the counts
+ * scan       all events in order, counted for each user: the counterpart of folding the log again
+ * mark-all   one user's items are marked as read: every row updated, an event, the counts
  * badge      the counts of a random user, in a read transaction
  * page       the newest 20 items of a user with their contents
  * threads    the groups of a user with about a thousand items: count, unread and newest content of the newest 20

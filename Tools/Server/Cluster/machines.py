@@ -205,7 +205,7 @@ class Node(Process):
         self.host, self.port = network.address(number), port
         self.url = f"http://{self.host}:{port}"
         self.store = os.path.join(directory, "store")
-        # How often the store was removed: what the node answered before is another store's.
+        # How often the store was removed: the node's earlier answers are another store's.
         self.stores = 0
 
     def has_store(self):
@@ -303,7 +303,7 @@ class Cluster:
         return roles == ["follower"] * (len(states) - 1) + ["owner"] and len(owners) == 1 and None not in owners
 
     def wait(self, what, holds, seconds=180, without=()):
-        """Until it holds. Whoever ends meanwhile is a failure, but for those who are told."""
+        """Waits until it holds. A process that ends meanwhile is a failure, except for those in `without`."""
         end = time.monotonic() + seconds
         while not holds():
             for each in self.brokers + self.nodes:

@@ -82,7 +82,7 @@ class Nemesis:
             return
         node, seed = self.random.sample(whole, 2)
         node.end()
-        # Before anything of it is gone: whoever reads from now on reads another store.
+        # Counted before anything is removed, because all later reads are of another store.
         node.stores += 1
         shutil.rmtree(node.store)
         time.sleep(pause)

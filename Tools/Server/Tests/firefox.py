@@ -81,7 +81,7 @@ class Firefox(Page):
             if not line:
                 raise RuntimeError("Firefox ended before it listened")
             address = re.search(r"WebDriver BiDi listening on (ws://\S+)", line)
-        # Nobody reads what it says later, but its pipe must not fill.
+        # Nobody reads its later output, but its pipe must not fill.
         threading.Thread(target=self.process.stderr.read, daemon=True).start()
         self.socket = connect(f"{address[1]}/session", max_size=None, compression=None)
         self.count, self.console = 0, []

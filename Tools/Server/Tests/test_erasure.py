@@ -181,7 +181,7 @@ class TokenTests(unittest.TestCase):
             if os.path.isfile(path):
                 with open(path, "rb") as file:
                     self.assertNotIn(b"ann", file.read())
-        # The secret of --dev is made anew: a key file keeps it.
+        # --dev makes a new secret at each start: a key file keeps it.
         jwk = os.path.join(directory, "jwk")
         import base64
         with open(jwk, "w") as file:

@@ -223,7 +223,7 @@ class PartitionTests(ClusterCase):
             def keys():
                 items = self.read(lines, cluster.nodes[0], f"/v1/users/{user}/inbox?limit=100&category=w")["items"]
                 return sorted(item["key"] for item in items)
-            # Whoever is subscribed, too, is reached by two ways.
+            # A user who is also subscribed is reached in two ways.
             due = ["n", "n2", "n3"]
             cluster.wait(f"{user} has each once", lambda: keys() == due)
         path = f"{root}/v2/topics/club/subscriptions"
@@ -381,7 +381,7 @@ class PartitionTests(ClusterCase):
             path = headers["Location"]
             for node in cluster.nodes:
                 cluster.wait("it is erased", lambda: self.read(lines, node, f"/v1/users/{gone}/tray")["total"] == 0)
-                # A node may still be reading what the first one stored.
+                # A node may still be reading the first one's messages.
                 cluster.wait("the other user's ten are there", lambda: self.read(
                     lines, node, f"/v1/users/{other}/tray")["total"] == 10)
                 self.assertEqual(self.read(lines, node, path)["state"], "running")

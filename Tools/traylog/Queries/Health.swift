@@ -47,7 +47,7 @@ struct Health {
         if mapShare > 0.8 {
             problems.append("the map is \(Int(mapShare * 100)) % full: raise mapSizeBytes, or compact")
         }
-        // A compaction writes the file anew beside itself.
+        // A compaction writes a new file beside the old one.
         if let freeBytes, freeBytes < max(Self.smallestFreeBytes, statistics.bytes / 10) {
             problems.append("only \(freeBytes.asBytes) are free on the disk")
         }

@@ -39,7 +39,7 @@ struct Restorer {
     private mutating func readAll() throws {
         while true {
             while let line = lines.takeLine() { try add(line) }
-            // The rest of a pipe is read, so that whoever writes it does not fail.
+            // The rest of a pipe is read, so that its writer does not fail.
             if lines.isAtEnd || (restore.isComplete && source.sizeBytes != nil) { return }
             progress.update(count: UInt64(lines.bytesTaken), fraction: fraction)
             try lines.fill()

@@ -58,7 +58,7 @@ enum FileText {
         }
         let partial = target + ".partial"
         let number = unsafe open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        // Whoever reads the message knows the name that was given.
+        // Readers of the message know the name that they gave.
         guard number >= 0 else { throw SystemFailure(path) }
         PartialFile.keep(partial)
         defer { PartialFile.forget() }

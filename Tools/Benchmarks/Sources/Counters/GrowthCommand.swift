@@ -78,7 +78,7 @@ struct GrowthRun {
     }
 
     func run() throws -> [Cost] {
-        // Opened anew, so that no flush of the items runs beside what is measured.
+        // Reopened, so that no flush of the items runs during the measurement.
         let filled = try Store.open(directory, options: options).blocking
         try fill(filled)
         filled.close()

@@ -12,7 +12,7 @@ struct BroadcastMeasure {
             let users = start..<min(setup.users, start + CasePlan.batch)
             _ = try store.perform(users.map { Command(user: Workload.user($0), .subscribe(topic: "news")) })
         }
-        // Opened anew, so that no flush of the subscriptions runs beside the broadcasts.
+        // Reopened, so that no flush of the subscriptions runs during the broadcasts.
         store.close()
         let reopened = try Store.open(setup.directory).blocking
         let command = Command(user: nil, .broadcast(topic: "news", Content(title: "News", body: "Something is new.")))

@@ -1,6 +1,6 @@
 import Traylog
 
-/// One user's items become read at once.
+/// Marks one user's items as read at once.
 struct MarkAllMeasure {
     let setup: Setup
 
@@ -9,7 +9,7 @@ struct MarkAllMeasure {
     func run() throws -> Figures {
         let filled = try Store.open(setup.directory, options: setup.options).blocking
         try Preparation(setup).fill(filled)
-        // Opened anew, so that no flush of the items runs beside the mark.
+        // Reopened, so that no flush of the items runs during the mark.
         filled.close()
         let store = try Store.open(setup.directory, options: setup.options).blocking
         let user = Workload.user(0)

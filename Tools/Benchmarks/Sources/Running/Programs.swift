@@ -40,7 +40,7 @@ struct Programs {
         var program = own(benchCase, users, events, path)
         program.arguments.append("--prepare")
         program.diesBySignal = benchCase == .openKilled
-        // The making of the store is not what is measured; but whoever touches a page first, has it counted.
+        // Making the store is not measured; but the process that touches a page first has it counted.
         program.environment = [:]
         try program.run()
     }

@@ -84,7 +84,7 @@ struct Run: AsyncParsableCommand {
             for comparison in try bench.compare(benchCase) {
                 print(json ? comparison.json(details: details) : comparison.text)
             }
-            // Whoever reads this through a pipe wants to see each case when it is done.
+            // Readers of a pipe want to see each case when it is done.
             fflush(nil)
         }
     }

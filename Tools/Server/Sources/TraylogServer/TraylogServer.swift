@@ -218,7 +218,7 @@ extension TraylogServer {
         _ settings: ServerConfiguration, _ tls: TLSConfiguration?, _ parts: [ServerPart]
     ) async throws {
         let service = services[0]
-        // Whoever reads the first line may use both.
+        // A program that has read the first line may use both.
         let (ports, told) = AsyncStream.makeStream(of: Int.self)
         var providers: (any ServiceLifecycle.Service)?
         if let address = settings.apns, let answering = parts.lazy.compactMap(\.providers).first {

@@ -25,7 +25,7 @@ final class BrokerLease: OwnershipLease {
         try? await queue.run { [self] () throws(BrokerError) in
             // A revision is greater than all before, also of values that are gone, so it is the epoch.
             let value: JSONValue = ["node": .string(node), "url": .string(url)]
-            // This node's own ownership from before it was started anew does not keep it waiting.
+            // This node does not wait for its own ownership from before its restart.
             var own: UInt64 = 0
             if let (bytes, revision) = try bucket.get("owner"),
                 (try? JSONParser.value(bytes))?["node"]?.string == node

@@ -64,7 +64,7 @@ struct Seed {
         return head
     }
 
-    /// Says at once that nobody listens, where the shared client would try for ever.
+    /// Reports at once that nobody listens, where the shared client would retry without end.
     ///
     /// A peer makes its copy before it answers.
     private static let client: HTTPClient = {

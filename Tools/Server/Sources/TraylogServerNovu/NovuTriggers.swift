@@ -110,7 +110,7 @@ enum NovuTriggers {
 
     /// One event as Novu sends it.
     ///
-    /// Whoever is reached by several ways gets one notification. The actor gets none by a topic.
+    /// A user who is reached in several ways gets one notification. The actor gets none through a topic.
     struct Trigger {
         /// Each once.
         private(set) var users: [String] = []

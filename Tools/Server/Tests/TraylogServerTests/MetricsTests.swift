@@ -37,7 +37,7 @@ struct MetricsTests {
         let counter = Counter(label: "a_total", factory: metrics)
         #expect(metrics.text() == "# HELP a_total What a is.\n# TYPE a_total counter\na_total 0\n")
         counter.increment(by: 2)
-        // Whoever asks for the same one adds to it.
+        // A second request for the same metric adds to it.
         Counter(label: "a_total", factory: metrics).increment()
         #expect(metrics.text().hasSuffix("\na_total 3\n"))
     }

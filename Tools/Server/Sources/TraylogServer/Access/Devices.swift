@@ -146,7 +146,7 @@ final class DeviceFile: Devices {
         }
     }
 
-    /// Writes the file anew, with what is still needed.
+    /// Rewrites the file with the lines that are still needed.
     private func rewrite(without erased: String?) throws {
         let oldest = Timestamp.now - Device.remembered
         let kept = state.withLock { state in

@@ -74,7 +74,7 @@ extension Call {
         case .broadcast(let topic, _), .subscribe(let topic), .unsubscribe(let topic): try limits.check(topic: topic)
         case .edit(let item, _), .retract(let item):
             guard command.user == nil else { return }
-            // Of whoever else's broadcast it is, and whether there is one, the key is not to learn.
+            // The key must not learn whether there is such a broadcast, or whose it is.
             guard case .seq(let seq) = item, let event = try? await store.events(from: seq, limit: 1).elements.first,
                 event.seq == seq, case .broadcast(let topic, _) = event.body, limits.admits(topic: topic)
             else { throw .outsidePrefix("the item is not in one of the key's topics") }

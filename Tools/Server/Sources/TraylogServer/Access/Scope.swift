@@ -29,7 +29,7 @@ package enum Caller: Sendable {
         }
     }
 
-    /// The names that a key is limited to; nil for whoever is not.
+    /// The names that a key is limited to; nil for a key without limits.
     package var limits: NameLimits? { if case .key(_, let key) = self { key.limits } else { nil } }
 
     /// What rate limits count by.

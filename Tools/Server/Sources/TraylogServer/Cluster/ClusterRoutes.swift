@@ -35,7 +35,7 @@ package enum ClusterRoutes {
         let directory = FileManager.default.temporaryDirectory.path + "/traylog-seed-\([UInt8].random(8).hex)"
         let report = try await call.store.backup(to: directory)
         let head = try await call.store.treeHead(asOf: .seq(report.head))
-        // A backup has none of this, and whoever was erased is to be known on the new node, too.
+        // A backup has none of this, and the new node must also know who was erased.
         if let settings = call.service.cluster?.settings {
             let own = settings.partitions.directory(call.service.configuration.directory, settings.partition)
             try? FileManager.default.copyItem(atPath: own + "/erasures", toPath: directory + "/erasures")

@@ -2,7 +2,7 @@
 import TraylogCluster
 
 extension Service {
-    /// Measures the stores of a server, for whoever reads their figures; with several, which partition each is of.
+    /// Measures the stores of a server for its metrics; with several partitions, each figure names its partition.
     static func measure(_ services: [Service]) async throws {
         var figures: [ServerMetrics.Figure] = []
         for (index, service) in services.enumerated() {

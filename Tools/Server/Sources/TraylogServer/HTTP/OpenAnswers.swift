@@ -124,7 +124,7 @@ package final class OpenAnswers: Sendable {
 
     /// Runs what waits or goes on; meanwhile the answer ends with its time, its token, its key, and the server.
     ///
-    /// - Parameter seconds: as long as it may last at most; nil for ever.
+    /// - Parameter seconds: the longest that it may last; nil for no limit.
     func during<Value>(
         _ answer: OpenAnswer, atMostSeconds seconds: Int? = nil, _ body: () async throws -> Value
     ) async throws -> Value {

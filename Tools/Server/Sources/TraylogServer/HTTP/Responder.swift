@@ -143,7 +143,7 @@ package struct Responder: HTTPResponder {
 
     /// Who sends the request; nil where no credentials are asked for.
     ///
-    /// Takes one from the bucket of whoever it is.
+    /// Takes one request from the caller's bucket.
     private func caller(
         _ request: Request, _ route: Route, _ context: ServiceContext, _ note: RequestNote
     ) throws(Problem) -> (caller: Caller?, credential: Credential) {
@@ -158,7 +158,7 @@ package struct Responder: HTTPResponder {
                 }
             }
         let caller = (try? credentials.get())?.caller
-        // Whoever has no valid credentials counts by address, so that guessing costs nobody else anything.
+        // Callers without valid credentials count by address, so that guessing costs nobody else anything.
         let account =
             if let caller { caller } else {
                 try Caller.nobody(at: context.address(request, isBehindProxy: service.configuration.isBehindProxy))

@@ -25,7 +25,7 @@ package struct ServiceLogHandler: LogHandler {
     private static let queue = DispatchQueue(label: "traylog.log")
     private static let delay = DispatchTimeInterval.milliseconds(100)
     private static let mostBytes = 1 << 20
-    /// Whoever ends the process waits no longer for the reader.
+    /// The end of the process waits no longer than this for the reader.
     private static let patience = DispatchTimeInterval.milliseconds(500)
 
     private let label: String
