@@ -161,7 +161,9 @@ enum UserPages {
         context["filter"] = visit.kept(ItemList.filters)
         context["query"] = visit.kept(ItemList.filters) + moment
         try await neighbours(visit, asOf, view.head, &context)
-        if page.elements.isEmpty, context["hasEarlier"] as? Bool != true, context["hasLater"] as? Bool != true {
+        let hasEvents = context["hasEarlier"] as? Bool == true || context["hasLater"] as? Bool == true
+        context["hasEvents"] = hasEvents
+        if page.elements.isEmpty, !hasEvents {
             // The events of somebody who is known may have left the log.
             let names = try await store.users(prefix: user, limit: 1).elements
             context["isNobody"] = names.first.map { $0.utf8.elementsEqual(user.utf8) } != true
