@@ -194,9 +194,11 @@ extension TrayQueries {
     /// print(difference.before.unread, difference.after.unread)
     /// ```
     @_spi(Operations) public func difference(
-        of user: String, from: Moment, to: Moment? = nil
+        of user: String, from: Moment, to: Moment? = nil, limit: Int? = nil
     ) async throws(TraylogError) -> TrayDifference {
-        try await asking { store throws(TraylogError) in try store.difference(of: user, from: from, to: to) }
+        try await asking { store throws(TraylogError) in
+            try store.difference(of: user, from: from, to: to, limit: limit)
+        }
     }
 }
 

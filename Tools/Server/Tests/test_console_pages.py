@@ -384,6 +384,19 @@ class MomentTests(PageCase):
             self.assertIn(str(item["seq"]), text)
         self.assertIn(f"{len(wanted['events'])}", text)
 
+    def test_a_long_difference_shows_the_newest_of_it(self):
+        wanted = self.server.get("/v1/users/ann/difference?from=0").json
+        self.assertGreater(min(len(wanted["items"]), len(wanted["events"])), 200)
+        page = Visitor(self.server, "auditor").get("/users/ann/difference?from=0").body.decode()
+        self.assertEqual(page.count('<span class="badge">over 200</span>'), 2)
+        items = re.findall(r'<tr><td class="n"><a href="/console/events/(\d+)"', page)
+        self.assertEqual([int(seq) for seq in items], [item["seq"] for item in wanted["items"][:-201:-1]])
+        for item in wanted["items"][-200:]:
+            for seq in item["by"]:
+                self.assertIn(f'<a href="/console/events/{seq}">{seq}</a>', page)
+        events = re.findall(r'<tr[^>]*data-seq="(\d+)"', page)
+        self.assertEqual(len(events), 200)
+
 
 class PaperTests(PageCase):
     def test_paper_names_store_root_and_reader_and_has_nothing_to_press(self):
