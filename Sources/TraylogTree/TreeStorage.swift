@@ -27,7 +27,8 @@ package struct TreeStorage: Sendable {
     /// The caller's way of making a transaction that writes: directly, or as a chore of the store's writer.
     package typealias Write = (@escaping @Sendable (inout WriteTransaction) throws -> Void) throws -> Void
 
-    var size: UInt64 {
+    /// The number of leaves that the stored levels cover.
+    package var size: UInt64 {
         get throws { try rows.read { try table.size(in: $0) } }
     }
 

@@ -10,13 +10,14 @@ extension BlockingQueries {
     ///   - user: the tray's owner.
     ///   - from: the earlier moment.
     ///   - to: the later moment; nil for now.
+    ///   - limit: the largest number of items, and of steps, in the result: the newest ones; nil for all.
     ///   - progress: called at times with the number of events read, and of all events between the moments.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`, and `invalid` (field `from`) when `from` is after `to`.
     /// - Complexity: O(the user's items + events in between). Each event that can touch all items, such as `traySeen`,
     ///   `allMarked`, `undone` and one with a collapse key, costs another O(the user's items).
     @available(*, noasync, message: "use `await store.difference`; this call blocks a thread that tasks share")
     @_spi(Operations) public func difference(
-        of user: String, from: Moment, to: Moment? = nil,
+        of user: String, from: Moment, to: Moment? = nil, limit: Int? = nil,
         progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) throws(TraylogError) -> TrayDifference {
         try queries.answer(.past, of: user) { now in
@@ -25,7 +26,7 @@ extension BlockingQueries {
             let start = try store.seq(of: from, "from")
             guard start <= end else { throw Refusal.invalid(field: "from", reason: "is after the later moment") }
             let (old, new) = (try now.at(start), try now.at(end))
-            var changes = try ItemComparison(old, new).changes()
+            var changes = try ItemComparison(old, new).changes(limit: limit)
             var steps: [AuditStep] = []
             let fold = try StepFold(now, after: start, through: end)
             var before = TrayCounts(fold.base.state)
@@ -39,7 +40,8 @@ extension BlockingQueries {
             }
             for index in changes.indices { changes[index].change.by = tracker.events(of: changes[index].change.item) }
             return TrayDifference(
-                user: user, before: try old.tray(), after: try new.tray(), items: changes.map(\.change), steps: steps)
+                user: user, before: try old.tray(), after: try new.tray(), items: changes.map(\.change),
+                steps: Array(steps.suffix(limit ?? steps.count)))
         }
     }
 }

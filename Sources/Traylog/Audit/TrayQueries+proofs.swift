@@ -2,6 +2,7 @@
 import TraylogAudit
 import TraylogDomain
 import TraylogLMDB
+import TraylogPlatform
 import TraylogQueries
 import TraylogStates
 import TraylogTree
@@ -95,6 +96,10 @@ extension _Queries {
         return try prove(through: size) { try $0.accumulator(of: size) }
     }
 
+    func storedTreeSize() throws(TraylogError) -> UInt64 {
+        try translatingErrors { try $0.treeStorage.size }
+    }
+
     func treeHead(of size: UInt64) throws(TraylogError) -> TreeHead {
         try prove(through: size) { try $0.head(of: size) }
     }
@@ -134,6 +139,11 @@ extension TrayQueries {
     /// - Complexity: as for `treeHead(asOf:)`.
     @_spi(Operations) public func treeAccumulator() async throws(TraylogError) -> MerkleAccumulator {
         try await asking(atLength: true) { store throws(TraylogError) in try store.queries.treeAccumulator() }
+    }
+
+    /// How many events the stored tree covers; the others are hashed when somebody asks for a tree head or a proof.
+    @_spi(Operations) public func storedTreeSize() async throws(TraylogError) -> UInt64 {
+        try await asking { store throws(TraylogError) in try store.queries.storedTreeSize() }
     }
 
     /// The proof that an event is in the log as it was at a moment.
@@ -194,9 +204,11 @@ extension TrayQueries {
     /// print(difference.before.unread, difference.after.unread)
     /// ```
     @_spi(Operations) public func difference(
-        of user: String, from: Moment, to: Moment? = nil
+        of user: String, from: Moment, to: Moment? = nil, limit: Int? = nil
     ) async throws(TraylogError) -> TrayDifference {
-        try await asking { store throws(TraylogError) in try store.difference(of: user, from: from, to: to) }
+        try await asking { store throws(TraylogError) in
+            try store.difference(of: user, from: from, to: to, limit: limit)
+        }
     }
 }
 
@@ -208,7 +220,9 @@ extension Store {
     /// ```
     @discardableResult
     @_spi(Operations) public func storeTree() async throws(TraylogError) -> TreeHead {
-        try await queries.jobs.work { [blocking] (_) throws(TraylogError) in try blocking.storeTree() }
+        try await queries.jobs.work { [blocking] (cancellation) throws(TraylogError) in
+            try Cancellation.bind(cancellation) { () throws(TraylogError) in try blocking.storeTree() }
+        }
     }
 }
 

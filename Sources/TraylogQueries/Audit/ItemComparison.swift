@@ -48,16 +48,15 @@ package struct ItemComparison {
     }
 
     /// The items that differ, ascending, still without the events that changed them; each as it is after them.
-    package func changes() throws -> [(change: ItemChange, entry: ItemEntry)] {
-        var changes: [(change: ItemChange, entry: ItemEntry)] = []
-        for (page, entry) in after {
-            let isSeen = new.state.isSeen(entry)
+    ///
+    /// - Parameter limit: only the newest of them; nil for all. The content of the others is not read.
+    package func changes(limit: Int? = nil) throws -> [(change: ItemChange, entry: ItemEntry)] {
+        var differing = after.filter { differs($0.entry, in: $0.page) }
+        differing.sort { $0.entry.seq < $1.entry.seq }
+        return try differing.suffix(limit ?? differing.count).map { page, entry in
+            let (isSeen, known) = (new.state.isSeen(entry), before[entry.seq])
             let standing = ItemStanding(entry, isSeen: isSeen)
             let overrides = Array(page.overrides(of: entry.seq))
-            let known = before[entry.seq]
-            guard known?.standing != standing || known?.overrides != overrides else { continue }
-            // What is gone keeps its marks; only an undo changes them, and says nothing about it.
-            guard known?.standing.isGone != true || !standing.isGone else { continue }
             let wasListed = known?.standing.isListed ?? false
             let shown = ShownItem(entry: entry, isSeen: isSeen, overrides: overrides)
             let change = ItemChange(
@@ -66,9 +65,18 @@ package struct ItemComparison {
                 before: known?.standing, after: standing,
                 isEdited: Self.edits(known?.overrides ?? []) != Self.edits(overrides),
                 content: try shown.content(from: new.pages).content, by: [])
-            changes.append((change, entry))
+            return (change, entry)
         }
-        return changes.sorted { $0.entry.seq < $1.entry.seq }
+    }
+
+    private func differs(_ entry: ItemEntry, in page: ItemPage) -> Bool {
+        guard let known = before[entry.seq] else { return true }
+        let standing = ItemStanding(entry, isSeen: new.state.isSeen(entry))
+        guard known.standing != standing || !page.overrides(of: entry.seq).elementsEqual(known.overrides) else {
+            return false
+        }
+        // What is gone keeps its marks; only an undo changes them, and says nothing about it.
+        return !known.standing.isGone || !standing.isGone
     }
 
     private static func edits(_ overrides: [ItemOverride]) -> [ItemOverride] {

@@ -21,6 +21,13 @@ import TestSupport
                 #expect(try difference.before == tested.store.tray(of: user, asOf: moments.0))
                 #expect(try difference.after == tested.store.tray(of: user, asOf: moments.1))
                 try check(difference, tested.store)
+                let limit = random.between(0, 20)
+                let newest = try tested.ask {
+                    try $0.difference(of: user, from: moments.0, to: moments.1, limit: limit)
+                }
+                #expect(newest.items == difference.items.suffix(limit), "seed \(seed), \(user), newest \(limit)")
+                #expect(newest.steps == difference.steps.suffix(limit), "seed \(seed), \(user), newest \(limit)")
+                #expect(newest.before == difference.before && newest.after == difference.after)
             }
         }
     }

@@ -2,6 +2,7 @@ import Testing
 import TestSupport
 import TraylogLMDB
 import TraylogLog
+import TraylogPlatform
 @_spi(Operations) @testable import Traylog
 @testable import TraylogAudit
 @testable import TraylogDomain
@@ -89,6 +90,20 @@ import TraylogLog
                 let rows = try source.environment.read { try $0.statistics(source.tables.merkle.database).entries }
                 // And the size. The log has all leaves, so none is stored.
                 #expect(rows == whole.rows.count + 1)
+            }
+        }
+    }
+
+    @Test func storingThatIsCancelledGivesUpAndGoesOnLater() throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store throws in
+                try fill(store, 1_100)
+                let cancellation = Cancellation()
+                cancellation.cancel()
+                #expect(throws: TraylogError.self) { try Cancellation.bind(cancellation) { try store.storeTree() } }
+                #expect(try store.queries.storedTreeSize() == 0)
+                #expect(try store.storeTree().size == 1_100)
+                #expect(try store.queries.storedTreeSize() == 1_024)
             }
         }
     }

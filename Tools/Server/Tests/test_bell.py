@@ -487,6 +487,20 @@ class BellTest(BellCase):
         tabs = self.browser.run(f"return [...{ROOT}.querySelectorAll('[role=tab]')].map((tab) => tab.textContent)")
         self.assertTrue(tabs[2].startswith("Archiv"))
 
+    def test_german_keeps_its_full_stop_at_the_end_in_a_page_from_right_to_left(self):
+        self.fill(1)
+        self.show(lang="de", dir="rtl")
+        self.open_panel()
+        self.browser.wait(f"{ROOT}.querySelector('[part=mark-all]').checkVisibility()")
+        self.part("[part=mark-all]").click()
+        self.browser.wait(f"{ROOT}.querySelector('[part=undo]')?.checkVisibility()")
+        text, stop, first = self.browser.run(f"""
+            const text = {ROOT}.querySelector('.toast').firstChild.firstChild;
+            const left = (at) => {{ const range = new Range(); range.setStart(text, at); range.setEnd(text, at + 1); return range.getBoundingClientRect().left; }};
+            return [text.data, left(text.length - 1), left(0)]""")
+        self.assertTrue(text.endswith("."), text)
+        self.assertGreater(stop, first)
+
     def test_the_panel_fits_every_width_and_direction(self):
         self.server.notify("ann", title="w" * 1000, body="w" * 16_000, thread="t")
         for width in (390, 1440):

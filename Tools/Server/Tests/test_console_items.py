@@ -91,7 +91,6 @@ class FilterTests(ItemCase):
 class SheetTests(ItemCase):
     def test_an_item_opens_beside_the_list_and_escape_leads_back(self):
         self.open("/users/maria")
-        self.browser.wait("document.documentElement.dataset.moments !== undefined")
         self.browser.one(f"[data-open='{self.invoice}']").click()
         text = self.sheet()
         for words in ("Your March invoice", "Line one.\nLine one.", '"amount": 12.5', "Seen ", "on iPhone 15", "Read ", "on laptop", "Arrived", "erp"):
@@ -129,7 +128,6 @@ class SheetTests(ItemCase):
         self.browser.size(390, 844)
         try:
             self.open("/users/maria")
-            self.browser.wait("document.documentElement.dataset.moments !== undefined")
             self.browser.one(f"[data-open='{self.invoice}']").click()
             self.sheet()
             box = self.browser.run("const { left, width } = document.querySelector('.sheet').getBoundingClientRect(); return [left, width]")
@@ -276,6 +274,26 @@ class TimeTests(ItemCase):
         finally:
             self.browser.run("localStorage.removeItem('traylog-times')")
             self.browser.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
+
+    def test_nothing_moves_when_the_slider_comes(self):
+        # As the browser itself reports what moved up or down, and by how much.
+        moved = """
+            const done = arguments[arguments.length - 1];
+            new PerformanceObserver((list) => done(list.getEntries().flatMap((entry) => entry.sources)
+                .filter((source) => source.previousRect.y !== source.currentRect.y).map((source) =>
+                `${source.node?.parentElement?.closest("[class]")?.className} ${source.previousRect.y} -> ${source.currentRect.y}`)))
+                .observe({ type: "layout-shift", buffered: true });
+            setTimeout(() => done([]), 300);"""
+        for width, height in ((390, 844), (1440, 900)):
+            self.browser.size(width, height)
+            try:
+                for path in ("/users/ann", "/users/maria", "/users/ann?asOf=20"):
+                    self.open(path)
+                    self.browser.wait("document.documentElement.dataset.moments !== undefined")
+                    self.assertTrue(self.browser.run("return document.querySelector('#slide').checkVisibility()"), path)
+                    self.assertEqual(self.browser.driver.execute_async_script(moved), [], f"{path}, {width}")
+            finally:
+                self.browser.size(1440)
 
     def test_the_slider_has_dates_and_a_bubble_and_zooms(self):
         self.open("/users/ann")

@@ -1,5 +1,6 @@
 """The console in a browser: every page in light and dark, on a phone and a wide screen; moments, timelines, keyboards."""
 
+import html
 import os
 import re
 import time
@@ -7,7 +8,7 @@ import unittest
 
 from accessible import RULES
 from browsed import BrowserCase, Keys, pictures
-from consoled import HOSTILE, Visitor, console_server
+from consoled import HOSTILE, Visitor, console_server, text_of
 
 EVENTS = 1_800
 
@@ -139,14 +140,45 @@ class UserTests(PageCase):
         self.open("/users/ann?asOf=1")
         self.assertIn("Nothing in the inbox at this moment", self.browser.text())
 
-    def test_users_are_sorted_by_unread(self):
-        self.open("/users?sort=unread")
-        trays = {tray["user"]: tray["unread"] for tray in self.server.get("/v1/users?limit=100").json["users"]}
-        shown = self.names()
-        self.assertEqual(shown[0], "ann")
-        unread = [trays[name] for name in shown if name in trays]
-        self.assertEqual(unread, sorted(unread, reverse=True))
-        self.assertGreater(len(unread), 20)
+    def test_the_head_of_a_column_sorts_users_by_it(self):
+        trays = {tray["user"]: tray for tray in self.server.get("/v1/users?limit=100").json["users"]}
+        for order in ("unread", "unseen", "total"):
+            self.open("/users?prefix=a")
+            self.browser.one(f".users th a[href*='sort={order}']").click()
+            self.browser.wait("location.search.includes(arguments[0]) && document.querySelector('th[aria-sort=descending]')", f"sort={order}")
+            self.assertIn("prefix=a", self.browser.driver.current_url)
+            self.open(f"/users?sort={order}")
+            figures = [trays[name][order] for name in self.names() if name in trays]
+            self.assertEqual(figures[0], max(tray[order] for tray in trays.values()))
+            self.assertEqual(figures, sorted(figures, reverse=True))
+            self.assertGreater(len(figures), 20)
+        self.browser.one(".users th a[href*='sort=name']").click()
+        self.browser.wait("document.querySelector('th[aria-sort=ascending]')")
+        known = [name for name in self.names() if name in trays]
+        self.assertEqual(known, sorted(known))
+
+    def test_letters_lead_to_the_names_that_begin_with_them(self):
+        for name in ("Zoë", "zoe", "Ärzte", "\U0010fffd"):
+            self.server.notify(name, title="Hello")
+        names, after = [], None
+        while True:
+            page = self.server.get("/v1/users?limit=100" + (f"&cursor={after}" if after else "")).json
+            names += [tray["user"] for tray in page["users"]]
+            after = page.get("next")
+            if after is None:
+                break
+        page = Visitor(self.server, "viewer").get("/users")
+        nav = re.search(r'<nav class="letters".*?</nav>', page.body.decode()).group()
+        letters = re.findall(r'<a href="([^"]*)"><bdi>(.*?)</bdi></a>', nav)
+        first = list(dict.fromkeys(name[0] for name in sorted(names)))
+        self.assertEqual([html.unescape(letter) for _, letter in letters], [letter.replace("\u202e", "[U+202E]") for letter in first])
+        for address, letter in letters:
+            page = text_of(Visitor(self.server, "viewer").get("/users" + html.unescape(address)))
+            expected = min(name for name in names if name[0] == html.unescape(letter).replace("[U+202E]", "\u202e"))
+            listed = re.search(r"Last seen\s*(.*)", page).group(1)
+            self.assertTrue(listed.startswith(expected[:1].replace("\u202e", "[U+202E]")), (letter, listed[:40]))
+        # Names that are looked for have no letters: they may be anywhere.
+        self.assertNotIn('class="letters"', Visitor(self.server, "viewer").get("/users?prefix=o").body.decode())
 
 
 class SearchTests(PageCase):
@@ -351,6 +383,19 @@ class MomentTests(PageCase):
         for item in wanted["items"]:
             self.assertIn(str(item["seq"]), text)
         self.assertIn(f"{len(wanted['events'])}", text)
+
+    def test_a_long_difference_shows_the_newest_of_it(self):
+        wanted = self.server.get("/v1/users/ann/difference?from=0").json
+        self.assertGreater(min(len(wanted["items"]), len(wanted["events"])), 200)
+        page = Visitor(self.server, "auditor").get("/users/ann/difference?from=0").body.decode()
+        self.assertEqual(page.count('<span class="badge">over 200</span>'), 2)
+        items = re.findall(r'<tr><td class="n"><a href="/console/events/(\d+)"', page)
+        self.assertEqual([int(seq) for seq in items], [item["seq"] for item in wanted["items"][:-201:-1]])
+        for item in wanted["items"][-200:]:
+            for seq in item["by"]:
+                self.assertIn(f'<a href="/console/events/{seq}">{seq}</a>', page)
+        events = re.findall(r'<tr[^>]*data-seq="(\d+)"', page)
+        self.assertEqual(len(events), 200)
 
 
 class PaperTests(PageCase):

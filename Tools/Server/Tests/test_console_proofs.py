@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import subprocess
+import time
 import unittest
 
 from browsed import BrowserCase
-from consoled import console_server
+from consoled import Visitor, console_server, text_of
 
 # Every byte of what is proved, changed by one bit.
 TAMPER = r"""
@@ -297,6 +299,51 @@ class OperationTests(ProofCase):
         self.assertIn("identical", self.outcome())
         self.open("/operations")
         self.assertRegex(self.browser.text(), re.escape(self.server.keys["operator"].split("_")[1]))
+
+
+PROGRAM = os.environ.get("TRAYLOG", "")
+
+
+class OperatorTests(unittest.TestCase):
+    @unittest.skipUnless(os.access(PROGRAM, os.X_OK), "needs the program: TRAYLOG names it")
+    def test_the_preview_of_an_erasure_looks_for_a_hold_among_the_newest_events(self):
+        with console_server() as server:
+            server.perform(*({"kind": "notify", "user": user, "title": "One"} for user in ("free", "held", "busy")))
+            server.stop()
+            for user in ("held", "busy"):
+                subprocess.run([PROGRAM, "--store", os.path.join(server.directory, "store"), "hold", user], check=True, capture_output=True)
+            with console_server(directory=server.directory) as again:
+                for _ in range(3):
+                    again.perform(*({"kind": "notify", "user": "busy", "title": f"Item {n}"} for n in range(700)))
+                visitor = Visitor(again, "operator")
+
+                def preview(user):
+                    return text_of(visitor.get(f"/operations?erase={user}"))
+
+                self.assertIn("free has 1 event and 1 listed item. Nothing was erased yet.", preview("free"))
+                self.assertNotIn("legal hold", preview("free"))
+                self.assertIn("A legal hold keeps them", preview("held"))
+                self.assertIn("The newest 2,000 events have no legal hold; an older one would stop the erasure.", preview("busy"))
+                # Which it does.
+                visitor.send("/operations/erasures", {"form": visitor.form("/operations"), "user": "busy", "confirm": "busy"})
+                deadline = time.monotonic() + 30
+                while "failed" not in (page := text_of(visitor.get("/operations"))) and time.monotonic() < deadline:
+                    time.sleep(0.05)
+                self.assertIn("failed", page)
+
+    def test_a_server_that_starts_stores_the_tree_of_the_log(self):
+        with console_server() as server:
+            server.perform(*({"kind": "notify", "user": "ann", "title": f"Item {n}"} for n in range(600)))
+            self.assertEqual(Visitor(server, "viewer").get("/pulse").json["tree"], "0 events")
+            before = server.get("/v1/tree-head").json
+            server.stop()
+            with console_server(directory=server.directory) as again:
+                visitor = Visitor(again, "viewer")
+                # The page waits for it.
+                self.assertIn(before["rootHash"], text_of(visitor.get("/tree")))
+                self.assertEqual(visitor.get("/pulse").json["tree"], "512 events")
+                self.assertIn("512 events", text_of(visitor.get("")))
+                self.assertEqual(again.get("/v1/tree-head").json["rootHash"], before["rootHash"])
 
 
 if __name__ == "__main__":

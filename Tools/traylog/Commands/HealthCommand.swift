@@ -4,7 +4,7 @@ import Traylog
 struct HealthCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "health",
-        abstract: "Say on one line whether the store needs attention.",
+        abstract: "Say whether the store needs attention, and why.",
         discussion: """
             For cron, Nagios or Kubernetes. Exit status 1 names what is wrong: a 'verify' or 'replay' that found \
             something, until the same check finds nothing; snoozes and expiries that have been due for a minute \

@@ -284,6 +284,6 @@ struct AuditPage {
         // One line for most rows: each column has its share, and only long texts wrap.
         "table{table-layout:fixed;font-size:7pt;line-height:1.25}th,td{padding:1pt 2pt}.events th:nth-child(1){width:6%}.events th:nth-child(2),.events th:nth-child(3){width:14.5%}",
         ".events th:nth-child(4){width:9%}.events th:nth-child(5){width:6%}.events th:nth-child(n+7){width:11.5%}details,nav,fieldset,.skip{display:none}",
-        "tfoot{display:table-footer-group}tfoot td{border:0;font-size:7pt;color:var(--soft)}}",
+        ".note,caption,figcaption{font-size:8pt}tfoot bdi{margin:0}tfoot{display:table-footer-group}tfoot td{border:0;font-size:7pt;color:var(--soft)}}",
     ]
 }

@@ -29,6 +29,7 @@ package final class Service: Sendable {
     package let topics: TopicIndex
     package let items: ItemFolds
     package let log: ServiceLog
+    let treeAtStart: TreeAtStart
     /// Nil for a server on its own.
     package let cluster: (any ClusterNodeHost)?
     /// Nil without a keys file.
@@ -60,6 +61,7 @@ package final class Service: Sendable {
         self.log = log
         (self.limits, self.answers) = (limits, answers)
         (self.routes, self.description) = (routes, description)
+        treeAtStart = TreeAtStart(store, log: log)
     }
 
     /// Whether the server was told to stop: it is not ready then, and takes no new live streams.
@@ -67,6 +69,7 @@ package final class Service: Sendable {
 
     /// Closes the store; a node gives its lease up first.
     package func close() async {
+        await treeAtStart.end()
         if let cluster { await cluster.stop() } else { await store.close() }
     }
 

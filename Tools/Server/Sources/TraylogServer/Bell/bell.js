@@ -58,7 +58,7 @@ header, .tabs, .toast, .banner { display: flex; align-items: center; gap: 4px; p
 [role=tab] { border-radius: 0; border-bottom: 2px solid transparent; white-space: nowrap; color: var(--tl-soft) }
 [role=tab][aria-selected=true] { border-color: var(--tl-accent); color: var(--tl-ink); font-weight: 600 }
 .banner { background: var(--tl-hover); border-bottom: 1px solid var(--tl-line) }
-b, .banner span, .toast span, input { flex: 1; min-width: 0 }
+b, bdi, input { flex: 1; min-width: 0 }
 [aria-pressed=true] { background: var(--tl-accent); color: var(--tl-paper) }
 .body { flex: 1; overflow: hidden auto }
 .bar { text-align: end; padding: 4px }
@@ -643,7 +643,7 @@ class TraylogBell extends HTMLElement {
 			if (hadFocus) this.#selected.focus();
 		};
 		toast.hidden = false;
-		toast.replaceChildren(h("span", {}, text));
+		toast.replaceChildren(h("bdi", {}, text));
 		if (undo) toast.append(button(() => (hide(), this.#try(undo())), { class: "link", part: "undo" }, this.#say("undo")));
 		this.#timers.toast = setTimeout(hide, 10_000);
 	}
@@ -780,7 +780,7 @@ class TraylogBell extends HTMLElement {
 		banner.hidden = state !== "offline" && state !== "refused";
 		const time = this.#asOf?.toLocaleTimeString(this.#lang, { hour: "2-digit", minute: "2-digit" });
 		const text = state === "refused" ? this.#say("refused") : this.#say(time ? "asOf" : "offline", { time });
-		banner.replaceChildren(h("span", {}, text), this.#again());
+		banner.replaceChildren(h("bdi", {}, text), this.#again());
 		if (state === "live" && this.#isOpen && this.#failed) this.#load(this.#list?.loaded);
 		this.#draw();
 	}

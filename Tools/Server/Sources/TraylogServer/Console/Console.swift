@@ -124,7 +124,7 @@ final class Console: Sendable {
         let asked = visit.with(values, fields)
         if let user = values["u"] { try await asked.recordAccess(to: user) }
         guard visit.session != nil, visit.request.method == .get else { return try await page.show(asked) }
-        return try await page.show(asked.with(await treeHeads[visit.partition].value(visit.store)))
+        return try await page.show(asked.with(await treeHeads[visit.partition].value(visit.service)))
     }
 
     /// What the pages' scripts read: the service's own routes, with the session's key.

@@ -41,7 +41,8 @@ enum DifferencePage {
                 return visit.page("difference", title, context) {
                     var context = UserPages.top(visit, "difference")
                     context["isCompared"] = true
-                    let difference = try await store.difference(of: user, from: .seq(from), to: .seq(to))
+                    let difference = try await store.difference(
+                        of: user, from: .seq(from), to: .seq(to), limit: mostRows + 1)
                     context["difference"] = try await self.context(difference, visit)
                     return context
                 }
@@ -70,14 +71,16 @@ enum DifferencePage {
         let steps = Array(difference.steps.suffix(mostRows))
         let events = try await visit.store.events(of: steps)
         return [
-            "items": difference.items.prefix(mostRows).map(Self.context),
-            "itemCount": Figures.count(difference.items.count), "hasMoreItems": difference.items.count > mostRows,
+            "items": difference.items.suffix(mostRows).reversed().map(Self.context),
+            "itemCount": count(difference.items.count), "hasMoreItems": difference.items.count > mostRows,
             "hasItems": !difference.items.isEmpty,
             "rows": zip(steps, events).reversed().map { EventRow(event: $1, step: $0).context },
-            "eventCount": Figures.count(difference.steps.count), "hasMoreRows": difference.steps.count > mostRows,
+            "eventCount": count(difference.steps.count), "hasMoreRows": difference.steps.count > mostRows,
             "hasRows": !steps.isEmpty,
         ]
     }
+
+    private static func count(_ number: Int) -> String { number > mostRows ? "over \(mostRows)" : "\(number)" }
 
     private static func context(_ change: ItemChange) -> [String: Any] {
         [

@@ -23,14 +23,15 @@ enum EventPages {
                 ])
             },
             ConsolePage(.get, "/tree", .anybody) { visit in
-                let head = try await visit.store.treeHead()
-                return visit.page(
-                    "tree", "Tree heads",
-                    [
+                visit.page("tree", "Tree heads", ["section": "tree"]) {
+                    await visit.service.treeAtStart.wait()
+                    let head = try await visit.store.treeHead()
+                    return [
                         "section": "tree", "size": Figures.count(head.size), "sizeValue": "\(head.size)",
                         "root": head.root.hex, "publicKey": visit.service.checkpointKey.publicKey.text,
                         "store": visit.service.storeIdentity,
-                    ])
+                    ]
+                }
             },
         ]
     }

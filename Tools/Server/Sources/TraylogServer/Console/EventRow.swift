@@ -95,6 +95,11 @@ enum Figures {
         return text
     }
 
+    /// `1 event`, `2,100 events`.
+    static func count(_ number: some BinaryInteger, _ thing: String) -> String {
+        "\(count(number)) \(thing)\(number == 1 ? "" : "s")"
+    }
+
     static func bytes(_ number: UInt64) -> String {
         var (value, unit) = (Double(number), 0)
         let units = ["B", "KiB", "MiB", "GiB", "TiB"]

@@ -74,16 +74,23 @@ enum OperationPages {
         ]
     }
 
+    /// The newest events of a person among which the preview of an erasure looks for a legal hold.
+    private static let mostLooked = 2_000
+
     /// What an erasure of a person would reach.
     private static func preview(_ user: String, _ visit: Visit) async throws -> [String: Any] {
         let store = visit.store
         let known = try await store.users(prefix: user, limit: 1).elements.first
         guard known.map({ $0.utf8.elementsEqual(user.utf8) }) == true else { return ["user": user, "isNobody": true] }
         let tray = try await store.tray(of: user)
+        let newest = try await store.history(of: user, newestFirst: true, limit: mostLooked)
+        let hold = newest.elements.first { $0.kind == .held || $0.kind == .released }
         return [
             "user": user, "path": PercentEncoding.encode(user), "isNobody": false,
-            "actions": Figures.count(tray.revision), "listed": Figures.count(tray.total),
-            "isHeld": try await store.isHeld(user),
+            "actions": Figures.count(tray.revision, "event"), "listed": Figures.count(tray.total, "listed item"),
+            "isHeld": hold?.kind == .held,
+            // The erasure itself looks at all events.
+            "isUncertain": hold == nil && newest.next != nil, "looked": Figures.count(mostLooked),
         ]
     }
 

@@ -24,6 +24,7 @@ enum OverviewPage {
                     "head": JSONValue(statistics.head), "floor": JSONValue(statistics.floor),
                     "unflushed": .int(statistics.unflushed), "bytes": .int(statistics.bytes),
                     "readers": .int(others(statistics).count),
+                    "tree": .string(try await tree(visit)),
                     "problems": .array(problems(visit, statistics, damaged.count).map { .string($0) }),
                     "failedChecks": .int(visit.store.upkeep.failures.count), "recent": await recent(visit),
                 ])
@@ -56,11 +57,17 @@ enum OverviewPage {
             "bytes": Figures.bytes(statistics.bytes), "free": Figures.bytes(statistics.freeBytes),
             "freeShare": "\(statistics.bytes == 0 ? 0 : statistics.freeBytes * 100 / statistics.bytes)",
             "readers": others(statistics).map { ["pid": "\($0.pid)", "lag": Figures.count($0.lag)] },
-            "readerCount": "\(others(statistics).count)",
+            "readerCount": "\(others(statistics).count)", "tree": try await tree(visit),
             "compaction": compaction.map { [EventRow(event: $0).context] } ?? [], "isLooking": isLooking,
             "isEmpty": statistics.head == .zero, "disk": visit.store.availableDiskBytes.map(Figures.bytes) ?? "unknown",
             "recent": [await recentContext(visit)],
         ]
+    }
+
+    /// Of how many events the tree is stored, and whether that goes on.
+    private static func tree(_ visit: Visit) async throws -> String {
+        let size = Figures.count(try await visit.store.storedTreeSize(), "event")
+        return size + (visit.service.treeAtStart.isUnderWay ? ", storing more" : "")
     }
 
     // MARK: What people got

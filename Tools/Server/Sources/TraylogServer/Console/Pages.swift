@@ -203,7 +203,7 @@ extension Visit {
         store.upkeep.failures.map { failure in
             let name = failure.check == .verification ? "Verification" : "Replay"
             return [
-                "name": name, "count": failure.count == 1 ? "1 problem" : "\(Figures.count(failure.count)) problems",
+                "name": name, "count": Figures.count(failure.count, "problem"),
                 "time": failure.time.map { [Moments.context($0)] } ?? [], "mayRead": may(.audit),
             ]
         }

@@ -44,28 +44,60 @@ enum UserPages {
         let prefix = visit.query["prefix"] ?? ""
         return [
             "section": "users", "prefix": prefix, "hasPrefix": !prefix.isEmpty,
-            "byUnread": visit.query["sort"] == "unread",
+            "sort": order(visit).map { [$0.rawValue] } ?? [],
         ]
+    }
+
+    /// What the trays are ordered by, the greatest first; nil for names.
+    private enum Order: String, CaseIterable {
+        case unread, unseen, total
+
+        func precedes(_ left: Tray, _ right: Tray) -> Bool {
+            let (old, new): ((Int, Int, Int), (Int, Int, Int)) =
+                switch self {
+                case .unread: ((left.unread, left.unseen, left.total), (right.unread, right.unseen, right.total))
+                case .unseen: ((left.unseen, left.unread, left.total), (right.unseen, right.unread, right.total))
+                case .total: ((left.total, left.unread, left.unseen), (right.total, right.unread, right.unseen))
+                }
+            return old == new ? left.user.utf8.lexicographicallyPrecedes(right.user.utf8) : old > new
+        }
+    }
+
+    private static func order(_ visit: Visit) -> Order? { visit.query["sort"].flatMap(Order.init(rawValue:)) }
+
+    /// The heads of the columns that can be sorted, each with the address that does it.
+    private static func heads(_ visit: Visit) -> [[String: Any]] {
+        let (chosen, prefix) = (
+            order(visit), visit.query["prefix"].map { "&prefix=" + PercentEncoding.encode($0) } ?? ""
+        )
+        let heads: [(Order?, String)] = [(nil, "User"), (.unread, "Unread"), (.unseen, "Unseen"), (.total, "Listed")]
+        return heads.map { order, title in
+            [
+                "title": title, "isNumber": order != nil, "isChosen": order == chosen,
+                "direction": order == nil ? "ascending" : "descending",
+                "query": "sort=\(order?.rawValue ?? "name")\(prefix)",
+            ]
+        }
     }
 
     private static func users(_ visit: Visit) async throws -> [String: Any] {
         let part = visit.query["prefix"] ?? ""
-        let isSorted = visit.query["sort"] == "unread"
-        let most = isSorted ? mostSorted : pageUsers
+        let order = order(visit)
+        let most = order == nil ? pageUsers : mostSorted
         let found = try await UserSearch(part: part, after: visit.query["after"], limit: most).run(in: visit.stores)
         let isCut = found.next != nil
         var trays: [Tray] = []
         trays.reserveCapacity(found.users.count)
         for (name, store) in found.users { trays.append(try await store.tray(of: name)) }
-        if isSorted {
-            trays.sort { ($0.unread, $0.unseen, $1.user) > ($1.unread, $1.unseen, $0.user) }
-            trays = Array(trays.prefix(pageUsers))
-        }
-        let next = isSorted ? nil : found.next
+        if let order { trays = Array(trays.sorted(by: order.precedes).prefix(pageUsers)) }
+        let next = order == nil ? found.next : nil
         var all: UInt64 = 0
         for store in visit.stores { all += try await store.statistics(checkingStates: false).users }
+        let letters = all > pageUsers && order == nil ? try await UserSearch.letters(in: visit.stores) : []
         return search(visit).merging([
-            "all": all == 1 ? "1 user" : "\(Figures.count(all)) users", "isCut": isCut && isSorted,
+            "all": Figures.count(all, "user"), "isCut": isCut && order != nil,
+            "heads": heads(visit), "hasLetters": part.isEmpty && letters.count > 1,
+            "letters": letters.map { ["letter": $0.letter, "after": PercentEncoding.encode($0.after)] },
             "mostSorted": Figures.count(mostSorted),
             "users": trays.map { tray in
                 context(tray).merging(["path": PercentEncoding.encode(tray.user)]) { old, _ in old }
@@ -161,7 +193,9 @@ enum UserPages {
         context["filter"] = visit.kept(ItemList.filters)
         context["query"] = visit.kept(ItemList.filters) + moment
         try await neighbours(visit, asOf, view.head, &context)
-        if page.elements.isEmpty, context["hasEarlier"] as? Bool != true, context["hasLater"] as? Bool != true {
+        let hasEvents = context["hasEarlier"] as? Bool == true || context["hasLater"] as? Bool == true
+        context["hasEvents"] = hasEvents
+        if page.elements.isEmpty, !hasEvents {
             // The events of somebody who is known may have left the log.
             let names = try await store.users(prefix: user, limit: 1).elements
             context["isNobody"] = names.first.map { $0.utf8.elementsEqual(user.utf8) } != true
@@ -241,7 +275,7 @@ enum UserPages {
         [
             "thread": group.thread ?? "", "isNamed": group.thread != nil,
             "threadPath": group.thread.map(PercentEncoding.encode) ?? "",
-            "count": group.count == 1 ? "1 item" : "\(Figures.count(group.count)) items",
+            "count": Figures.count(group.count, "item"),
             "unread": Figures.count(group.unread), "hasUnread": group.unread > 0,
             "newest": group.newest.content.title ?? "", "summary": group.summary ?? "",
             "hasSummary": group.summary != nil,

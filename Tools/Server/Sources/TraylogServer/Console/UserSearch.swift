@@ -54,6 +54,28 @@ struct UserSearch {
         return (names, last)
     }
 
+    // MARK: Letters
+
+    /// Letters that a page names at most: each takes one look at the names.
+    private static let mostLetters = 60
+
+    /// The first letters of the names, in their order, and what the names of each come after.
+    static func letters(in stores: [Store]) async throws -> [(letter: String, after: String)] {
+        var (letters, last): ([(letter: String, after: String)], String?) = ([], nil)
+        while letters.count < mostLetters {
+            var first: String?
+            for store in stores {
+                guard let name = try await store.users(after: last, limit: 1).elements.first else { continue }
+                first = first.map { isBefore($0, name) ? $0 : name } ?? name
+            }
+            guard let letter = first?.unicodeScalars.first.map(String.init) else { break }
+            if letter != letters.last?.letter { letters.append((letter, last ?? "")) }
+            // No name with this letter comes after it.
+            last = letter + "\u{10FFFF}\u{10FFFF}"
+        }
+        return letters
+    }
+
     private static func isBefore(_ left: String, _ right: String) -> Bool {
         left.utf8.lexicographicallyPrecedes(right.utf8)
     }

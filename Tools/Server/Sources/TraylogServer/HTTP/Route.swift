@@ -238,10 +238,12 @@ package struct RouteTable: Sendable {
         {
             return (route, found.template.values(segments))
         }
-        var problem = Problem(.methodNotAllowed, "Method not allowed", "\(method) is not what this path takes")
-        var allowed = found.routes.map(\.method.rawValue)
-        if allowed.contains("GET"), !allowed.contains("HEAD") { allowed.append("HEAD") }
-        problem.headers[.allow] = allowed.joined(separator: ", ")
+        var methods = found.routes.map(\.method.rawValue)
+        if methods.contains("GET"), !methods.contains("HEAD") { methods.append("HEAD") }
+        let allowed = methods.joined(separator: ", ")
+        var problem = Problem(
+            .methodNotAllowed, "Method not allowed", "\(method) is not supported here; allowed: \(allowed)")
+        problem.headers[.allow] = allowed
         throw problem
     }
 

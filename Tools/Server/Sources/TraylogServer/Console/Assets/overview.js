@@ -24,6 +24,7 @@ async function pulse() {
   cell("head").textContent = now.head;
   cell("floor").textContent = now.floor;
   cell("unflushed").textContent = count(now.unflushed);
+  cell("tree").textContent = now.tree;
   cell("readers").textContent = count(now.readers);
   for (const [name, text] of Object.entries(now.recent)) {
     for (const part of all(`[data-recent="${name}"]`)) part.textContent = text;
