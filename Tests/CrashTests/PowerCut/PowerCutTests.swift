@@ -64,6 +64,8 @@ struct PowerCutDetectionTests {
     func everyPlantedFaultIsFound(workload: PowerCutWorkload) throws {
         let ofBatches: Set<PlantedFault> = [.syncsIgnored, .journalUnsynced]
         var faults = PlantedFault.allCases.filter { $0 != .none && ofBatches.contains($0) == (workload == .batches) }
+        // Few commits have a seal, and in two histories of ten no cut tears a page of one: that takes minutes.
+        if !isLong { faults.removeAll { $0 == .sealIncomplete } }
         var seed: UInt64 = 1
         while !faults.isEmpty && seed <= 8 {
             // Each opening of the other workload begins with a sealed commit, and with another journal.
@@ -72,7 +74,6 @@ struct PowerCutDetectionTests {
                 #expect(sound.succeeded, "\(sound.lastLine)")
                 faults = try faults.filter { try !finds($0, in: recorder, sound) }
             }
-            // Few commits have a seal: in two histories of ten no cut tears a page of one.
             #expect(faults.allSatisfy { $0 == .sealIncomplete }, "\(faults)")
             seed += 1
         }
