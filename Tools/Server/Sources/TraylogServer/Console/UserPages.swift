@@ -5,7 +5,7 @@ import Traylog
 /// Users, and one user's tray at any moment.
 enum UserPages {
     private static let pageUsers = 50
-    private static let mostSorted = 5_000
+    private static let mostSorted = 3_000
     private static let pageItems = 25
     private static let mostTimes = 2_000
     /// The tabs of other views than the inbox count so far.
