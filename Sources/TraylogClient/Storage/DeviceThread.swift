@@ -6,8 +6,7 @@ import TraylogPlatform
 final class DeviceThread: SerialExecutor {
     /// A job with the executor that it is for.
     @safe
-    private struct Job: @unchecked Sendable {
-        // @unchecked: a job is run once, by the one thread.
+    private struct Job: Sendable {
         let job: UnownedJob
         let executor: UnownedSerialExecutor
 

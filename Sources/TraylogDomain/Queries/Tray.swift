@@ -33,7 +33,7 @@ public struct Tray: Hashable, Sendable {
     public var total: Int
     /// The position up to which the user has looked at the tray; 0 when never.
     public var seenUpTo: Seq
-    /// The time when the user looked at it, by the store's clock: that of the `traySeen` that moved ``seenUpTo``; nil if never.
+    /// When the user last looked at the tray: the store's time of the `traySeen` event that moved ``seenUpTo``; nil if never.
     public var seenAt: Timestamp?
     /// The position of the newest listed item, muted ones included.
     public var newest: Seq?

@@ -221,7 +221,7 @@ public struct FetchResult: Hashable, Sendable, Codable {
     /// ``InboxFetcher/endReached`` after the fetch.
     public var endReached: Bool
 
-    /// What a fetch found.
+    /// The result of a fetch.
     package init(new: [Item], hasGap: Bool, endReached: Bool) {
         self.new = new
         self.hasGap = hasGap

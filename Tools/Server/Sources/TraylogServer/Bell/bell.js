@@ -564,7 +564,7 @@ class TraylogBell extends HTMLElement {
 		].flat().filter(Boolean));
 		this.#nodes.set(item.seq, { item, node });
 		const same = (one) => one === dots || one.textContent === focused.textContent;
-		// What an app's `renderItem` gives again has lost the focus, too.
+		// A node that an app's `renderItem` returns again loses the focus when it is inserted.
 		if (focused) (focused.isConnected ? focused : [...node.querySelectorAll("button")].find(same)).focus();
 		return node;
 	}

@@ -57,7 +57,7 @@ class Inbox {
 	#last = 0;
 	#asOf = 0;
 	#isStale = false;
-	// What the server said of each item, and as of when; `items` are these with this page's own writes.
+	// The server's items, each with the seq it is as of; `items` adds this page's newer writes to them.
 	#known = new Map();
 	#waiting = [];
 	#work = null;

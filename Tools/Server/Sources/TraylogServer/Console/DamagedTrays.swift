@@ -15,7 +15,7 @@ final class DamagedTrays: Sendable {
 
     private let state = Mutex(State())
 
-    /// What the last count found, and when; starts one where it is time.
+    /// Returns the result and time of the last count, and starts a new count when one is due.
     ///
     /// Waits for the first one a moment, which is enough for a small store.
     func latest(_ store: Store) async -> (count: UInt64, time: Timestamp?) {

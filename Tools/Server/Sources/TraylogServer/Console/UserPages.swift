@@ -48,7 +48,7 @@ enum UserPages {
         ]
     }
 
-    /// What the trays are ordered by, the greatest first; nil for names.
+    /// The count that orders the trays, largest first; users are ordered by name where there is none.
     private enum Order: String, CaseIterable {
         case unread, unseen, total
 
