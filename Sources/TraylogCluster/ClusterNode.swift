@@ -12,7 +12,7 @@ public struct NodeOptions: Sendable {
     /// Ticking, compaction and durability are the node's: its log of record is durable, so that the store need not be.
     public var store = StoreOptions()
     /// The longest time that callers wait for a log of record that does not answer.
-    public var patience: Duration = .seconds(5)
+    public var timeout: Duration = .seconds(5)
     /// How often the owner looks for due events.
     public var tickInterval: Duration = .milliseconds(500)
 
@@ -77,7 +77,7 @@ public final class ClusterNode: Sendable {
         storeOptions.durability = .relaxed
         let publisher = GroupPublisher(
             NodeProtocol(name: options.name, position: .start, tree: MerkleAccumulator()), log: log,
-            patience: options.patience)
+            timeout: options.timeout)
         let store = try Store.open(directory, options: storeOptions, logOfRecord: publisher)
         let node = ClusterNode(store, options, log, lease, publisher)
         do throws(TraylogError) {

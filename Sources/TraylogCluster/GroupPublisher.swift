@@ -8,17 +8,17 @@ actor GroupPublisher: LogOfRecord {
     nonisolated let log: any ReplicatedLog
     private(set) var node: NodeProtocol
     /// How long to go on publishing a message that nobody answers.
-    private let patience: Duration
+    private let timeout: Duration
     /// Until when nobody else can have the lease, by this machine's clock.
     private var leaseEnd: ContinuousClock.Instant?
     private var isStopping = false
     private let idPrefix: String
     private var published: UInt64 = 0
 
-    init(_ node: NodeProtocol, log: any ReplicatedLog, patience: Duration) {
+    init(_ node: NodeProtocol, log: any ReplicatedLog, timeout: Duration) {
         self.node = node
         self.log = log
-        self.patience = patience
+        self.timeout = timeout
         // Different in every run of every node.
         idPrefix = "\(node.name)/\(String(UInt64.random(in: .min ... .max), radix: 36))/"
     }
@@ -51,7 +51,7 @@ actor GroupPublisher: LogOfRecord {
 
     /// Publishes a message until it is known whether it is part of the log, or nobody has answered for too long.
     private func publish(_ message: LogMessage) async throws(StoreFailure) -> SourcePosition {
-        let deadline = ContinuousClock.now + patience
+        let deadline = ContinuousClock.now + timeout
         var pause = Duration.milliseconds(10)
         while true {
             let outcome = await log.publish(

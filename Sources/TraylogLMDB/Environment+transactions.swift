@@ -246,7 +246,7 @@ extension Environment {
         // LMDB frees the handle even when the commit fails.
         let result = unsafe usesJournal ? file.commitUnsynced(handle) : mdb_txn_commit(handle)
         guard result == 0 else {
-            file.doubt()
+            file.noteInDoubt()
             file.pages.forgetPending(number)
             if result == MDB_MAP_FULL { file.reap() }
             throw failure(result, "commit")
@@ -265,7 +265,7 @@ extension Environment {
         do throws(LMDBError) {
             try file.makeSafe(number)
         } catch {
-            file.doubt()
+            file.noteInDoubt()
             // What is in the file now may be either commit, whichever step failed.
             failures.add(1, ordering: .acquiringAndReleasing)
             // Tried again before the next transaction.

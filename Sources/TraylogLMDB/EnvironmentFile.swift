@@ -158,7 +158,7 @@ import TraylogPlatform
     }
 
     /// Notes that a commit failed.
-    func doubt() {
+    func noteInDoubt() {
         (hasFailed, isSound) = (true, false)
         journal.forget()
     }

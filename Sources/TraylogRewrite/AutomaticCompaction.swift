@@ -61,10 +61,10 @@ package final class AutomaticCompaction: Sendable {
         let isOld = Double(old) >= policy.oldShare * Double(statistics.head.rawValue) && old > 1
         let isFree = Double(statistics.freeBytes) >= policy.freeShare * Double(statistics.bytes)
         guard isOld || isFree else { return nil }
-        var goal = RewriteGoal()
-        goal.floor = isOld ? floor : 0
-        goal.archiveDirectory = policy.archive
-        return try rewriter.compact(goal) { _, _ in try self.cancellation.check() }
+        var plan = RewritePlan()
+        plan.floor = isOld ? floor : 0
+        plan.archiveDirectory = policy.archive
+        return try rewriter.compact(plan) { _, _ in try self.cancellation.check() }
     }
 }
 

@@ -20,16 +20,16 @@ struct StoreCopy {
     /// The levels of the Merkle tree; nil where it is copied as it is.
     private var tree: TreeCopy?
     let erasure: Erasure?
-    private let goal: RewriteGoal
+    private let plan: RewritePlan
     /// The newest event once the copy is complete.
     private(set) var head: UInt64 = 0
 
     init(
         source: FileSource, target: Environment, record: StoreRecord, floor: UInt64, kept: KeptEvents,
-        goal: RewriteGoal
+        plan: RewritePlan
     ) {
-        self.goal = goal
-        erasure = goal.erasure
+        self.plan = plan
+        erasure = plan.erasure
         self.source = source
         self.target = target
         self.record = record
@@ -89,8 +89,8 @@ struct StoreCopy {
         }
     }
 
-    /// The tables that only chores change: `meta`, values of projections, the tree.
-    func copyChored() throws {
+    /// The tables that only maintenance changes: `meta`, values of projections, the tree.
+    func copyMaintained() throws {
         // Values of projections may hold what is erased; they are folded anew.
         var tableCopy = TableCopy(from: environment, to: target)
         try tableCopy.copy(tables.meta)
@@ -201,8 +201,8 @@ struct StoreCopy {
         }
         guard movesFloor else { return nil }
         return RecordBatch(
-            .compacted(through: Seq(floor - 1), dropped: log.droppedCount, archive: archive), actor: goal.actor,
-            device: goal.device, after: head)
+            .compacted(through: Seq(floor - 1), dropped: log.droppedCount, archive: archive), actor: plan.actor,
+            device: plan.device, after: head)
     }
 
     /// The subscriptions of the user who is erased, with what changed since the erasure began.

@@ -22,7 +22,7 @@ package final class StoreRewrite {
     let environment: Environment
     let tables: Tables
     let host: any RewriteHost
-    let goal: RewriteGoal
+    let plan: RewritePlan
     /// Told how far the work is; throws to give it up.
     let progress: (_ done: UInt64, _ total: UInt64) throws -> Void
     private let source: FileSource
@@ -40,14 +40,14 @@ package final class StoreRewrite {
     }
 
     init(
-        directory: String, environment: Environment, tables: Tables, host: any RewriteHost, goal: RewriteGoal,
+        directory: String, environment: Environment, tables: Tables, host: any RewriteHost, plan: RewritePlan,
         progress: @escaping (UInt64, UInt64) throws -> Void
     ) {
         self.directory = directory
         self.environment = environment
         self.tables = tables
         self.host = host
-        self.goal = goal
+        self.plan = plan
         self.progress = progress
         source = FileSource(directory: directory, environment: environment, tables: tables)
     }
@@ -55,7 +55,7 @@ package final class StoreRewrite {
     /// - Throws: what reading and writing throw; the store is as it was then.
     func run() throws -> Outcome {
         do {
-            let start = try host.beginCapture(floor: goal.floor) { try progress(0, 1) }
+            let start = try host.beginCapture(floor: plan.floor) { try progress(0, 1) }
             let successor = try environment.openSuccessor()
             // Both files are read from one end to the other, several times; the new one may be the environment's by the end.
             try environment.expectScan(true)
@@ -83,7 +83,7 @@ package final class StoreRewrite {
     /// - Returns: the archive's name, too; nil without one.
     private func copy(to successor: Environment, _ start: CaptureStart) throws -> (StoreCopy, archive: String?) {
         // Without a new one, nothing lies below.
-        let floor = goal.floor > start.record.floor.seq.rawValue ? goal.floor : 0
+        let floor = plan.floor > start.record.floor.seq.rawValue ? plan.floor : 0
         var kept = KeptEvents(floor: floor)
         if floor > 0 {
             let held = try HeldStreams.find(
@@ -93,10 +93,10 @@ package final class StoreRewrite {
         if floor > 0 { try note(from: floor, through: start.head, &kept, start.record) }
         var copy = StoreCopy(
             source: source, target: successor, record: start.record, floor: floor, kept: kept,
-            goal: goal)
+            plan: plan)
         let total = 2 * start.head
         try copy.copyStates(before: start.nextStream) { try progress($0, total) }
-        let archive = try (floor > 0 ? goal.archiveDirectory : nil).map {
+        let archive = try (floor > 0 ? plan.archiveDirectory : nil).map {
             try ArchiveWriter(
                 directory: $0,
                 header: ArchiveHeader(
@@ -113,7 +113,7 @@ package final class StoreRewrite {
 
     /// - Returns: the archive's name; nil without one.
     private func finish(_ archive: ArchiveWriter?, _ events: UInt64) throws -> String? {
-        guard let archive, events > 0, let directory = goal.archiveDirectory else { return nil }
+        guard let archive, events > 0, let directory = plan.archiveDirectory else { return nil }
         // An erasure must find it, whatever becomes of this run.
         let (name, path, archives) = (archive.name, Files.absolutePath(of: directory), tables.archives)
         try host.write { try archives.addPending(name, in: path, to: &$0) }
@@ -145,12 +145,12 @@ package final class StoreRewrite {
 
     /// Brings the copy up to the head, as near as it gets while the writer goes on, and then quite.
     private func close(_ successor: Environment, _ copy: inout StoreCopy, archive: String?) throws -> Outcome {
-        // Only chores change what is copied now, and they wait until the end.
+        // Only maintenance changes what is copied now, and it waits until the end.
         defer { host.releaseWrites() }
         try host.holdWrites()
-        try copy.copyChored()
+        try copy.copyMaintained()
         try catchUp(successor, &copy, archive)
-        if goal.checks {
+        if plan.checks {
             try meet(&copy, archive)
             try check(successor)
             try catchUp(successor, &copy, archive)
@@ -158,15 +158,15 @@ package final class StoreRewrite {
         var outcome = Outcome(
             dropped: copy.log.droppedCount, droppedKinds: copy.log.droppedKinds, sizes: try FileSizes(of: successor),
             archive: archive)
-        guard !goal.isDryRun else {
+        guard !plan.isDryRun else {
             host.endCapture()
             successor.close()
             return outcome
         }
         let handover = Handover((copy, outcome))
-        let erased = goal.erasure?.stream
-        let archiveDirectory = goal.archiveDirectory.map(Files.absolutePath(of:))
-        let (told, onErased) = (goal.told, goal.onErased)
+        let erased = plan.erasure?.stream
+        let archiveDirectory = plan.archiveDirectory.map(Files.absolutePath(of:))
+        let (told, onErased) = (plan.told, plan.onErased)
         try host.replaceEnvironment(by: successor, erasing: erased) { late, agreement in
             let finished = try handover.value.0.finish(
                 late, archive: told?.archive ?? archive, in: archiveDirectory, told: told, agreement: agreement)

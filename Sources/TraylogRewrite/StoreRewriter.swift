@@ -45,14 +45,14 @@ package struct StoreRewriter: Sendable {
 
     /// Only within ``exclusively(_:)``.
     package func rewrite(
-        _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
+        _ plan: RewritePlan, _ progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws -> StoreRewrite.Outcome {
-        guard let user = goal.erasure?.user else { return try run(goal, progress) }
-        var goal = goal
-        goal.onErased = { [erasures] in erasures.end(user) }
+        guard let user = plan.erasure?.user else { return try run(plan, progress) }
+        var plan = plan
+        plan.onErased = { [erasures] in erasures.end(user) }
         try erasures.begin(user)
         do {
-            let outcome = try run(goal, progress)
+            let outcome = try run(plan, progress)
             erasures.keep()
             return outcome
         } catch {
@@ -62,27 +62,27 @@ package struct StoreRewriter: Sendable {
     }
 
     private func run(
-        _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
+        _ plan: RewritePlan, _ progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws -> StoreRewrite.Outcome {
         let rewrite = StoreRewrite(
             directory: source.directory, environment: source.environment, tables: source.tables, host: host,
-            goal: goal, progress: progress)
+            plan: plan, progress: progress)
         return try rewrite.run()
     }
 
     /// The same, with what it did.
     package func compact(
-        _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
+        _ plan: RewritePlan, _ progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws -> CompactionReport {
-        var report = CompactionReport(floor: max(try source.read { $0.record.floor.seq }, Seq(goal.floor)))
+        var report = CompactionReport(floor: max(try source.read { $0.record.floor.seq }, Seq(plan.floor)))
         let before = try FileSizes(of: source.environment)
-        let outcome = try rewrite(goal, progress)
+        let outcome = try rewrite(plan, progress)
         report.dropped = outcome.dropped
         for (number, count) in outcome.droppedKinds where count > 0 {
             if let kind = EventKind(code: number) { report.kinds[kind] = count }
         }
         report.archive = outcome.archive
-        try report.setSizes(before, after: goal.isDryRun ? outcome.sizes : FileSizes(of: source.environment))
+        try report.setSizes(before, after: plan.isDryRun ? outcome.sizes : FileSizes(of: source.environment))
         return report
     }
 
@@ -156,7 +156,7 @@ package struct Erasure {
 }
 
 /// The purpose of a rewrite of the store.
-package struct RewriteGoal {
+package struct RewritePlan {
     /// Moves the floor there; at or below the present one, it stays.
     package var floor: UInt64 = 0
     /// Where what leaves the log goes; nil to let it go.

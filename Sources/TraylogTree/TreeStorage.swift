@@ -24,7 +24,7 @@ package struct TreeStorage: Sendable {
         self.log = log
     }
 
-    /// The caller's way of making a transaction that writes: directly, or as a chore of the store's writer.
+    /// The caller's way of making a transaction that writes: directly, or as maintenance of the store's writer.
     package typealias Write = (@escaping @Sendable (inout WriteTransaction) throws -> Void) throws -> Void
 
     /// The number of leaves that the stored levels cover.

@@ -67,9 +67,9 @@ package struct Flusher {
     /// A state with more changed pages comes into the file in parts.
     let stagedPages: Int
     /// The one that does.
-    var staging: Staging?
+    var stagedWrite: StagedWrite?
     /// How many did so far.
-    var stagings = 0
+    var stagedWrites = 0
     private var round: Round?
     /// How many there were.
     private var rounds = 0
@@ -129,19 +129,19 @@ package struct Flusher {
                 throw error
             }
         }
-        let canPrepare = !isStaging(store) && slice?.end == nil && (round != nil || !store.tail.long.isEmpty)
+        let canPrepare = !isWritingStaged(store) && slice?.end == nil && (round != nil || !store.tail.long.isEmpty)
         ahead = canPrepare ? .wanted(room) : .nothing
         return slice
     }
 
     private mutating func make(_ room: Room, _ store: inout LiveStore) throws -> Slice? {
-        if isHeavyInTurn(room, store) || isStaging(store) {
+        if isHeavyInTurn(room, store) || isWritingStaged(store) {
             slicesSinceHeavy = 0
-            if beginStaging(besides: room.events, store) { return try stagedSlice(besides: room.events, &store) }
+            if beginStagedWrite(besides: room.events, store) { return try stagedSlice(besides: room.events, &store) }
             let heavy = store.states.heavy.first ?? store.tail.long.first
             if let heavy, let state = try fold(heavy, besides: room.events, &store) {
                 // A user whose state has become heavy with it is stored in parts: then there is nothing yet.
-                return beginStaging(besides: room.events, store) ? nil : try slice(of: state, store)
+                return beginStagedWrite(besides: room.events, store) ? nil : try slice(of: state, store)
             }
         }
         slicesSinceHeavy += 1
@@ -206,7 +206,7 @@ package struct Flusher {
     /// Whether the packer has something to do.
     var wantsToPrepare: Bool {
         if case .wanted = ahead { return true }
-        return staging?.isWanted ?? false || round?.names.isWanted ?? false
+        return stagedWrite?.isWanted ?? false || round?.names.isWanted ?? false
     }
 
     /// Makes the slice of the next transaction, by another thread, while the writer waits for the disk.
@@ -350,6 +350,6 @@ package struct Flusher {
         round = nil
         ahead = .nothing
         // What is in the file of it already, its record says.
-        staging = nil
+        stagedWrite = nil
     }
 }

@@ -4,7 +4,7 @@ import TraylogQueries
 import TraylogStates
 
 /// The snapshot of one turn of the store's lock; guarded by that.
-final class TurnSnapshot: @unchecked Sendable {
+final class SectionSnapshot: @unchecked Sendable {
     // @unchecked: whoever uses it holds the store's lock.
     fileprivate var open: StoreSnapshot?
     /// The transaction of ``open``, or one that has ended and can begin again without taking memory.
@@ -14,25 +14,25 @@ final class TurnSnapshot: @unchecked Sendable {
 extension LiveStore {
     /// The snapshot that everything is read through in this turn of the lock.
     func snapshot() throws -> StoreSnapshot {
-        if let open = turn.open { return open }
-        let held = turn.held ?? HeldRead(environment)
+        if let open = section.open { return open }
+        let held = section.held ?? HeldRead(environment)
         try held.begin()
         let snapshot = StoreSnapshot(
             held, tables: tables, record: record, head: head.seq, categoryNames: categoryNames)
-        (turn.open, turn.held) = (snapshot, held)
+        (section.open, section.held) = (snapshot, held)
         return snapshot
     }
 
     /// The same for a query that goes on after this turn, and ends it; nothing is read in the turn any more.
     func lendSnapshot() throws -> StoreSnapshot {
-        defer { (turn.open, turn.held) = (nil, nil) }
+        defer { (section.open, section.held) = (nil, nil) }
         return try snapshot()
     }
 
     /// Ends what was read through, at the end of a turn, and before the data file is exchanged for another.
     func endSnapshot() {
-        turn.open?.end()
-        turn.open = nil
+        section.open?.end()
+        section.open = nil
     }
 
     /// The pages of a stream as they are stored.

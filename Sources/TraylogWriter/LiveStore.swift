@@ -13,7 +13,7 @@ package struct LiveStore {
     let landmarkDistance: UInt64
     let categoryNames = CategoryNames()
     /// The snapshot of one turn of the lock.
-    let turn = TurnSnapshot()
+    let section = SectionSnapshot()
     /// The store's record as it was read or compacted last; flushing keeps it up to date.
     var record: StoreRecord
     /// Stored states as they were right before it are not written over without being kept: the floor, or what is about
@@ -63,14 +63,14 @@ package struct LiveStore {
         guard let stream = directory[number], !stream.isTopic, !stream.isErased, stream.userName == user else {
             return try self.stream(of: user)
         }
-        directory.noteUse(of: number)
+        directory.setReference(of: number)
         return stream
     }
 
     /// The user's stream; nil for one who never had an event.
     mutating func stream(of user: UserName) throws -> LiveStream? {
         if let stream = directory[user] {
-            directory.noteUse(of: stream.number)
+            directory.setReference(of: stream.number)
             return stream
         }
         let names = tables.names
@@ -88,7 +88,7 @@ package struct LiveStore {
     /// The user's tray as it was answered last, if it is still so after the head.
     mutating func answeredTray(of user: UserName) -> Tray? {
         guard let stream = directory[user] else { return nil }
-        directory.noteUse(of: stream.number)
+        directory.setReference(of: stream.number)
         return stream.answeredTray(asOf: head.seq, lastTopicEvent: tail.lastTopicEvent)
     }
 
@@ -105,7 +105,7 @@ package struct LiveStore {
             numbers.append(directory.number(of: UserName(user, identity: prepared.entries[index].user)))
         }
         for number in numbers where number != .absent {
-            directory.noteUse(of: number)
+            directory.setReference(of: number)
             tail.prefetchEnd(of: number)
         }
         for number in numbers where number != .absent { tail.prefetchLast(of: number) }
@@ -114,7 +114,7 @@ package struct LiveStore {
     /// The topic's stream; nil for one that never had an event.
     mutating func stream(ofTopic identity: Identity) throws -> LiveStream? {
         if let stream = directory[topic: identity] {
-            directory.noteUse(of: stream.number)
+            directory.setReference(of: stream.number)
             return stream
         }
         guard let (number, root) = try snapshot().topic(identity) else { return nil }

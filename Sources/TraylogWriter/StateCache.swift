@@ -26,7 +26,7 @@ struct StateCache {
     /// Below it a sweep would find little: what was left by the last one waits to be stored.
     private var nextSweep = 0
     /// The stream that the next sweep begins with.
-    private var hand = StreamID.absent
+    private var clockHand = StreamID.absent
     /// How often it passed all of them since it found something.
     private var vainPasses = 0
     /// One sweep looks at no more streams than these, and lets go of no more than those: a millisecond each.
@@ -130,15 +130,15 @@ struct StateCache {
         var removed = 0
         for _ in 0..<min(max(256, 4 * excess / LiveStream.leastBytes), Self.mostSwept)
         where used(directory) > limit && removed < Self.mostRemoved {
-            guard let number = directory.next(from: hand) else {
-                (hand, vainPasses) = (.absent, vainPasses + 1)
+            guard let number = directory.next(from: clockHand) else {
+                (clockHand, vainPasses) = (.absent, vainPasses + 1)
                 // The first pass forgets who was recent; only a second one may find nobody else.
                 if vainPasses < 2 { continue }
                 vainPasses = 0
                 return nextSweep = used(directory) + limit / 4
             }
-            hand = number.next
-            if directory.takeUse(of: number) { continue }
+            clockHand = number.next
+            if directory.testAndClearReference(of: number) { continue }
             // Nearly all of those that stay are not looked at themselves, which would mean to wait for their memory.
             let mayGo = tail.last(of: number) == 0
             guard mayGo || inMemory.contains(number), let stream = directory[number] else { continue }

@@ -15,7 +15,7 @@ package final class StoreLock: Sendable {
         _ body: (inout sending WriterMemory) throws(E) -> sending R
     ) throws(E) -> sending R {
         try monitor.withLock { (memory) throws(E) in
-            memory.turns &+= 1
+            memory.sections &+= 1
             defer { memory.store.endSnapshot() }
             return try body(&memory)
         }

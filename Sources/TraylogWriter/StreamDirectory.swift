@@ -88,10 +88,10 @@ struct StreamDirectory {
     }
 
     /// Somebody asks for the stream.
-    mutating func noteUse(of number: StreamID) { recent.insert(number) }
+    mutating func setReference(of number: StreamID) { recent.insert(number) }
 
     /// Whether somebody asked for the stream since this was asked last.
-    mutating func takeUse(of number: StreamID) -> Bool {
+    mutating func testAndClearReference(of number: StreamID) -> Bool {
         defer { recent.remove(number) }
         return recent.contains(number)
     }

@@ -52,10 +52,10 @@ extension WriterLoop {
     /// - Returns: nil as long as states below the floor are not stored; each call stores some.
     fileprivate mutating func beginCapture(floor: UInt64) throws -> CaptureStart? {
         try prepare()
-        let (flushed, kept, isStaging) = memory.withLock {
-            ($0.store.record.flushedThrough, $0.store.record.floor.seq.rawValue, $0.isStaging)
+        let (flushed, kept, isWritingStaged) = memory.withLock {
+            ($0.store.record.flushedThrough, $0.store.record.floor.seq.rawValue, $0.isWritingStaged)
         }
-        if isStaging || (floor > kept && flushed < floor - 1) {
+        if isWritingStaged || (floor > kept && flushed < floor - 1) {
             try storeSliceNow()
             return nil
         }

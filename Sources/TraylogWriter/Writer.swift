@@ -93,7 +93,7 @@ package final class Writer: Sendable {
             do {
                 answer(.success(try body(&loop)))
             } catch {
-                loop.doubt()
+                loop.noteInDoubt()
                 answer(.failure(TraylogError(error, in: directory)))
             }
         }
@@ -159,8 +159,8 @@ package final class Writer: Sendable {
     /// Waits until so many requests to append are there, or something else, or the time has passed.
     ///
     /// - Returns: whether there is something before the time has passed.
-    func gather(_ quorum: Int, nanoseconds: Int) -> Bool {
-        gather(quorum, nanoseconds) { $0.isReady }
+    func gather(_ expected: Int, nanoseconds: Int) -> Bool {
+        gather(expected, nanoseconds) { $0.isReady }
     }
 
     /// The same, and takes the requests that are there then, as far as they fit into a transaction.
@@ -168,16 +168,16 @@ package final class Writer: Sendable {
     /// - Parameters:
     ///   - commands: that are in it already.
     ///   - bytes: of their payloads.
-    func gather(_ quorum: Int, nanoseconds: Int, besides commands: Int, _ bytes: Int) -> [AppendRequest] {
-        gather(quorum, nanoseconds) { $0.takeAppends(besides: commands, bytes) }
+    func gather(_ expected: Int, nanoseconds: Int, besides commands: Int, _ bytes: Int) -> [AppendRequest] {
+        gather(expected, nanoseconds) { $0.takeAppends(besides: commands, bytes) }
     }
 
-    private func gather<R>(_ quorum: Int, _ nanoseconds: Int, _ body: (inout WriterQueue) -> sending R) -> sending R {
+    private func gather<R>(_ expected: Int, _ nanoseconds: Int, _ body: (inout WriterQueue) -> sending R) -> sending R {
         func end(_ queue: inout sending WriterQueue) -> sending R {
-            defer { queue.quorum = 1 }
+            defer { queue.expected = 1 }
             return body(&queue)
         }
-        queue.withLock { $0.quorum = quorum }
+        queue.withLock { $0.expected = expected }
         return queue.wait(timeoutNanoseconds: nanoseconds, until: { $0.isReady }, end) ?? queue.withLock(end)
     }
 

@@ -2,8 +2,8 @@ import TraylogLMDB
 import TraylogLog
 import TraylogStates
 
-/// Doubts that the writer has to clear up before it answers anybody again.
-struct Doubts {
+/// What is in doubt, and what the writer has to clear up before it answers anybody again.
+struct InDoubt {
     /// A transaction failed: LMDB may have given the environment up.
     var isSuspect = false
     /// A sync failed: stored pages may not be on disk, and the next sync would not tell.
@@ -14,16 +14,16 @@ struct Doubts {
 
 extension WriterLoop {
     /// Notes that a transaction failed, and does at once what can be done about it, so that reads go on.
-    mutating func doubt() {
-        doubts.isSuspect = true
+    mutating func noteInDoubt() {
+        inDoubt.isSuspect = true
         // What fails is tried again before the next transaction, which has somebody to tell.
-        try? recover()
+        try? resolveInDoubt()
     }
 
     /// Makes sure before a transaction that it goes into the store: that the store is in its place, and that memory and file
     /// agree.
     ///
-    /// - Throws: when the store was removed or replaced, which the observer is told once; as ``recover()``.
+    /// - Throws: when the store was removed or replaced, which the observer is told once; as ``resolveInDoubt()``.
     mutating func prepare() throws {
         do {
             try environment.checkPlace()
@@ -33,7 +33,7 @@ extension WriterLoop {
             isMisplaced = true
             throw error
         }
-        try recover()
+        try resolveInDoubt()
     }
 
     /// Makes memory and file agree after a transaction that failed half-way, and proves that the file can be written.
@@ -44,20 +44,20 @@ extension WriterLoop {
     /// comes before any answer that rests on it. Nothing to do costs nothing.
     ///
     /// - Throws: when the file cannot be opened or written yet.
-    mutating func recover() throws {
-        guard doubts.isSuspect || doubts.isUnsynced else { return }
-        if doubts.isSuspect {
+    mutating func resolveInDoubt() throws {
+        guard inDoubt.isSuspect || inDoubt.isUnsynced else { return }
+        if inDoubt.isSuspect {
             let failures = try environment.heal()
-            if failures != doubts.failures {
-                doubts.isUnsynced = true
+            if failures != inDoubt.failures {
+                inDoubt.isUnsynced = true
                 try reload()
-                doubts.failures = failures
+                inDoubt.failures = failures
             }
-            doubts.isSuspect = false
+            inDoubt.isSuspect = false
         }
-        if doubts.isUnsynced {
+        if inDoubt.isUnsynced {
             try commitNothing()
-            doubts.isUnsynced = false
+            inDoubt.isUnsynced = false
         }
     }
 

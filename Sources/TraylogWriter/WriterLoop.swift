@@ -30,10 +30,10 @@ package struct WriterLoop: ~Copyable, Sendable {
     let logOfRecord: CalledLog?
     private let clock: (@Sendable () -> Timestamp)?
     /// When the oldest of the requests in turn was handed over, by the monotonic clock, and when its turn came.
-    private var turn: (since: Int64, from: Int64)?
+    private var groupTimes: (since: Int64, from: Int64)?
 
-    /// Doubts that a failure left; ``recover()`` clears them up.
-    var doubts = Doubts()
+    /// What a failure left in doubt; ``resolveInDoubt()`` clears it up.
+    var inDoubt = InDoubt()
     /// The store was removed or replaced, and the observer knows.
     var isMisplaced = false
     /// When the next item expires or wakes; nil when none does.
@@ -41,9 +41,9 @@ package struct WriterLoop: ~Copyable, Sendable {
     /// The tick that the store began by itself and has not ended.
     private var tick: TickRun?
     private var isTickNext = false
-    private var rhythm = GroupRhythm()
+    private var window = GroupCommitWindow()
     /// The requests to wait for with the next transaction, and for how long at a time.
-    private var gathering: (quorum: Int, nanoseconds: Int)?
+    private var gathering: (expected: Int, nanoseconds: Int)?
     /// Stored states are behind the log.
     private var hasUnstored: Bool
     /// So far behind that they and the callers take turns.
@@ -150,14 +150,14 @@ package struct WriterLoop: ~Copyable, Sendable {
     /// Without it the first ones back would get a commit of their own, and all others would wait for two. The first half of
     /// them is decided while the others come.
     private mutating func gather() {
-        guard let (quorum, nanoseconds) = rhythm.nextWait() else { return }
-        gathering = (quorum, nanoseconds)
-        if !writer.gather(max(quorum / 2, 1), nanoseconds: nanoseconds) { gathering?.nanoseconds = 0 }
+        guard let (expected, nanoseconds) = window.nextWait() else { return }
+        gathering = (expected, nanoseconds)
+        if !writer.gather(max(expected / 2, 1), nanoseconds: nanoseconds) { gathering?.nanoseconds = 0 }
     }
 
     /// Waits for nobody with the next transaction.
     mutating func pause() {
-        rhythm.pause()
+        window.pause()
         gathering = nil
     }
 
@@ -185,7 +185,7 @@ package struct WriterLoop: ~Copyable, Sendable {
             // What is discarded ends here.
             let (isClosed, order, unsorted, _) = memory.wait(
                 until: { $0.flusher.wantsToPrepare || $0.store.states.hasDiscarded || $0.isClosed },
-                { memory -> (Bool, StagingOrder?, (names: UnsortedNames, round: Int)?, [any Sendable]) in
+                { memory -> (Bool, StagedWriteOrder?, (names: UnsortedNames, round: Int)?, [any Sendable]) in
                     if memory.isClosed { return (true, nil, nil, []) }
                     memory.prepareSlice()
                     return (
@@ -213,13 +213,13 @@ package struct WriterLoop: ~Copyable, Sendable {
         guard !requests.isEmpty else { return }
         isStoring = false
         let start = SystemClock.monotonicNanoseconds()
-        turn = requests.first.map { ($0.since, start) }
-        defer { turn = nil }
+        groupTimes = requests.first.map { ($0.since, start) }
+        defer { groupTimes = nil }
         var decision = GroupDecision(limit: logOfRecord?.log.largestGroupBytes ?? .max, directory: directory)
         decision.add(requests, now: now)
         let outcomes = outcomes(of: &decision)
         idleSince = SystemClock.monotonicNanoseconds()
-        rhythm.note(
+        window.note(
             jobs: outcomes.count, commands: decision.commands, waiting: writer.waiting,
             nanoseconds: Int(idleSince - start))
         for (request, outcome) in zip(decision.requests, outcomes) { request.answer(outcome) }
@@ -229,7 +229,7 @@ package struct WriterLoop: ~Copyable, Sendable {
         var count = decision.requests.count
         do {
             try prepare()
-            let events = max(decision.commands, gathering?.quorum ?? 0)
+            let events = max(decision.commands, gathering?.expected ?? 0)
             try memory.withLock { try $0.begin(events: events, now: decision.now) }
             decide(&decision)
             if gatherRest(&decision) { decide(&decision) }
@@ -252,8 +252,8 @@ package struct WriterLoop: ~Copyable, Sendable {
     ///
     /// - Returns: whether there are any.
     private mutating func gatherRest(_ decision: inout GroupDecision) -> Bool {
-        guard let (quorum, nanoseconds) = gathering.take() else { return false }
-        let missing = quorum - decision.requests.count
+        guard let (expected, nanoseconds) = gathering.take() else { return false }
+        let missing = expected - decision.requests.count
         guard missing > 0, decision.hasRoom else { return false }
         let rest = writer.gather(
             missing, nanoseconds: nanoseconds, besides: decision.commands, decision.payloadBytes)
@@ -282,7 +282,7 @@ package struct WriterLoop: ~Copyable, Sendable {
             news = TransactionNews(values, .nanoseconds(SystemClock.monotonicNanoseconds() - start))
         } catch {
             memory.withLock { $0.rollBack() }
-            doubt()
+            noteInDoubt()
             throw error
         }
         publish(newHead)
@@ -320,7 +320,7 @@ package struct WriterLoop: ~Copyable, Sendable {
 
     private func tell(of news: TransactionNews) {
         if let head = news.head {
-            let waited = turn.map { Duration.nanoseconds($0.from - $0.since) } ?? .zero
+            let waited = groupTimes.map { Duration.nanoseconds($0.from - $0.since) } ?? .zero
             tell(.committed(events: news.events, head: Seq(head), waited: waited, writing: news.writing))
         }
         if news.isFlush { tell(.flushed(writing: news.writing)) }
@@ -372,7 +372,7 @@ package struct WriterLoop: ~Copyable, Sendable {
             try environment.sync()
         } catch {
             tell(.sync, error)
-            doubts.isUnsynced = true
+            inDoubt.isUnsynced = true
         }
     }
 

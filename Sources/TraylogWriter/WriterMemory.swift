@@ -18,7 +18,7 @@ package struct WriterMemory: ~Copyable {
     var numbers: ContiguousArray<StreamID> = []
     var isClosed = false
     /// How often the lock was taken; for tests, which count.
-    var turns = 0
+    var sections = 0
 
     package init(store: consuming sending LiveStore, flusher: Flusher) {
         self.store = store
@@ -99,7 +99,7 @@ package struct WriterMemory: ~Copyable {
     }
 
     /// A state is being stored in parts.
-    var isStaging: Bool { flusher.isStaging(store) }
+    var isWritingStaged: Bool { flusher.isWritingStaged(store) }
 
     // MARK: Its end
 

@@ -6,7 +6,7 @@ struct WriterQueue: ~Copyable {
     var holdsWrites = false
     var isClosing = false
     /// How many requests to append the thread waits for, while it waits for a group.
-    var quorum = 1
+    var expected = 1
     /// Tasks and groups take turns.
     private var isTaskNext = true
     /// The loop while the thread rests and no caller has it.
@@ -19,7 +19,7 @@ struct WriterQueue: ~Copyable {
     var mustLook = false
 
     /// Whether it is time for the thread to look.
-    var isReady: Bool { appends.count >= quorum || nextTask != nil || isClosing }
+    var isReady: Bool { appends.count >= expected || nextTask != nil || isClosing }
 
     private var nextTask: Int? { tasks.firstIndex { !holdsWrites || !$0.isWrite } }
 

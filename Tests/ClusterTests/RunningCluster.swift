@@ -18,7 +18,7 @@ actor RunningCluster {
 
     private func open(_ index: Int) async throws -> ClusterNode {
         var options = NodeOptions(name: "n\(index)", url: "sim://n\(index)")
-        options.patience = .milliseconds(300)
+        options.timeout = .milliseconds(300)
         options.tickInterval = .milliseconds(20)
         let node = try await ClusterNode.open("\(directory)/\(index)", options, log: log, lease: log)
         await node.start()

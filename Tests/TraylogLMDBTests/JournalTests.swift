@@ -143,7 +143,7 @@ import TraylogPlatform
             let failed = try environment.rows()
             let opened = try #require(environment.file)
             let before = JournalBytes(try Data(contentsOf: URL(filePath: journalFile(of: path))))
-            opened.doubt()
+            opened.noteInDoubt()
             try opened.pages.notePending(failed, true)
             try opened.takeBackFailed()
             #expect(try environment.addRow() == failed + 1)

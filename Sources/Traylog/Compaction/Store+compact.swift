@@ -55,16 +55,16 @@ extension Store {
     }
 
     fileprivate func compactAlone(
-        before moment: Moment, _ goal: RewriteGoal, _ progress: @escaping (UInt64, UInt64) throws -> Void
+        before moment: Moment, _ plan: RewritePlan, _ progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws -> CompactionReport {
         let present = try queries.source.read { $0.record.floor }
-        var goal = goal
-        goal.floor = try rewriter.floor(before: moment)
-        if goal.floor <= max(present.seq.rawValue, 1) {
-            goal.floor = 0
+        var plan = plan
+        plan.floor = try rewriter.floor(before: moment)
+        if plan.floor <= max(present.seq.rawValue, 1) {
+            plan.floor = 0
             guard try isWorthShrinking() else { return try rewriter.unchanged(present.seq) }
         }
-        return try rewriter.compact(goal, progress)
+        return try rewriter.compact(plan, progress)
     }
 
     /// Whether there are enough free pages to rewrite the file only for them.
@@ -94,10 +94,10 @@ extension BlockingStore {
         do {
             try Limits.check(identifier: actor, "actor")
             try Limits.check(identifier: device, "device")
-            var goal = RewriteGoal()
-            goal.archiveDirectory = isDryRun ? nil : archive
-            (goal.isDryRun, goal.actor, goal.device) = (isDryRun, actor, device)
-            return try store.rewriter.exclusively { try store.compactAlone(before: moment, goal, progress) }
+            var plan = RewritePlan()
+            plan.archiveDirectory = isDryRun ? nil : archive
+            (plan.isDryRun, plan.actor, plan.device) = (isDryRun, actor, device)
+            return try store.rewriter.exclusively { try store.compactAlone(before: moment, plan, progress) }
         } catch {
             throw TraylogError(error, in: store.directory)
         }

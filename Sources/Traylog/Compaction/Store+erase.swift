@@ -109,9 +109,9 @@ extension BlockingStore {
         // Before anything else is gone: an erasure that fails here has done nothing, and can be repeated.
         try StoreUpkeep.forgetFindings(in: store.directory)
         report.archives = try rewriter.rewriteArchives(without: erasure.stream, in: archives)
-        var goal = RewriteGoal()
-        goal.erasure = erasure
-        let outcome = try rewriter.rewrite(goal, progress)
+        var plan = RewritePlan()
+        plan.erasure = erasure
+        let outcome = try rewriter.rewrite(plan, progress)
         report.pseudonym = Pseudonym.name(ofStream: erasure.stream)
         (report.seq, report.events) = (Seq(outcome.head), outcome.erased)
         return report

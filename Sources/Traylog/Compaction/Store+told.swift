@@ -20,10 +20,10 @@ extension Store {
                         message: "event \(record.seq) was to follow event \(seq), and the newest event here is "
                             + "\(try view.head()); ask the source for what comes after that")
                 }
-                let goal = try rewriter.goal(of: record, at: source) { number in
+                let plan = try rewriter.plan(of: record, at: source) { number in
                     try writer.perform { try $0.user(ofStream: number) }
                 }
-                _ = try rewriter.rewrite(goal) { _, _ in }
+                _ = try rewriter.rewrite(plan) { _, _ in }
             }
         } catch {
             throw TraylogError(error, in: directory)

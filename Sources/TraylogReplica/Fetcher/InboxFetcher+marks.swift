@@ -45,8 +45,8 @@ extension InboxFetcher where Source: MarkableInbox {
     private func perform(_ mark: PendingMark) async throws(TraylogError) -> Source.Marked {
         let id = begin(mark)
         // A page that was read before the mark must not be merged after it.
-        await turn.take()
-        defer { turn.give() }
+        await lock.acquire()
+        defer { lock.release() }
         do throws(TraylogError) {
             let marked = try await source.perform(mark.action, of: user)
             settle(id, isStored: true)

@@ -25,7 +25,7 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
     /// Which items are fetched.
     public let query: InboxQuery
     let source: Source
-    package let turn = Turn()
+    package let lock = AsyncLock()
     private let state: Mutex<State>
 
     private struct State {
@@ -110,8 +110,8 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     @discardableResult
     public func fetchNew() async throws(TraylogError) -> FetchResult {
-        await turn.take()
-        defer { turn.give() }
+        await lock.acquire()
+        defer { lock.release() }
         return try await loadNewest()
     }
 
@@ -126,8 +126,8 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
     /// - Throws: ``TraylogError``: refused `endReached` when ``endReached`` is true; failed.
     @discardableResult
     public func fetchNextPage() async throws(TraylogError) -> FetchResult {
-        await turn.take()
-        defer { turn.give() }
+        await lock.acquire()
+        defer { lock.release() }
         let fetched = state.withLock(\.fetched)
         guard !fetched.endReached else { throw .refused(.endReached) }
         guard fetched.shownUpTo != nil else { return try await loadNewest() }
@@ -144,8 +144,8 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
     ///
     /// - Throws: ``TraylogError/failed(_:)``.
     public func update() async throws(TraylogError) {
-        await turn.take()
-        defer { turn.give() }
+        await lock.acquire()
+        defer { lock.release() }
         let view = query.view
         let items = try await source.items(state.withLock { $0.fetched.items.map(\.seq) }, of: user)
         change { $0.fetched.update(to: items.filter { $0.isListed(in: view) }) }

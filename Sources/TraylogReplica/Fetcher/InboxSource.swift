@@ -29,7 +29,7 @@ extension Item {
 }
 
 /// A lock for tasks, which get it in the order of their calls.
-package final class Turn: Sendable {
+package final class AsyncLock: Sendable {
     private struct State {
         var isTaken = false
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -37,10 +37,10 @@ package final class Turn: Sendable {
 
     private let state = Mutex(State())
 
-    /// Waits for the turn.
+    /// Waits for the lock.
     ///
-    /// The caller must ``give()`` it back.
-    package func take() async {
+    /// The caller must ``release()`` it.
+    package func acquire() async {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
                 if state.isTaken { state.waiting.append(continuation) }
@@ -51,7 +51,7 @@ package final class Turn: Sendable {
         }
     }
 
-    package func give() {
+    package func release() {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
             state.isTaken = !state.waiting.isEmpty
             return state.waiting.isEmpty ? nil : state.waiting.removeFirst()

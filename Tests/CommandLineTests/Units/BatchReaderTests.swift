@@ -10,7 +10,7 @@ struct BatchReaderTests {
             let path = directory + "/commands"
             try Data(content.utf8).write(to: URL(filePath: path))
             var reader = BatchReader(
-                try Descriptor.reading(path), patienceMilliseconds: 0, stopsAtRefusal: stopsAtRefusal)
+                try Descriptor.reading(path), timeoutMilliseconds: 0, stopsAtRefusal: stopsAtRefusal)
             var result: [[Batch.Entry]] = []
             while true {
                 let batch = try reader.next(mayWait: true)

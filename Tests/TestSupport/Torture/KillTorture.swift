@@ -9,8 +9,8 @@ package enum KillTorture {
         case program
         /// A process that embeds the store, while it appends with hardly any tail.
         case library
-        /// A command of ``chores``.
-        case chore
+        /// A command of ``maintenance``.
+        case task
         /// `compact` or `replay --rebuild`, on a store that is compacted again and again.
         case rewrite
         /// `erase`, on a store with archives.
@@ -36,7 +36,7 @@ package enum KillTorture {
     }
 
     /// Commands that leave what a store answers as it is; `COPY` is a directory that does not exist.
-    private static let chores = [["replay", "--rebuild"], ["backup", "COPY"], ["verify"]]
+    private static let maintenance = [["replay", "--rebuild"], ["backup", "COPY"], ["verify"]]
     private static let killsPerStore = 25
 
     package static func run(_ count: Int, seed: UInt64) throws -> TortureReport {
@@ -80,7 +80,7 @@ package enum KillTorture {
             return 0
         case .program: return try round(&victims.loop) { try KilledProgram.run(&$0) }
         case .library: return try round(&victims.loop) { try killLibrary(&$0, in: directory) }
-        case .chore: return try round(&victims.loop) { try killChore(&$0, in: directory) }
+        case .task: return try round(&victims.loop) { try killMaintenance(&$0, in: directory) }
         }
     }
 
@@ -99,10 +99,10 @@ package enum KillTorture {
         try child.hearAnswers(&loop)
     }
 
-    private static func killChore(_ loop: inout KillLoop, in directory: String) throws {
+    private static func killMaintenance(_ loop: inout KillLoop, in directory: String) throws {
         let copy = directory + "/copy"
-        let chore = loop.random.pick(chores).map { $0 == "COPY" ? copy : $0 }
-        try killed(chore, store: loop.directory, afterMicroseconds: loop.random.below(60_000))
+        let task = loop.random.pick(maintenance).map { $0 == "COPY" ? copy : $0 }
+        try killed(task, store: loop.directory, afterMicroseconds: loop.random.below(60_000))
         try? FileManager.default.removeItem(atPath: copy)
     }
 

@@ -123,10 +123,10 @@ import TestSupport
                 _ = try store.perform(Command(user: "ann", .mark(.deleted, [.seq(item)])))
                 try fill(store, through: 400)
                 let kept = try Kept(store)
-                var goal = RewriteGoal()
-                goal.floor = 400
+                var plan = RewritePlan()
+                plan.floor = 400
                 _ = try store.rewriter.exclusively {
-                    try store.rewriter.compact(goal) { done, total in
+                    try store.rewriter.compact(plan) { done, total in
                         guard done == total, total > 1 else { return }
                         _ = try store.perform(Command(user: "ann", .mark(.restored, [.seq(item)])))
                     }

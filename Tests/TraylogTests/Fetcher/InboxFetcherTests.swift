@@ -158,8 +158,8 @@ import TraylogLMDB
             let fetcher = try InboxFetcher(store, of: "ann")
             try await fetcher.fetchNew()
             let items = fetcher.items
-            // The call whose turn it is keeps the marks from the store.
-            await fetcher.turn.take()
+            // The call that has the lock keeps the marks from the store.
+            await fetcher.lock.acquire()
             let marks = Task {
                 try await fetcher.mark(.read, items[0])
                 try await fetcher.mark(.deleted, items[1])
@@ -167,7 +167,7 @@ import TraylogLMDB
             while fetcher.items[0].isRead == false { await Task.yield() }
             let before = try await store.tray(of: "ann")
             #expect(before.unread == 3)
-            fetcher.turn.give()
+            fetcher.lock.release()
             try await marks.value
             #expect(fetcher.items.map(\.seq) == [3, 1])
             let after = try await store.inbox(of: "ann").elements

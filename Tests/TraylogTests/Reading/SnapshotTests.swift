@@ -77,7 +77,7 @@ import TraylogLMDB
             try withStore(path, options(isRelaxed: true)) { _ = try $0.perform(Self.commands()) }
             try withStore(path, options(isRelaxed: true)) { store in
                 let source = try #require(store.queries.source as? LiveSource)
-                func turns() -> Int { source.memory.withLock { $0.turns } }
+                func turns() -> Int { source.memory.withLock { $0.sections } }
                 for query in Self.queries {
                     // Nobody was asked for before, so that each state is loaded. Now and then the writer looks, too.
                     var counts: [(turns: Int, reads: Int)] = []

@@ -223,10 +223,10 @@ import TraylogPlatform
                 _ = try store.perform((0..<3_000).map { Command(user: "busy", .notify(content($0))) })
                 let tray = try store.tray(of: "busy")
                 #expect(tray.categories.count == 3_000 && tray.unread == 3_000)
-                let turns = source.memory.withLock { $0.turns }
+                let turns = source.memory.withLock { $0.sections }
                 #expect(try store.tray(of: "busy") == tray)
                 // Once by the query, once here.
-                #expect(source.memory.withLock { $0.turns } == turns + 2)
+                #expect(source.memory.withLock { $0.sections } == turns + 2)
                 _ = try store.perform(Command(user: "busy", .markAll(.read, ItemFilter(category: "category-7"))))
                 #expect(try store.tray(of: "busy").unread == 2_999)
             }

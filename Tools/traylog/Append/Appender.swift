@@ -16,14 +16,14 @@ struct Appender {
     private var hasStopped = false
 
     /// How long a batch that is not full waits for more input, unless the input waits for answers.
-    private static let patienceMilliseconds: Int32 = 200
+    private static let timeoutMilliseconds: Int32 = 200
 
     init(from source: Descriptor, to store: BlockingStore, _ options: AppendOptions, isJSON: Bool) {
         self.store = store
         self.options = options
         self.isJSON = isJSON
         reader = BatchReader(
-            source, patienceMilliseconds: options.ack ? 0 : Self.patienceMilliseconds,
+            source, timeoutMilliseconds: options.ack ? 0 : Self.timeoutMilliseconds,
             stopsAtRefusal: !options.skipRefused)
     }
 

@@ -5,15 +5,15 @@ struct BatchReader {
     private let source: Descriptor
     private var lines: LineReader
     /// How long to wait for more before a batch that is not full goes its way.
-    private let patienceMilliseconds: Int32
+    private let timeoutMilliseconds: Int32
     private let stopsAtRefusal: Bool
     private var hasStopped = false
     /// Has something to read when a signal asked for the end.
     var interruption: Descriptor?
 
-    init(_ source: Descriptor, patienceMilliseconds: Int32, stopsAtRefusal: Bool) {
+    init(_ source: Descriptor, timeoutMilliseconds: Int32, stopsAtRefusal: Bool) {
         self.source = source
-        self.patienceMilliseconds = patienceMilliseconds
+        self.timeoutMilliseconds = timeoutMilliseconds
         self.stopsAtRefusal = stopsAtRefusal
         lines = LineReader(source)
     }
@@ -36,7 +36,7 @@ struct BatchReader {
                 continue
             }
             if lines.isAtEnd { break }
-            if !mayWait || !batch.isEmpty, !source.hasInput(withinMilliseconds: patienceMilliseconds) { break }
+            if !mayWait || !batch.isEmpty, !source.hasInput(withinMilliseconds: timeoutMilliseconds) { break }
             source.waitForInput(orFor: interruption)
             if !Interruption.hasCome { try lines.fill() }
         }

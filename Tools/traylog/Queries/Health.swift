@@ -12,9 +12,9 @@ struct Health {
     private var verified: StoreUpkeep.Run? { upkeep.lastVerification }
 
     /// How late a tick may be before somebody has to look.
-    private static let tickPatience = Age(milliseconds: 60_000)
+    private static let tickTolerance = Age(milliseconds: 60_000)
     /// Clocks of two machines are never quite the same.
-    private static let clockPatience = Age(milliseconds: 5_000)
+    private static let clockTolerance = Age(milliseconds: 5_000)
     private static let largestLag: UInt64 = 10_000
     private static let smallestFreeBytes: UInt64 = 64 << 20
 
@@ -34,10 +34,10 @@ struct Health {
         // A check that found something says what to do; it stays until the same check is clean.
         var problems = upkeep.failures.map(words)
         if needsWriter, statistics.writer == nil { problems.append("no process has the store open for writing") }
-        if let last = statistics.lastEventAt, age(last).milliseconds < -Self.clockPatience.milliseconds {
+        if let last = statistics.lastEventAt, age(last).milliseconds < -Self.clockTolerance.milliseconds {
             problems.append("the clock is \(Age(milliseconds: -age(last).milliseconds).words) behind the log: set it")
         }
-        if let since = statistics.overdueSince, age(since).milliseconds > Self.tickPatience.milliseconds {
+        if let since = statistics.overdueSince, age(since).milliseconds > Self.tickTolerance.milliseconds {
             problems.append("\(statistics.overdue.grouped) due since \(age(since).words): run `traylog tick`")
         }
         if statistics.damagedStates > 0 {

@@ -105,10 +105,10 @@ struct Descriptor: Hashable, Sendable {
     }
 
     /// Whether a read would return at once, within so many milliseconds.
-    func hasInput(withinMilliseconds patience: Int32) -> Bool {
+    func hasInput(withinMilliseconds timeout: Int32) -> Bool {
         var request = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
         // An error, too, is something that a read returns at once.
-        return unsafe poll(&request, 1, patience) != 0
+        return unsafe poll(&request, 1, timeout) != 0
     }
 
     /// Waits until a read of this or of another descriptor would return at once.

@@ -7,7 +7,7 @@ final class EndlessCall: Sendable {
     private let failure = Mutex<(any Error)?>(nil)
 
     /// How long the call may take to end after an interruption, because it may hang in a write that nobody reads.
-    private static let patienceMilliseconds: Int32 = 1_000
+    private static let timeoutMilliseconds: Int32 = 1_000
 
     private init() throws(SystemFailure) { notes = try Descriptor.pipe() }
 
@@ -28,7 +28,7 @@ final class EndlessCall: Sendable {
         }
         call.waitForNote(orEndOf: output)
         task.cancel()
-        if Interruption.hasCome { _ = call.notes.reading.hasInput(withinMilliseconds: patienceMilliseconds) }
+        if Interruption.hasCome { _ = call.notes.reading.hasInput(withinMilliseconds: timeoutMilliseconds) }
         if let failure = call.failure.withLock({ $0 }) { throw failure }
     }
 

@@ -54,9 +54,9 @@ final class BrokerConnection: @unchecked Sendable {
 
     /// - Parameters:
     ///   - urls: of the brokers, `nats://HOST:PORT`; one of them is enough.
-    ///   - isPatient: goes on trying in the background where none can be reached.
+    ///   - retries: whether to go on trying in the background where none can be reached.
     /// - Throws: ``BrokerError/unanswered(_:)`` when none can be reached.
-    init(_ urls: [String], isPatient: Bool = true) throws(BrokerError) {
+    init(_ urls: [String], retries: Bool = true) throws(BrokerError) {
         var created: OpaquePointer?
         guard unsafe natsOptions_Create(&created) == NATS_OK, let options = unsafe created else {
             throw .unanswered("there is no memory")
@@ -75,7 +75,7 @@ final class BrokerConnection: @unchecked Sendable {
         unsafe natsOptions_SetReconnectJitter(options, 50, 50)
         unsafe natsOptions_SetFailRequestsOnDisconnect(options, true)
         // With something to call it tries in the background, and without in the foreground.
-        if isPatient { unsafe natsOptions_SetRetryOnFailedConnect(options, true, { _, _ in }, nil) }
+        if retries { unsafe natsOptions_SetRetryOnFailedConnect(options, true, { _, _ in }, nil) }
         var opened: OpaquePointer?
         let status = unsafe natsConnection_Connect(&opened, options)
         guard let connection = unsafe opened, status == NATS_OK || status == NATS_NOT_YET_CONNECTED else {

@@ -127,7 +127,7 @@ struct BrokerProbe: Sendable {
             warnings: warnings)
     }
 
-    private func isDown(_ url: String) -> Bool { (try? BrokerConnection([url], isPatient: false)) == nil }
+    private func isDown(_ url: String) -> Bool { (try? BrokerConnection([url], retries: false)) == nil }
 
     /// A broker that acknowledges before it has synced loses what it acknowledged when the power fails.
     ///
@@ -222,7 +222,7 @@ struct BrokerProbe: Sendable {
         }
         defer { _ = try? jetStream.ask("STREAM.DELETE.\(name)") }
         // Through each broker's own connection, and all at once.
-        let connections = urls.compactMap { try? BrokerConnection([$0], isPatient: false) }
+        let connections = urls.compactMap { try? BrokerConnection([$0], retries: false) }
         // A stream that was just made may have no leader yet; what nobody took is sent again.
         for _ in 0..<50 {
             let accepted = try rivals(subject, connections.isEmpty ? [jetStream.connection] : connections)

@@ -43,13 +43,13 @@ final class Cluster: ClusterNodeHost {
         log: ServiceLog
     ) async throws -> Cluster {
         let connection = try BrokerConnection(settings.brokers)
-        let (stream, created) = try await patiently(log) { try await probe(settings, connection, log) }
+        let (stream, created) = try await retrying(log) { try await probe(settings, connection, log) }
         if let seed = settings.seed {
             let partition = settings.partitions.count > 1 ? settings.partition : nil
             let seed = Seed(peer: seed, pass: pass, directory: directory, partition: partition)
-            try await patiently(log) { try await seed.plant() }
+            try await retrying(log) { try await seed.plant() }
         }
-        let (brokerLog, lease, members, erasures) = try await patiently(log) {
+        let (brokerLog, lease, members, erasures) = try await retrying(log) {
             try await BrokerQueue("traylog.broker.start").run { () throws(BrokerError) in
                 (
                     try BrokerLog(connection, stream),
@@ -82,7 +82,7 @@ final class Cluster: ClusterNodeHost {
             urls: settings.brokers, stream: settings.stream, monitors: settings.monitors, replicas: settings.replicas)
         let findings = settings.allowsUnsafeLog ? [] : await probe.pages().findings
         guard findings.isEmpty else { throw UnsafeLog(findings: findings, mayPass: false) }
-        let other = try await patiently(log) { () async throws -> OtherPartitions? in
+        let other = try await retrying(log) { () async throws -> OtherPartitions? in
             do throws(BrokerError) {
                 return try await BrokerQueue("traylog.broker.partitions").run { () throws(BrokerError) in
                     try settings.partitions.claim(settings.stream, at: connection, replicas: settings.replicas)
@@ -100,7 +100,7 @@ final class Cluster: ClusterNodeHost {
     /// - Throws: ``BrokerError`` when no broker answered for a minute.
     static func devices(_ settings: ClusterSettings, log: ServiceLog) async throws -> DeviceBucket {
         let connection = try BrokerConnection(settings.brokers)
-        return try await patiently(log) {
+        return try await retrying(log) {
             try await BrokerQueue("traylog.broker.devices").run { () throws(BrokerError) in
                 try DeviceBucket(connection, stream: settings.stream, replicas: settings.replicas)
             }
@@ -114,7 +114,7 @@ final class Cluster: ClusterNodeHost {
         _ settings: ClusterSettings, proposing own: String, log: ServiceLog
     ) async throws -> String {
         let connection = try BrokerConnection(settings.brokers)
-        return try await patiently(log) {
+        return try await retrying(log) {
             try await BrokerQueue("traylog.broker.key").run { () throws(BrokerError) in
                 let name = "traylog_\(settings.stream)_checkpoints"
                 let bucket = Bucket(jetStream: JetStream(connection: connection), name: name)
@@ -166,20 +166,20 @@ final class Cluster: ClusterNodeHost {
     }
 
     /// Brokers that are starting answer some seconds later, and so do their pages, and the node that has the copy.
-    private static func patiently<Value>(
+    private static func retrying<Value>(
         _ log: ServiceLog, _ body: () async throws -> Value
     ) async throws -> Value {
         let begin = ContinuousClock.now
         while true {
             do { return try await body() } catch {
-                let patience =
+                let timeout =
                     switch error {
                     case is BrokerError: startTime
                     case let problem as SeedProblem where problem.mayPass: startTime
                     case let finding as UnsafeLog where finding.mayPass: pageTime
                     default: Duration.zero
                     }
-                guard ContinuousClock.now < begin + patience else { throw error }
+                guard ContinuousClock.now < begin + timeout else { throw error }
                 log.write([("cluster", "waiting"), ("error", .string("\(error)"))])
                 try await Task.sleep(for: .seconds(1))
             }

@@ -26,7 +26,7 @@ package struct TrimCommand: AsyncParsableCommand {
 
     package func run() async throws {
         let name = try options.name()
-        let connection = try BrokerConnection(options.brokers(), isPatient: false)
+        let connection = try BrokerConnection(options.brokers(), retries: false)
         let reader = try await StoreReader.opened(backup)
         guard let held = try await reader.sourcePosition(),
             held.source == name || Self.isPartition(held.source, of: name)

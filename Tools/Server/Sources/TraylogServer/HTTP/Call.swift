@@ -171,7 +171,7 @@ extension Call {
     }
 }
 
-/// The parts of a body, each of which must come within 30 seconds (`RequestPatience`).
+/// The parts of a body, each of which must come within 30 seconds (`RequestTimeout`).
 package struct BodyParts: Sendable {
     private final class Source: @unchecked Sendable {
         // @unchecked: a body is read by one task at a time.

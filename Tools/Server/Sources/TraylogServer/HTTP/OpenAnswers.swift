@@ -42,7 +42,7 @@ final class OpenAnswer: Sendable {
         channel.closeFuture.whenComplete { [weak self] _ in self?.end(.disconnection) }
         guard isStream else { return }
         channel.eventLoop.execute { [weak self, channel] in
-            let handler = try? channel.pipeline.syncOperations.handler(type: RequestPatience.self)
+            let handler = try? channel.pipeline.syncOperations.handler(type: RequestTimeout.self)
             handler?.stream = self
         }
     }

@@ -26,7 +26,7 @@ package struct ServiceLogHandler: LogHandler {
     private static let delay = DispatchTimeInterval.milliseconds(100)
     private static let mostBytes = 1 << 20
     /// The end of the process waits no longer than this for the reader.
-    private static let patience = DispatchTimeInterval.milliseconds(500)
+    private static let timeout = DispatchTimeInterval.milliseconds(500)
 
     private let label: String
     package var metadata: Logger.Metadata = [:]
@@ -109,7 +109,7 @@ package struct ServiceLogHandler: LogHandler {
             if !last.isEmpty { try? FileHandle.standardError.write(contentsOf: Data(last.utf8)) }
             done.signal()
         }
-        _ = done.wait(timeout: .now() + patience)
+        _ = done.wait(timeout: .now() + timeout)
     }
 }
 

@@ -28,15 +28,15 @@ enum Listener {
         let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
             maxHeaderFieldSize: Service.longestHead, maxHeaderListSize: Service.longestHead, maxHeaderFieldCount: 100)
         let channel = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [RequestPatience(routes: routes)], idleTimeout: .minutes(5),
+            additionalChannelHandlers: [RequestTimeout(routes: routes)], idleTimeout: .minutes(5),
             httpDecoderConfiguration: decoder)
         let server = HTTPServerBuilder { responder in
             guard let tls else {
-                return PatientChannel(base: HTTP1Channel(responder: responder, configuration: channel))
+                return TimedChannel(base: HTTP1Channel(responder: responder, configuration: channel))
             }
             let configuration = HTTP2UpgradeChannel.Configuration(
                 idleTimeout: .seconds(300), streamConfiguration: channel)
-            return PatientChannel(
+            return TimedChannel(
                 base: try HTTP2UpgradeChannel(tlsConfiguration: tls, configuration: configuration, responder: responder)
             )
         }

@@ -9,7 +9,7 @@ import NIOHTTPTypesHTTP1
 /// A client of HTTP/1.0, or one that asks for it in any spelling, gets an answer that ends with the connection. A body that waits to
 /// be asked for (`Expect: 100-continue`) is asked for. A request of HTTP/1.1 without its one `Host` is refused. The answer to a HEAD
 /// ends with its head, also where the length of the body is not known.
-final class HTTP1Manners: ChannelDuplexHandler, RemovableChannelHandler {
+final class HTTP1ServerCodec: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart

@@ -49,24 +49,24 @@ extension StoreRewriter {
         return rewritten
     }
 
-    /// The goal that repeats here the rewrite of another copy.
+    /// The plan that repeats here the rewrite of another copy.
     ///
     /// - Parameter user: the user of a stream.
-    package func goal(
+    package func plan(
         of record: LogRecord, at source: SourcePosition?, user: (StreamID) throws -> String?
-    ) throws -> RewriteGoal {
+    ) throws -> RewritePlan {
         let bytes = RawSpan(_elements: record.bytes.span)
         let header = try RecordHeader.read(bytes, seq: record.seq.rawValue)
         let event = try EventDecoder.event(
             seq: record.seq, header: header, payload: bytes.extracting(RecordHeader.byteCount...))
-        var goal = RewriteGoal()
+        var plan = RewritePlan()
         switch event.body {
         case .compacted(let through, _, let archive):
             guard through < record.seq else {
                 throw StoreFailure(code: .diverged, message: "event \(record.seq) names an event that is not before it")
             }
-            goal.floor = through.rawValue + 1
-            goal.told = ToldRewrite(record, archive: archive, at: source)
+            plan.floor = through.rawValue + 1
+            plan.told = ToldRewrite(record, archive: archive, at: source)
         default:
             let number = header.stream
             guard event.user == Pseudonym.name(ofStream: number),
@@ -80,9 +80,9 @@ extension StoreRewriter {
                         + "backup of the other")
             }
             _ = try rewriteArchives(without: number, in: nil)
-            goal.erasure = erasure
-            goal.told = ToldRewrite(record, archive: nil, at: source)
+            plan.erasure = erasure
+            plan.told = ToldRewrite(record, archive: nil, at: source)
         }
-        return goal
+        return plan
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// Callers that append one event after the other come back right after their answers. All of them in one group wait for
 /// one sync; in two groups by turns each waits for two, and the disk does twice the work.
-struct GroupRhythm {
+struct GroupCommitWindow {
     /// The figures of the last group, while none was skipped since.
     private var last: (jobs: Int, commands: Int, waiting: Int, nanoseconds: Int)?
     /// Nobody has asked since the last group.
@@ -15,7 +15,7 @@ struct GroupRhythm {
     private var unwaited = 0
 
     /// The waiting is at most this part of what the last group took.
-    private static let patience = 4
+    private static let waitShare = 4
     /// Above it the syncs are a small part of what a group takes.
     private static let smallGroup = 512
     /// Where most do not come back, they are waited for this seldom, to see whether that changes.
@@ -44,11 +44,11 @@ struct GroupRhythm {
     }
 
     /// How many jobs to wait for and how long, once after each group; nil for not at all.
-    mutating func nextWait() -> (quorum: Int, nanoseconds: Int)? {
+    mutating func nextWait() -> (expected: Int, nanoseconds: Int)? {
         defer { isNew = false }
-        guard isNew, let last, last.jobs + last.waiting > 1, last.commands <= GroupRhythm.smallGroup else { return nil }
-        guard returning >= 128 || unwaited >= GroupRhythm.groupsBetweenTrials else { return nil }
+        guard isNew, let last, last.jobs + last.waiting > 1, last.commands <= Self.smallGroup else { return nil }
+        guard returning >= 128 || unwaited >= GroupCommitWindow.groupsBetweenTrials else { return nil }
         waits = true
-        return (last.jobs + last.waiting, last.nanoseconds / GroupRhythm.patience)
+        return (last.jobs + last.waiting, last.nanoseconds / GroupCommitWindow.waitShare)
     }
 }

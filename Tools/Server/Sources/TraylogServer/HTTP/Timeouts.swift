@@ -8,12 +8,12 @@ import NIOHTTPTypesHTTP1
 import NIOSSL
 
 /// A connection whose peer must go on: with a request that it began, and with reading what it was sent.
-struct PatientChannel<Base: ServerChildChannel>: ServerChildChannel {
+struct TimedChannel<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
         do {
-            try channel.pipeline.syncOperations.addHandler(ConnectionPatience())
+            try channel.pipeline.syncOperations.addHandler(ConnectionTimeout())
         } catch {
             return channel.eventLoop.makeFailedFuture(error)
         }
@@ -48,9 +48,9 @@ final class LoopExecutor: TaskExecutor {
 
 /// Looks at the bytes of a connection, and closes it when a peer owes some for 30 seconds, or reads none for a minute.
 ///
-/// What is within a body has a limit of its own (`RequestPatience`), because there the server may be the one who waits. A peer who
+/// What is within a body has a limit of its own (`RequestTimeout`), because there the server may be the one who waits. A peer who
 /// still sends need not read yet: many clients send the whole request first.
-final class ConnectionPatience: ChannelDuplexHandler {
+final class ConnectionTimeout: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
 
@@ -157,14 +157,14 @@ struct SilentSender: Error {}
 /// Tells a connection where its requests begin and end, and answers heads that cannot be read with a problem.
 ///
 /// A body that does not come whole with its head must not be silent for 30 seconds.
-final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
+final class RequestTimeout: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
     private let routes: RouteTable?
-    private var connection: ConnectionPatience?
+    private var connection: ConnectionTimeout?
     /// The live stream that is the present answer.
     weak var stream: OpenAnswer?
     private var isComplete = true
@@ -180,16 +180,16 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
     init(routes: RouteTable?) { self.routes = routes }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        connection = try? context.pipeline.syncOperations.handler(type: ConnectionPatience.self)
+        connection = try? context.pipeline.syncOperations.handler(type: ConnectionTimeout.self)
         if connection == nil, let parent = context.channel.parent {
-            let frames = try? parent.pipeline.syncOperations.handler(type: ConnectionPatience.self)
+            let frames = try? parent.pipeline.syncOperations.handler(type: ConnectionTimeout.self)
             frames?.enter(.frames)
         }
         let operations = context.pipeline.syncOperations
         if let decoder = try? operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self),
             let codec = try? operations.handler(type: HTTP1ToHTTPServerCodec.self)
         {
-            try? operations.addHandler(HTTP1Manners(), position: .after(decoder))
+            try? operations.addHandler(HTTP1ServerCodec(), position: .after(decoder))
             operations.removeHandler(codec, promise: nil)
         }
     }
@@ -207,7 +207,7 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        if !isComplete, look == nil { watch(context, for: ConnectionPatience.longestSilence) }
+        if !isComplete, look == nil { watch(context, for: ConnectionTimeout.longestSilence) }
         context.fireChannelReadComplete()
     }
 
@@ -216,7 +216,7 @@ final class RequestPatience: ChannelDuplexHandler, RemovableChannelHandler {
         look = context.eventLoop.assumeIsolated().scheduleTask(in: time) {
             self.look = nil
             guard !self.isComplete else { return }
-            let left = ConnectionPatience.longestSilence - (self.readingSince.map { .now() - $0 } ?? .zero)
+            let left = ConnectionTimeout.longestSilence - (self.readingSince.map { .now() - $0 } ?? .zero)
             if left > .zero { return self.watch(context, for: left) }
             context.fireErrorCaught(SilentSender())
         }

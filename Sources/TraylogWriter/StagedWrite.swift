@@ -4,7 +4,7 @@ import TraylogPages
 import TraylogStates
 
 /// The way of one state into the file in parts (``StagedState``).
-struct Staging {
+struct StagedWrite {
     enum Step {
         /// The packer is to make its rows.
         case wanted
@@ -68,7 +68,7 @@ struct StorableState: Sendable {
 }
 
 /// Lets the packer make the rows of a state without the lock.
-struct StagingOrder: Sendable {
+struct StagedWriteOrder: Sendable {
     let number: Int
     let state: StorableState
     let snapshot: StoreSnapshot
@@ -98,20 +98,20 @@ extension Flusher {
 
     /// Nothing can be stored before the packer has made the rows.
     var waitsForRows: Bool {
-        switch staging?.step {
+        switch stagedWrite?.step {
         case .wanted, .packing: true
         default: false
         }
     }
 
     /// A state is being stored in parts.
-    func isStaging(_ store: borrowing LiveStore) -> Bool { staging != nil || store.record.staged != nil }
+    func isWritingStaged(_ store: borrowing LiveStore) -> Bool { stagedWrite != nil || store.record.staged != nil }
 
     /// Begins to store a heavy state in parts, when there is one and nothing forbids it.
     ///
     /// - Returns: whether one is under way.
-    mutating func beginStaging(besides events: Int, _ store: borrowing LiveStore) -> Bool {
-        if isStaging(store) { return true }
+    mutating func beginStagedWrite(besides events: Int, _ store: borrowing LiveStore) -> Bool {
+        if isWritingStaged(store) { return true }
         // A full tail must not wait for parts, and a copy of the store takes a state's rows in their places.
         guard store.tail.count <= tailEvents, store.capture == nil,
             let number = store.states.heavy.first, let stream = store.directory[number],
@@ -119,34 +119,34 @@ extension Flusher {
             // What comes in faster than parts are written is better written at once.
             events <= Self.eventsBesideParts || !store.tail.long.contains(number)
         else { return false }
-        stagings += 1
-        staging = Staging(stream: number, number: stagings)
+        stagedWrites += 1
+        stagedWrite = StagedWrite(stream: number, number: stagedWrites)
         return true
     }
 
     /// Hands the state that is to be stored in parts to the packer; nil when none waits for that.
-    mutating func takeOrder(_ store: inout LiveStore) -> StagingOrder? {
-        guard let staging, staging.isWanted else { return nil }
+    mutating func takeOrder(_ store: inout LiveStore) -> StagedWriteOrder? {
+        guard let stagedWrite, stagedWrite.isWanted else { return nil }
         do {
-            guard let stream = try store.stream(staging.stream) else {
-                preconditionFailure("stream \(staging.stream) has unstored events and no user")
+            guard let stream = try store.stream(stagedWrite.stream) else {
+                preconditionFailure("stream \(stagedWrite.stream) has unstored events and no user")
             }
             let state = try StorableState(of: stream, store.folded(stream), store)
-            self.staging?.mark = state.mark
-            self.staging?.step = .packing
-            return StagingOrder(number: staging.number, state: state, snapshot: try store.lendSnapshot())
+            self.stagedWrite?.mark = state.mark
+            self.stagedWrite?.step = .packing
+            return StagedWriteOrder(number: stagedWrite.number, state: state, snapshot: try store.lendSnapshot())
         } catch {
-            self.staging?.step = .failed(error)
+            self.stagedWrite?.step = .failed(error)
             return nil
         }
     }
 
     /// Takes the rows that the packer made, unless nobody wants them any more.
-    mutating func stage(_ rows: Result<StagedState, any Error>, of order: StagingOrder) {
-        guard staging?.number == order.number, waitsForRows else { return }
+    mutating func stage(_ rows: Result<StagedState, any Error>, of order: StagedWriteOrder) {
+        guard stagedWrite?.number == order.number, waitsForRows else { return }
         switch rows {
-        case .success(let state): staging?.step = .writing(state, from: 0)
-        case .failure(let error): staging?.step = .failed(error)
+        case .success(let state): stagedWrite?.step = .writing(state, from: 0)
+        case .failure(let error): stagedWrite?.step = .failed(error)
         }
     }
 
@@ -156,27 +156,27 @@ extension Flusher {
         if let number = store.tail.long.first, let stream = try store.stream(number) {
             _ = try store.storable(stream, events: eventsPerSlice(besides: events, store))
         }
-        if staging == nil, let staged = store.record.staged {
+        if stagedWrite == nil, let staged = store.record.staged {
             do {
                 try resume(staged, store)
             } catch PackedError.damaged where staged.isInForce {
                 return try replaceStaged([], staged.stream, &store)
             }
         }
-        guard let staging else { return nil }
+        guard let stagedWrite else { return nil }
         let part = rowsPerPart(besides: events, store)
-        switch staging.step {
+        switch stagedWrite.step {
         case .wanted, .packing: return nil
         case .failed(let error):
-            self.staging = nil
+            self.stagedWrite = nil
             throw error
-        case .writing(let state, let start): return write(state, from: start, part, staging.mark, &store)
-        case .dropping(let pages, let start): return try drop(pages, from: start, part, staging.stream, store)
+        case .writing(let state, let start): return write(state, from: start, part, stagedWrite.mark, &store)
+        case .dropping(let pages, let start): return try drop(pages, from: start, part, stagedWrite.stream, store)
         case .settling(let pages, let start):
             do {
-                return try settle(pages, from: start, part, staging.stream, store)
+                return try settle(pages, from: start, part, stagedWrite.stream, store)
             } catch PackedError.damaged {
-                return try replaceStaged(pages, staging.stream, &store)
+                return try replaceStaged(pages, stagedWrite.stream, &store)
             }
         }
     }
@@ -185,15 +185,15 @@ extension Flusher {
     private mutating func resume(_ staged: StagedStream, _ store: borrowing LiveStore) throws {
         let states = store.tables.states
         let list = Result { try store.snapshot().read { try states.stagedPages(of: staged.stream, in: $0) } }
-        stagings += 1
-        var staging = Staging(stream: staged.stream, number: stagings)
+        stagedWrites += 1
+        var stagedWrite = StagedWrite(stream: staged.stream, number: stagedWrites)
         if staged.isInForce {
-            staging.step = .settling(try list.get(), from: 0)
+            stagedWrite.step = .settling(try list.get(), from: 0)
         } else {
             // Versions that stay without a list are never asked for: an equal one takes the place of each, or a newer one.
-            staging.step = .dropping((try? list.get()) ?? [], from: 0)
+            stagedWrite.step = .dropping((try? list.get()) ?? [], from: 0)
         }
-        self.staging = staging
+        self.stagedWrite = stagedWrite
     }
 
     private mutating func write(
@@ -207,14 +207,14 @@ extension Flusher {
         let end = state.ahead.endOfPart(from: start, rows: part, bytesPerRow: Self.bytesPerRow)
         slice.rows.append(state.ahead, start..<end)
         guard end == state.ahead.count else {
-            staging?.step = .writing(state, from: end)
+            stagedWrite?.step = .writing(state, from: end)
             return slice
         }
         slice.rows.append(state.atSwitch, 0..<state.atSwitch.count)
         slice.staged = StagedChange(stream: StagedStream(stream: state.stream, isInForce: true))
         if let mark { slice.states.append(mark) }
         store.states.discard(state)
-        staging?.step = .settling(state.pages, from: 0)
+        stagedWrite?.step = .settling(state.pages, from: 0)
         return slice
     }
 
@@ -240,7 +240,7 @@ extension Flusher {
                 slice.rows.delete(stream, .kept(page.space), page.first, version: page.changedBy)
             }
         }
-        if end == pages.count { finish(stream, &slice) } else { staging?.step = .settling(pages, from: end) }
+        if end == pages.count { finish(stream, &slice) } else { stagedWrite?.step = .settling(pages, from: end) }
         return slice
     }
 
@@ -258,7 +258,7 @@ extension Flusher {
         for page in pages[start..<end] where page.changedBy > 0 {
             slice.rows.delete(stream, .kept(page.space), page.first, version: page.changedBy)
         }
-        if end == pages.count { finish(stream, &slice) } else { staging?.step = .dropping(pages, from: end) }
+        if end == pages.count { finish(stream, &slice) } else { stagedWrite?.step = .dropping(pages, from: end) }
         return slice
     }
 
@@ -284,6 +284,6 @@ extension Flusher {
     private mutating func finish(_ stream: StreamID, _ slice: inout Slice) {
         slice.rows.delete(stream, .staged, 0)
         slice.staged = StagedChange(stream: nil)
-        staging = nil
+        stagedWrite = nil
     }
 }
