@@ -76,9 +76,7 @@ public final class StoreReader: TrayQueries {
             try options.validate()
             let directory = try Environment.resolve(directory)
             Shutdown.finish(directory)
-            let environment = try Environment.open(
-                directory: directory, access: .readOnly, databases: Tables.allNames,
-                configuration: Environment.Configuration(options))
+            let environment = try Tables.openForReading(directory, options)
             let source = FileSource(
                 directory: directory, environment: environment, tables: Tables(environment))
             return StoreReader(

@@ -18,9 +18,7 @@ import TraylogStates
         progress: (_ done: UInt64, _ total: UInt64) throws -> Void
     ) throws(TraylogError) -> ReplayReport {
         do {
-            let environment = try Environment.open(
-                directory: directory, access: .readOnly, databases: Tables.allNames,
-                configuration: Environment.Configuration(options))
+            let environment = try Tables.openForReading(directory, options)
             defer { environment.close() }
             try environment.expectScan(true)
             return try timed { try compare(directory, environment, asOf: moment, threads: threads, progress: progress) }

@@ -52,9 +52,7 @@ public struct VerificationReport: Hashable, Sendable {
         progress: (_ done: UInt64, _ total: UInt64) -> Void
     ) throws(TraylogError) -> VerificationReport {
         do {
-            let environment = try Environment.open(
-                directory: directory, access: .readOnly, databases: Tables.allNames,
-                configuration: Environment.Configuration(options))
+            let environment = try Tables.openForReading(directory, options)
             defer { environment.close() }
             try environment.expectScan(true)
             return try run(
@@ -136,6 +134,11 @@ public struct VerificationReport: Hashable, Sendable {
             }
         }
         try gather(directory, &findings) { () throws -> [String] in
+            var last: [UInt8] = []
+            while try file.read({ try tables.bases.check(rows: 10_000, after: &last, in: $0) }) {}
+            return []
+        }
+        try gather(directory, &findings) { () throws -> [String] in
             try file.read { try tables.projections.findings(in: $0) }
         }
         return report
@@ -199,7 +202,7 @@ public struct VerificationReport: Hashable, Sendable {
                         }
                         let finding = try revisions.finding(seq, header) { stream in
                             guard stream < floor.streams else { return nil }
-                            return try tables.states.base(stream, floor: floor.seq, in: transaction)?.state.events.count
+                            return try tables.bases.root(stream, in: transaction)?.state.events.count
                         }
                         if let finding { findings.add(finding) }
                     } catch let error as CodecError {

@@ -17,7 +17,7 @@ package struct FileSnapshot {
         }
     }
 
-    private func stream(ofTopic identity: Identity) throws -> StreamID? {
+    package func stream(ofTopic identity: Identity) throws -> StreamID? {
         if let new = tail.stream(ofTopic: identity, through: store.head) { return new }
         return try store.read { try store.names.stream(ofTopic: identity, in: $0) }
     }

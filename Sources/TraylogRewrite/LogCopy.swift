@@ -29,8 +29,10 @@ struct LogCopy {
     private(set) var erasedSeqs: [UInt64] = []
     /// The revision of the last of them; 0 without any.
     private(set) var erasedRevision: UInt32 = 0
-    /// The newest event that ``kept`` knows the holds of; the writer goes on meanwhile.
-    var holdsKnown = UInt64.max
+    /// The newest event that ``kept`` knows of; the writer goes on meanwhile.
+    var known = UInt64.max
+    /// What later ones ask for.
+    var late = LateEvents()
     /// Whether somebody was held or released after that.
     private(set) var holdsChanged = false
     /// Whether the user who is erased is held.
@@ -53,6 +55,8 @@ struct LogCopy {
     }
 
     private var log: EventLog { source.tables.log }
+    /// The last event that was copied or left out.
+    var through: UInt64 { next - 1 }
     var droppedCount: UInt64 { UInt64(dropped.count) }
 
     /// Copies the events through `end`, in transactions of bounded size.
@@ -103,13 +107,16 @@ struct LogCopy {
     private mutating func take(_ seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction) throws {
         let header = try RecordHeader.read(record, seq: seq)
         if header.kind == .held || header.kind == .released {
-            if seq > holdsKnown { holdsChanged = true }
+            if seq > known, kept.floor > 0 { holdsChanged = true }
             if header.stream == erased { isErasedHeld = header.kind == .held }
         }
         if let erased, header.stream == erased {
             erasedSeqs.append(seq)
             erasedRevision = header.revision
             if !header.isErased, header.kind != .erased { return try takeErased(seq, header, record, in: transaction) }
+        }
+        if seq > known, !header.isErased, header.stream != .absent {
+            late.note(try log.event(seq, record, in: transaction), stream: header.stream)
         }
         guard !stays(seq, header) else {
             try tree?.keep(seq, record, in: transaction)
@@ -165,24 +172,21 @@ struct LogCopy {
         fingerprints.removeAll()
     }
 
-    /// Puts an event back that was left out and is needed after all.
-    ///
-    /// - Returns: the event; nil when it was not left out.
-    mutating func restore(
-        _ seq: UInt64, in transaction: inout WriteTransaction
-    ) throws -> (stream: StreamID, body: Event.Body)? {
-        guard dropped.contains(seq) else { return nil }
-        dropped.remove(seq)
+    /// Puts events back that were left out and are needed after all.
+    mutating func restore(_ seqs: Set<UInt64>, in transaction: inout WriteTransaction) throws {
         let (logTable, chunkTable) = log.tables
-        return try source.environment.read { reading in
-            try log.record(seq, in: reading) { record in
-                try transaction.put(logTable, seq, record)
-                let header = try RecordHeader.read(record, seq: seq)
-                droppedKinds[header.kindNumber, default: 1] -= 1
-                if header.isChunked {
-                    try log.forEachChunk(of: seq, in: reading) { try transaction.put(chunkTable, $0, $1) }
+        for seq in seqs.sorted() {
+            dropped.remove(seq)
+            try source.environment.read { reading in
+                let found: Void? = try log.record(seq, in: reading) { record in
+                    try transaction.put(logTable, seq, record)
+                    let header = try RecordHeader.read(record, seq: seq)
+                    droppedKinds[header.kindNumber, default: 1] -= 1
+                    if header.isChunked {
+                        try log.forEachChunk(of: seq, in: reading) { try transaction.put(chunkTable, $0, $1) }
+                    }
                 }
-                return (header.stream, try log.event(seq, record, in: reading).body)
+                guard found != nil else { throw CodecError(.damaged, seq: seq, "it is missing from the log") }
             }
         }
     }

@@ -76,7 +76,7 @@ import TraylogTree
         let head = try source.read { try tables.log.head(in: $0).seq }
         try copyLog { try progress(min($0, head), 3 * head) }
         try copyOthers(record)
-        let derived = try RebuiltRows.derive(from: source, to: successor, tables, record, threads: threads) {
+        let derived = try RebuiltRows.derive(in: successor, tables, record, threads: threads) {
             try progress(head + $0, 3 * head)
         }
         try successor.write { try derived.write(tables.meta, to: &$0) }
@@ -105,6 +105,7 @@ import TraylogTree
         var tableCopy = TableCopy(from: source, to: successor)
         try tableCopy.copy(tables.meta)
         try tableCopy.copy(tables.fingerprints.database)
+        try tableCopy.copy(tables.bases.database)
         // Whoever asks next folds the projections anew.
         try copyOrEmpty(tables.projectionDatabase)
         // Of the tree, all but the hashes of events that left the log follows from it.

@@ -21,34 +21,51 @@ package struct RebuiltRows: FoldTaker {
     private var names: [(key: [UInt8], stream: StreamID)] = []
     private var dues: [(key: [UInt8], entry: DueEntry)] = []
 
-    /// Derives all names, states and due rows from the log, and writes them to tables that are empty.
+    /// The greatest key of the states so far.
+    private var last: [UInt8] = []
+    private let check: Check?
+
+    /// Looks at a folded state, with the rows that store it.
+    package typealias Check = (LogFold.Folded, _ rows: RowBuffer, Range<Int>) throws -> Void
+
+    /// Derives all names, states and due rows from log and bases of an environment, and writes them to its tables, which are
+    /// empty.
     ///
     /// - Parameters:
-    ///   - source: has the log and, below a floor, the bases; its tables are numbered like the target's.
     ///   - record: the store's; only its floor, its secret and the distance of landmarks are used.
     ///   - threads: one or two; as many as there are processors when nil.
+    ///   - eventsPerPass: how many events are held in memory; as ``LogFold`` finds right when nil.
+    ///   - check: called with each stream, and the rows of its changed pages and its root.
     ///   - progress: told the number of events folded so far.
     /// - Returns: the record to write, which says what was derived.
     package static func derive(
-        from source: Environment, to target: Environment, _ tables: Tables, _ record: StoreRecord, threads: Int? = nil,
-        progress: (UInt64) throws -> Void
+        in environment: Environment, _ tables: Tables, _ record: StoreRecord, threads: Int? = nil,
+        eventsPerPass: Int? = nil, check: Check? = nil, progress: (UInt64) throws -> Void
     ) throws -> StoreRecord {
         var record = record
-        record.flushedThrough = try source.read { try tables.log.head(in: $0).seq }
-        (record.nextStream, record.topics, record.staged) = (.first, 0, nil)
-        var fold = LogFold(rows: source, tables: tables, record: record, head: record.flushedThrough)
-        fold.bases = FoldBases(of: record, tables, source)
+        record.flushedThrough = try environment.read { try tables.log.head(in: $0).seq }
+        (record.nextStream, record.topics, record.staged) = (max(.first, record.floorStreams), 0, nil)
+        var fold = LogFold(rows: environment, tables: tables, record: record, head: record.flushedThrough)
+        fold.bases = FoldBases(of: record, tables, environment)
         fold.threads = CurrentProcess.threads(threads)
-        var takers = [RebuiltRows(environment: target, tables: tables, record: record)]
+        if let eventsPerPass { fold.eventsPerPass = eventsPerPass }
+        var takers = [RebuiltRows(environment: environment, tables: tables, record: record, check: check)]
         try fold.run(into: &takers, progress: progress)
         try takers[0].finish()
         return takers[0].record
     }
 
+    private init(environment: Environment, tables: Tables, record: StoreRecord, check: Check?) {
+        self.environment = environment
+        self.tables = tables
+        self.record = record
+        self.check = check
+    }
+
     package mutating func reached(_ landmark: TrayState, of folded: LogFold.Folded, before: TrayState?) throws {
-        let kept = KeptRows(stream: folded.stream, floor: record.floor.seq.rawValue, stored: nil)
+        let kept = KeptRows(stream: folded.stream, stored: nil)
         try kept.append(for: landmark, name: folded.name, landmarks: before.map { [$0] } ?? [], to: &waiting)
-        try writeIfFull()
+        try write(from: Self.rowsPerTransaction)
     }
 
     package mutating func take(_ folded: LogFold.Folded) throws {
@@ -56,18 +73,20 @@ package struct RebuiltRows: FoldTaker {
         record.nextStream = max(record.nextStream, folded.stream.next)
         if let base = folded.base {
             let rows = BaseRows(
-                stream: folded.stream, floor: record.floor.seq.rawValue, base: base, folded: folded.state)
+                stream: folded.stream, base: base, folded: folded.state, keepsOld: folded.landmark != nil)
             let (environment, states) = (environment, states)
             try rows.append(to: &waiting) {
-                try Self.write(&$0, from: Self.rowsPerTransaction, to: states, of: environment)
+                if $0.count >= Self.rowsPerTransaction { try $0.drain(to: states, of: environment, after: &last) }
             }
         }
         if let landmark = folded.landmark {
-            let kept = KeptRows(stream: folded.stream, floor: 0, stored: nil)
+            let kept = KeptRows(stream: folded.stream, stored: nil)
             try kept.append(for: folded.state, name: folded.name, landmarks: [landmark], to: &waiting)
         }
+        let first = waiting.count
         folded.state.pack(into: &waiting, stream: folded.stream, name: folded.name)
-        try writeIfFull()
+        try check?(folded, waiting, first..<waiting.count)
+        try write(from: Self.rowsPerTransaction)
         if !folded.name.isErased { names.append((folded.name.key(record.hasher), folded.stream)) }
         for (seq, entry) in folded.dues
         where try folded.state.holds(
@@ -81,24 +100,17 @@ package struct RebuiltRows: FoldTaker {
 
     /// Writes what waits; to be called at the end.
     mutating func finish() throws {
-        try Self.write(&waiting, from: 1, to: states, of: environment)
+        try write(from: 1)
         try writeNames()
         try writeDues()
     }
 
     private var states: Database { tables.states.database }
 
-    private mutating func writeIfFull() throws {
-        try Self.write(&waiting, from: Self.rowsPerTransaction, to: states, of: environment)
-    }
-
     /// Writes the rows once there are enough of them.
-    private static func write(
-        _ rows: inout RowBuffer, from count: Int, to states: Database, of environment: Environment
-    ) throws {
-        guard rows.count >= count else { return }
-        try environment.write { try rows.write(to: states, in: &$0) }
-        rows.removeAll()
+    private mutating func write(from count: Int) throws {
+        guard waiting.count >= count else { return }
+        try waiting.drain(to: states, of: environment, after: &last)
     }
 
     private mutating func writeNames() throws {

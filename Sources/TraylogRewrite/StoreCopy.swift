@@ -1,24 +1,27 @@
 import TraylogArchive
 @_spi(Replication) import TraylogDomain
+import TraylogFold
 import TraylogLMDB
 import TraylogLog
 import TraylogQueries
 import TraylogStates
 import TraylogTree
 
-/// A store on its way into a new file: the first copy, and the changes that follow while the writer goes on.
+/// A store on its way into a new file: bases and log are copied, all else is folded from them.
+///
+/// The writer goes on meanwhile. What it appends are rows at the end of the log, which are copied later; the new file has no
+/// states of them, as after a kill.
 struct StoreCopy {
-    /// Streams that one transaction renews.
-    private static let streamsAtOnce = 256
-
     let source: FileSource
     let target: Environment
     let record: StoreRecord
     let floor: UInt64
-    private(set) var states: StateCopy
+    private var bases: BaseCopy
     private(set) var log: LogCopy
     /// The levels of the Merkle tree; nil where it is copied as it is.
     private var tree: TreeCopy?
+    /// The store's record, as far as the fold says it.
+    private var folded: StoreRecord
     let erasure: Erasure?
     private let plan: RewritePlan
     /// The newest event once the copy is complete.
@@ -34,8 +37,8 @@ struct StoreCopy {
         self.target = target
         self.record = record
         self.floor = floor
-        states = StateCopy(source: source, record: record, target: target, floor: floor, kept: kept)
-        states.erased = erasure?.stream
+        folded = record
+        bases = BaseCopy(source: source, record: record, target: target, kept: kept, erased: erasure?.stream)
         log = LogCopy(source: source, target: target, oldFloor: record.floor.seq.rawValue, kept: kept, wholeTopics: [])
     }
 
@@ -43,9 +46,7 @@ struct StoreCopy {
     private var tables: Tables { source.tables }
     private var environment: Environment { source.environment }
 
-    mutating func copyStates(before end: StreamID, progress: (UInt64) throws -> Void) throws {
-        try states.run(before: end, progress: progress)
-    }
+    mutating func copyBases(progress: (UInt64) throws -> Void) throws { try bases.run(progress: progress) }
 
     mutating func copyLog(
         through head: UInt64, _ archive: ArchiveWriter?, progress: (UInt64) throws -> Void
@@ -56,13 +57,11 @@ struct StoreCopy {
             !forgotten.contains(key.littleEndian(at: 0, as: UInt64.self).byteSwapped)
         }
         log = LogCopy(
-            source: source, target: target, oldFloor: record.floor.seq.rawValue, kept: states.kept,
+            source: source, target: target, oldFloor: record.floor.seq.rawValue, kept: bases.kept,
             wholeTopics: try wholeTopics())
         log.erased = erasure?.stream
-        if movesFloor {
-            log.holdsKnown = head
-            log.tree = try environment.read { try TreeCopy(of: tables.merkle, tables.log, in: $0) }
-        }
+        log.known = head
+        if movesFloor { log.tree = try environment.read { try TreeCopy(of: tables.merkle, tables.log, in: $0) } }
         log.archive = archive.map { archive in { try archive.append(seq: $0, record: $1, payload: $2) } }
         try log.run(through: head, progress: progress)
         log.archive = nil
@@ -70,23 +69,21 @@ struct StoreCopy {
     }
 
     private func wholeTopics() throws -> Set<StreamID> {
-        let names = tables.names
-        return Set(
-            try states.kept.wholeTopics.compactMap { identity in
-                try environment.read { try names.stream(ofTopic: identity, in: $0) }
-            })
+        let topics = bases.kept.wholeTopics
+        return try source.readTail { snapshot in
+            Set(try topics.compactMap { try snapshot.stream(ofTopic: $0) })
+        }
     }
 
-    /// Names and what is due as they are, without the user who is erased.
-    func copyRest() throws {
-        let erasedName = erasure.map { NameTable.key(user: $0.user) }
-        let names = tables.names.database
-        var tableCopy = TableCopy(from: environment, to: target)
-        try tableCopy.copy(names) { key, _ in erasedName.map { !key.holds($0) } ?? true }
-        // Rows of items that left are hints that the next tick drops.
-        try tableCopy.copy(tables.dues.database) { key, _ in
-            try erasure == nil || DueEntry(key: key).stream != erasure?.stream
-        }
+    /// Folds names, states and due times from what was copied, and compares the states with those of the old file.
+    mutating func fold(progress: (UInt64) throws -> Void) throws {
+        let old = OldStates(
+            environment: environment, states: tables.states, passedOver: [erasure?.stream, record.staged?.stream])
+        let new = finalRecord(record, archive: nil, dropped: log.droppedCount)
+        folded = try RebuiltRows.derive(
+            in: target, tables, new, threads: 1, eventsPerPass: BaseCopy.eventsPerPass(of: log.through),
+            check: { try old.check($0, $1, $2) }, progress: progress)
+        log.late.forgetDues()
     }
 
     /// The tables that only maintenance changes: `meta`, values of projections, the tree.
@@ -99,67 +96,56 @@ struct StoreCopy {
         try tree.writeLevels(from: environment, to: target)
     }
 
-    // MARK: What changed since
+    // MARK: What came since
 
-    /// Brings the copy up to what the writer said, in transactions of bounded size.
-    mutating func take(_ late: CapturedChanges, archive: String?) throws {
-        try log.run(through: late.head.seq) { _ in }
-        var changes = late.changes
-        try target.write { try putBack(&changes, in: &$0) }
-        var next = StreamID.absent
-        while let first = changes.streams.next(from: next) {
-            var some = StreamSet()
-            next = first
-            while some.count < StoreCopy.streamsAtOnce, let stream = changes.streams.next(from: next) {
-                some.insert(stream)
-                next = stream.next
-            }
-            try target.write { try states.renew(some, in: &$0) }
-        }
-        try target.write { transaction in
-            try put(changes, in: &transaction)
-            if let erasure { try states.writeErased(erasure.stream, log.erasedSeqs, in: &transaction) }
-            try finalRecord(late.record, archive: archive, dropped: log.droppedCount)
-                .write(tables.meta, to: &transaction)
-        }
+    /// Copies what was appended, in transactions of bounded size.
+    mutating func take(through head: UInt64) throws {
+        try log.run(through: head) { _ in }
+        try target.write { try settle(&$0) }
     }
 
-    /// The same in one transaction, while the writer waits; and the event that reports it.
+    /// Brings in what the events that came since ask for.
+    private mutating func settle(_ transaction: inout WriteTransaction) throws {
+        let needed = try log.late.takeNeeded(source, below: floor).filter(log.dropped.contains)
+        if !needed.isEmpty {
+            try target.read { try tables.merkle.remove(needed, as: $0, in: &transaction) }
+            try log.restore(needed, in: &transaction)
+        }
+        try tables.dues.add(try log.late.takeDues(source).filter { $0.stream != erasure?.stream }, to: &transaction)
+    }
+
+    /// The same in one transaction, while the writer waits; and the event that reports the rewrite.
+    ///
+    /// - Parameter now: the store as the writer leaves it.
     mutating func finish(
-        _ late: CapturedChanges, archive: String?, in directory: String?, told: ToldRewrite?, agreement: Agreement
-    ) throws -> RewrittenStore {
-        var head = late.head
-        var record = late.record
+        _ now: StoreMoment, archive: String?, in directory: String?, told: ToldRewrite?, agreement: Agreement
+    ) throws {
+        var head = now.head
         // That of the last transaction, which may have come after `meta` was copied.
         var place = try environment.read { try tables.source.read(in: $0) }
         try target.write { transaction in
-            try log.run(through: late.head.seq, in: &transaction)
+            try log.run(through: head.seq, in: &transaction)
             // A rewrite that is repeated goes by the holds that the log of record had at its place.
             if told == nil { try checkHolds() }
-            var changes = late.changes
-            try putBack(&changes, in: &transaction)
-            try states.renew(changes.streams, in: &transaction)
-            try put(changes, in: &transaction)
-            record = finalRecord(late.record, archive: archive, dropped: log.droppedCount)
+            try settle(&transaction)
             if let event = try told?.batch(after: head) ?? self.event(after: head, archive),
                 let header = try event.header(head.seq + 1)
             {
                 try check(header, head.seq + 1)
                 place = try (told == nil ? agreement(event) : told?.place) ?? place
                 try tables.log.append(event, to: &transaction)
-                (head.seq, head.recordedAt) = (head.seq + 1, header.recordedAt)
-            }
-            if let erasure {
-                try states.writeErased(erasure.stream, log.erasedSeqs + [head.seq], in: &transaction)
+                head.seq += 1
             }
             if let place {
                 try tables.source.write(source: place.source, position: place.position, to: &transaction)
             }
             if let archive, let directory { try tables.archives.add(archive, in: directory, to: &transaction) }
+            var record = finalRecord(now.record, archive: archive, dropped: log.droppedCount)
+            (record.flushedThrough, record.nextStream) = (folded.flushedThrough, folded.nextStream)
+            (record.topics, record.staged) = (folded.topics, nil)
             try record.write(tables.meta, to: &transaction)
         }
         self.head = head.seq
-        return RewrittenStore(record: record, head: head)
     }
 
     /// Holds are known from before the first copy.
@@ -214,49 +200,37 @@ struct StoreCopy {
         return spans.all(endedBy: Seq(end))
     }
 
-    /// Puts back the events that a restored item needs and that were left out.
-    private mutating func putBack(_ changes: inout CopyCapture, in transaction: inout WriteTransaction) throws {
-        let needed = Set(changes.needed.filter(log.dropped.contains))
-        guard !needed.isEmpty else { return }
-        try target.read { try tables.merkle.remove(needed, as: $0, in: &transaction) }
-        for seq in needed.sorted() {
-            states.keep(seq)
-            guard let (stream, body) = try log.restore(seq, in: &transaction) else { continue }
-            changes.streams.insert(stream)
-            // Whether it still holds, the tick will see.
-            let dues = [
-                DueEntry(body, seq: seq, stream: stream), DueEntry(reminding: body, seq: seq, stream: stream),
-            ].compactMap(\.self)
-            try tables.dues.add(dues, to: &transaction)
-        }
-    }
-
-    private func put(_ changes: CopyCapture, in transaction: inout WriteTransaction) throws {
-        for (key, stream) in changes.names where stream != erasure?.stream {
-            try tables.names.put(key, stream: stream, to: &transaction)
-        }
-        for (entry, isAdded) in changes.dues where entry.stream != erasure?.stream {
-            if isAdded {
-                try tables.dues.add([entry], to: &transaction)
-            } else {
-                try tables.dues.remove([entry], from: &transaction)
-            }
-        }
-    }
-
     private func finalRecord(_ stored: StoreRecord, archive: String?, dropped: UInt64) -> StoreRecord {
         var record = stored
         if erasure != nil { record.erased += 1 }
         guard movesFloor else { return record }
         record.floor = Floor(seq: Seq(floor), archive: archive ?? stored.floor.archive)
-        record.floorStreams = states.streamsBelowFloor
+        record.floorStreams = bases.floorStreams
         record.dropped += dropped
         return record
     }
 }
 
-extension RawSpan {
-    fileprivate func holds(_ bytes: [UInt8]) -> Bool {
-        byteCount == bytes.count && starts(with: RawSpan(_elements: bytes.span), count: bytes.count)
+/// The states of the old file, which those of the new one are compared with.
+private struct OldStates {
+    let environment: Environment
+    let states: StateTable
+    let passedOver: Set<StreamID?>
+
+    /// Compares a folded state with the one that is stored, if that has come as far.
+    func check(_ folded: LogFold.Folded, _ rows: RowBuffer, _ range: Range<Int>) throws {
+        guard !passedOver.contains(folded.stream) else { return }
+        let isOther = try environment.read { transaction in
+            // What cannot be read is made anew.
+            guard let root = try? states.root(folded.stream, in: transaction),
+                root.state.appliedSeq == folded.state.appliedSeq
+            else { return false }
+            return try !rows.areStored(range, in: states.database, transaction)
+        }
+        guard isOther else { return }
+        throw StoreFailure(
+            code: .damaged,
+            message: "nothing was compacted: the state of \(folded.name.text) is not what the log gives; "
+                + "run `traylog verify`, then `traylog replay --rebuild`")
     }
 }

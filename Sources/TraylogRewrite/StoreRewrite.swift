@@ -10,12 +10,11 @@ import TraylogTree
 
 /// Writes the store anew beside itself, without what is to go, and lets the new file take the place of the old one.
 ///
-/// Appends and queries go on meanwhile; what they change is brought in at the end, in one turn of the writer. Killed at
-/// any moment, the store is the old one or the new one.
+/// Appends and queries go on meanwhile; the last events are copied at the end, in one turn of the writer. Killed at any
+/// moment, the store is the old one or the new one.
 package final class StoreRewrite {
-    /// Events and streams that the last step may have to copy, while the writer waits.
+    /// Events that the last step may have to copy, while the writer waits.
     private static let eventsAtEnd: UInt64 = 250
-    private static let streamsAtEnd = 32
     private static let roundsAtMost = 20
 
     let directory: String
@@ -54,48 +53,43 @@ package final class StoreRewrite {
 
     /// - Throws: what reading and writing throw; the store is as it was then.
     func run() throws -> Outcome {
+        defer { host.withdrawFloor() }
+        let start = try host.announce(floor: plan.floor)
+        try progress(0, 1)
+        let successor = try environment.openSuccessor()
+        // Both files are read from one end to the other, several times; the new one may be the environment's by the end.
+        try environment.expectScan(true)
+        try successor.expectScan(true)
+        defer { try? environment.expectScan(false) }
         do {
-            let start = try host.beginCapture(floor: plan.floor) { try progress(0, 1) }
-            let successor = try environment.openSuccessor()
-            // Both files are read from one end to the other, several times; the new one may be the environment's by the end.
-            try environment.expectScan(true)
-            try successor.expectScan(true)
-            defer { try? environment.expectScan(false) }
-            do {
-                return try fill(successor, start)
-            } catch {
-                successor.close()
-                throw error
-            }
+            var (copy, archive) = try Handover.inBackground { try self.copy(to: successor, start) }
+            return try close(successor, &copy, archive: archive)
         } catch {
-            host.endCapture()
+            successor.close()
             throw error
         }
     }
 
-    private func fill(_ successor: Environment, _ start: CaptureStart) throws -> Outcome {
-        var (copy, archive) = try Handover.inBackground { try self.copy(to: successor, start) }
-        return try close(successor, &copy, archive: archive)
-    }
-
-    /// Copies what was there at the start, and what stays of it.
+    /// Copies what was there at the start, and what stays of it, and folds it.
     ///
     /// - Returns: the archive's name, too; nil without one.
-    private func copy(to successor: Environment, _ start: CaptureStart) throws -> (StoreCopy, archive: String?) {
+    private func copy(to successor: Environment, _ start: StoreMoment) throws -> (StoreCopy, archive: String?) {
         // Without a new one, nothing lies below.
         let floor = plan.floor > start.record.floor.seq.rawValue ? plan.floor : 0
+        let head = start.head.seq
         var kept = KeptEvents(floor: floor)
         if floor > 0 {
             let held = try HeldStreams.find(
-                tables.log, in: environment, floor: start.record.floor.seq.rawValue, through: start.head)
+                tables.log, in: environment, floor: start.record.floor.seq.rawValue, through: head)
             for stream in held { kept.keepWhole(stream) }
         }
-        if floor > 0 { try note(from: floor, through: start.head, &kept, start.record) }
+        if floor > 0 { try note(from: floor, through: head, &kept, start.record) }
         var copy = StoreCopy(
             source: source, target: successor, record: start.record, floor: floor, kept: kept,
             plan: plan)
-        let total = 2 * start.head
-        try copy.copyStates(before: start.nextStream) { try progress($0, total) }
+        // Each event is folded up to the floor, copied, and folded again.
+        let total = 3 * head
+        try copy.copyBases { try progress($0, total) }
         let archive = try (floor > 0 ? plan.archiveDirectory : nil).map {
             try ArchiveWriter(
                 directory: $0,
@@ -105,9 +99,12 @@ package final class StoreRewrite {
         }
         // Without `finish` there will be no archive.
         defer { archive?.cancel() }
-        try copy.copyLog(through: start.head, archive) { try progress(start.head + $0, total) }
+        try copy.copyLog(through: head, archive) { try progress(head + $0, total) }
         let name = try finish(archive, copy.log.droppedCount)
-        try copy.copyRest()
+        try catchUp(&copy)
+        try copy.fold { try progress(min(2 * head + $0, total), total) }
+        // Of events that are not there any more, the fold says nothing.
+        try progress(total, total)
         return (copy, name)
     }
 
@@ -149,69 +146,38 @@ package final class StoreRewrite {
         defer { host.releaseWrites() }
         try host.holdWrites()
         try copy.copyMaintained()
-        try catchUp(successor, &copy, archive)
-        if plan.checks {
-            try meet(&copy, archive)
-            try check(successor)
-            try catchUp(successor, &copy, archive)
-        }
+        try catchUp(&copy)
+        // So that there is little left to sync while the writer waits.
+        try successor.sync()
         var outcome = Outcome(
             dropped: copy.log.droppedCount, droppedKinds: copy.log.droppedKinds, sizes: try FileSizes(of: successor),
             archive: archive)
         guard !plan.isDryRun else {
-            host.endCapture()
             successor.close()
             return outcome
         }
-        let handover = Handover((copy, outcome))
-        let erased = plan.erasure?.stream
+        let handover = Handover(copy)
         let archiveDirectory = plan.archiveDirectory.map(Files.absolutePath(of:))
         let (told, onErased) = (plan.told, plan.onErased)
-        try host.replaceEnvironment(by: successor, erasing: erased) { late, agreement in
-            let finished = try handover.value.0.finish(
-                late, archive: told?.archive ?? archive, in: archiveDirectory, told: told, agreement: agreement)
+        try host.replaceEnvironment(by: successor, erasing: plan.erasure?.stream) { now, agreement in
+            try handover.value.finish(
+                now, archive: told?.archive ?? archive, in: archiveDirectory, told: told, agreement: agreement)
             onErased?()
-            return finished
         }
-        (copy, outcome) = handover.value
+        copy = handover.value
         (outcome.dropped, outcome.droppedKinds) = (copy.log.droppedCount, copy.log.droppedKinds)
         outcome.erased = UInt64(copy.log.erasedSeqs.count)
         outcome.head = copy.head
         return outcome
     }
 
-    private func catchUp(_ successor: Environment, _ copy: inout StoreCopy, _ archive: String?) throws {
+    private func catchUp(_ copy: inout StoreCopy) throws {
         for _ in 0..<StoreRewrite.roundsAtMost {
-            let late = try host.takeCapture { $0 }
-            try copy.take(late, archive: archive)
-            let isNear = try takeHead() - late.head.seq < StoreRewrite.eventsAtEnd
-            if isNear, late.changes.streams.count < StoreRewrite.streamsAtEnd { break }
+            let head = try host.announce(floor: plan.floor).head.seq
+            let isNear = head - copy.log.through < StoreRewrite.eventsAtEnd
+            try copy.take(through: head)
+            if isNear { break }
             try progress(0, 0)
         }
-        // So that there is little left to sync while the writer waits.
-        try successor.sync()
-    }
-
-    /// Makes the copy show one moment: what is read while the writer goes on may be newer than what was read before.
-    private func meet(_ copy: inout StoreCopy, _ archive: String?) throws {
-        let handover = Handover(copy)
-        try host.takeCapture { try handover.value.take($0, archive: archive) }
-        copy = handover.value
-    }
-
-    private func takeHead() throws -> UInt64 { try environment.read { try tables.log.head(in: $0).seq } }
-
-    /// Folds what the new file has and compares it with its states, which are those of the old one.
-    private func check(_ successor: Environment) throws {
-        let head = try takeHead()
-        let report = try Handover.inBackground {
-            try Replay.compare(
-                directory, successor, limit: 1, eventsPerPass: StateCopy.eventsPerPass(of: head), threads: 1
-            ) { _, _ in try progress(0, 0) }
-        }
-        guard let difference = report.difference else { return }
-        throw StoreFailure(
-            code: .damaged,
-            message: "nothing was compacted: \(difference); run `traylog verify`, then `traylog replay --rebuild`")
     }
 }

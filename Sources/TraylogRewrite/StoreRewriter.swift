@@ -161,8 +161,6 @@ package struct RewritePlan {
     package var floor: UInt64 = 0
     /// Where what leaves the log goes; nil to let it go.
     package var archiveDirectory: String?
-    /// Holds the new file against a fold before it takes the place of the old one.
-    var checks = true
     /// The user to erase; nil for nobody.
     package var erasure: Erasure?
     /// Called once when nothing but the disk can hinder the erasure any more, before any later event can be seen.
@@ -236,8 +234,8 @@ public struct CompactionReport: Hashable, Sendable {
     @_spi(Operations) public var freeBytesAfter: UInt64 = 0
     /// What each table takes of the file, before and after, without empty ones.
     ///
-    /// `states` may grow, because the state of each user at the floor is kept beside the present one; `tree` and
-    /// `fingerprints` do, because of each event that left they keep a hash and the fingerprint of its key.
+    /// `bases` has the state of each user at the floor, beside the present one in `states`; `tree` and `fingerprints` grow,
+    /// because of each event that left they keep a hash and the fingerprint of its key.
     @_spi(Operations) public var tables: [Table] = []
 
     /// The size of a table of the data file.

@@ -22,7 +22,4 @@ package final class CategoryNames: Sendable {
         }
         return name
     }
-
-    /// Somebody was erased, who may have been the only one with one of them.
-    package func forget() { names.withLock { $0.removeAll() } }
 }

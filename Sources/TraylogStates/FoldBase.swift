@@ -23,7 +23,7 @@ package struct FoldBases: Sendable {
     private static let streamsAtOnce = 10_000
 
     private let record: StoreRecord
-    private let states: StateTable
+    private let bases: StateTable
     private let rows: any RowReader
     private let pages: StoredPages
 
@@ -33,41 +33,45 @@ package struct FoldBases: Sendable {
     package init(of record: StoreRecord, _ tables: Tables, _ rows: any RowReader) {
         self.record = record
         self.rows = rows
-        states = tables.states
+        bases = tables.bases
         pages = StoredPages(
-            rows: rows, tables: tables, record: record, stream: .absent, categoryNames: CategoryNames())
+            rows: rows, tables: tables, record: record, stream: .absent, view: .base, categoryNames: CategoryNames())
     }
-
-    private var floor: UInt64 { record.floor.seq.rawValue }
 
     /// The base of a stream; nil for one that is folded from its first event.
     package func base(of stream: StreamID) throws -> FoldBase? {
-        guard floor > 0, stream < record.floorStreams else { return nil }
-        let stored = try rows.read { try states.base(stream, floor: floor, in: $0) }
-        guard let stored else { return nil }
-        return FoldBase(stored, pages: pages.viewing(.past(stored.state.appliedSeq), stream: stream))
+        guard stream < record.floorStreams, let stored = try rows.read({ try bases.root(stream, in: $0) }) else {
+            return nil
+        }
+        return FoldBase(stored, pages: pages.viewing(.base, stream: stream))
     }
 
     /// The topics that have a base, in the order of their numbers.
     ///
     /// - Complexity: O(streams), less than a microsecond for each.
     package func topics() throws -> [(stream: StreamID, name: StreamName)] {
-        guard floor > 0 else { return [] }
         var found: [(stream: StreamID, name: StreamName)] = []
         var first = StreamID.first
         while first < record.floorStreams {
             let end = min(first.advanced(by: Self.streamsAtOnce), record.floorStreams)
             try rows.read { transaction in
-                for stream in first..<end where try !states.isUsers(stream, in: transaction) {
-                    guard let base = try states.base(stream, floor: floor, in: transaction), base.name.isTopic else {
-                        continue
-                    }
-                    found.append((stream, base.name))
+                for stream in first..<end where try bases.isTopics(stream, in: transaction) {
+                    if let base = try bases.root(stream, in: transaction) { found.append((stream, base.name)) }
                 }
             }
             first = end
         }
         return found
+    }
+}
+
+extension StateTable {
+    /// Whether the root of a stream says that it is a topic's, or cannot be read.
+    fileprivate func isTopics(_ stream: StreamID, in transaction: borrowing ReadTransaction) throws -> Bool {
+        let key = StateTable.key(stream, .root, 0)
+        return try transaction.get(database, RawSpan(_elements: key.span)) { value in
+            value.byteCount <= Checked.checksumBytes || value.byte(at: 0) == StoredState.topicKind
+        } ?? false
     }
 }
 
@@ -123,64 +127,62 @@ extension FoldBase {
     }
 }
 
-/// The rows that keep the base of a fold beside the state that came of it, in a copy of the states that has neither.
+/// Appends the rows of pages that a fold took over from its base.
 package struct BaseRows {
     package let stream: StreamID
-    package let floor: UInt64
     package let base: FoldBase
     /// The state that was folded over it, with all pages that changed since.
     package let folded: TrayState
+    /// Whether pages that changed are kept as they were, for landmarks that show them.
+    package let keepsOld: Bool
 
-    package init(stream: StreamID, floor: UInt64, base: FoldBase, folded: TrayState) {
+    package init(stream: StreamID, base: FoldBase, folded: TrayState, keepsOld: Bool = false) {
         self.stream = stream
-        self.floor = floor
         self.base = base
         self.folded = folded
+        self.keepsOld = keepsOld
     }
 
-    /// Hands the rows over one by one.
-    package func append(to rows: inout RowBuffer, full: (inout RowBuffer) throws -> Void) throws {
-        if folded.appliedSeq > base.state.appliedSeq || !base.state.topics.isEmpty {
-            rows.append(stream, .base, floor) { base.state.packRoot(of: base.name, into: &$0) }
-        }
-        let changed = Dictionary(folded.pages.map { ($0.first, $0.changedBy) }, uniquingKeysWith: { $1 })
-        let obsolete = Set(folded.obsoletePages.map(\.first))
+    /// - Parameters:
+    ///   - full: called after each row.
+    ///   - events: what is left of a page of the index of events; nil for nothing.
+    package func append(
+        to rows: inout RowBuffer, full: (inout RowBuffer) throws -> Void = { _ in },
+        events: (EventIndex.Page) throws -> EventIndex.Page? = { $0 }
+    ) throws {
+        let changed = Set(folded.pages.map(\.first) + folded.obsoletePages.map(\.first))
         try base.forEachItemPage { page in
-            let now = changed[page.first] ?? (obsolete.contains(page.first) ? .max : page.changedBy)
-            append(.items, page.first, page.changedBy, isInPlace: now == page.changedBy, to: &rows) {
+            append(.items, page.first, page.changedBy, isChanged: changed.contains(page.first), to: &rows) {
                 page.pack(into: &$0)
             }
             try full(&rows)
         }
         for (space, index) in TrayState.keyIndexes {
             let index = folded[keyPath: index]
-            let changed = Dictionary(index.pages.map { ($0.first, $0.changedBy) }, uniquingKeysWith: { $1 })
-            let obsolete = Set(index.obsolete.map(\.first))
+            let changed = Set(index.pages.map(\.first) + index.obsolete.map(\.first))
             try base.forEachKeyPage(space) { page in
-                let now = changed[page.first] ?? (obsolete.contains(page.first) ? .max : page.changedBy)
-                append(space, page.first, page.changedBy, isInPlace: now == page.changedBy, to: &rows) {
+                append(space, page.first, page.changedBy, isChanged: changed.contains(page.first), to: &rows) {
                     page.pack(into: &$0)
                 }
                 try full(&rows)
             }
         }
-        try base.forEachEventPage(before: firstFoldedEvent) { page in
-            rows.append(stream, .page(.events), page.first) { page.pack(into: &$0) }
+        let open = folded.events.open
+        let end = folded.events.sealed.first?.first ?? (open.packed.isEmpty ? .max : open.first)
+        try base.forEachEventPage(before: end) { page in
+            guard let left = try events(page) else { return }
+            rows.append(stream, .page(.events), left.first) { left.pack(into: &$0) }
             try full(&rows)
         }
     }
 
-    private var firstFoldedEvent: UInt64 {
-        folded.events.sealed.first?.first ?? (folded.events.open.packed.isEmpty ? .max : folded.events.open.first)
-    }
-
     private func append(
-        _ space: PageSpace, _ first: UInt64, _ changedBy: UInt64, isInPlace: Bool, to rows: inout RowBuffer,
+        _ space: PageSpace, _ first: UInt64, _ changedBy: UInt64, isChanged: Bool, to rows: inout RowBuffer,
         _ pack: (inout [UInt8]) -> Void
     ) {
-        if isInPlace {
+        if !isChanged {
             rows.append(stream, .page(space), first, pack: pack)
-        } else {
+        } else if keepsOld, space != .keys {
             rows.append(stream, .kept(space), first, version: changedBy, pack: pack)
         }
     }

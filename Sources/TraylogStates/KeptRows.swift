@@ -4,14 +4,11 @@ import TraylogLog
 /// The rows that keep a user's past while a newer state is stored over it: landmarks, and pages as they were then.
 package struct KeptRows {
     package let stream: StreamID
-    /// The state right before it is kept, too; 0 for no floor.
-    package let floor: UInt64
     /// The pages that are stored now, where there are any.
     package let stored: StoredPages?
 
-    package init(stream: StreamID, floor: UInt64, stored: StoredPages?) {
+    package init(stream: StreamID, stored: StoredPages?) {
         self.stream = stream
-        self.floor = floor
         self.stored = stored
     }
 
@@ -27,13 +24,10 @@ package struct KeptRows {
     /// - Complexity: one look at the stored row for each page that changed, for users with landmarks only.
     package func append(for state: TrayState, name: StreamName, landmarks: [TrayState], to rows: inout RowBuffer) throws
     {
-        guard state.lastLandmark != 0 || floor != 0 else { return }
+        guard state.lastLandmark != 0 else { return }
         // What is in place afterwards needs no copy.
         var present: Set<Version> = []
         forEachPage(of: state) { version, _ in present.insert(version) }
-        for page in state.keys.pages {
-            present.insert(Version(space: .keys, first: page.first, changedBy: page.changedBy))
-        }
         try keepStored(state, &present, to: &rows)
         for landmark in landmarks {
             forEachPage(of: landmark) { version, pack in
@@ -45,11 +39,6 @@ package struct KeptRows {
         keepEnds(of: state, to: &rows)
     }
 
-    /// Appends the states from which the stream will be folded, as they are still stored.
-    package func append(_ bases: [(floor: UInt64, state: TrayState)], name: StreamName, to rows: inout RowBuffer) {
-        for (floor, state) in bases { rows.append(stream, .base, floor) { state.packRoot(of: name, into: &$0) } }
-    }
-
     private func keepStored(_ state: TrayState, _ present: inout Set<Version>, to rows: inout RowBuffer) throws {
         var firsts: [(PageSpace, UInt64)] = []
         forEachPage(of: state) { version, _ in firsts.append((version.space, version.first)) }
@@ -57,11 +46,11 @@ package struct KeptRows {
         for (space, index) in TrayState.keyIndexes {
             firsts += state[keyPath: index].obsolete.map { (space, $0.first) }
         }
-        if floor > 0 { firsts += state.keys.pages.map { (.keys, $0.first) } }
         for (space, first) in firsts {
-            guard let row = try readable(space, first) else { continue }
-            // Keys answer for commands, which are decided at the head: only a fold from the floor needs older ones.
-            guard row.changedBy < floor || (row.changedBy <= state.lastLandmark && space != .keys) else { continue }
+            // Keys answer for commands, which are decided at the head.
+            guard space != .keys, let row = try readable(space, first), row.changedBy <= state.lastLandmark else {
+                continue
+            }
             let version = Version(space: space, first: first, changedBy: row.changedBy)
             if present.insert(version).inserted { keep(version, to: &rows) { $0.append(contentsOf: row.content) } }
         }

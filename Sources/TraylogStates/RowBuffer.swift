@@ -102,6 +102,45 @@ package struct RowBuffer: Sendable {
         return true
     }
 
+    /// Writes the rows in the order of their keys, in a transaction of their own, and lets go of them; what is to be deleted is
+    /// not there.
+    ///
+    /// - Parameter last: the greatest key of the table so far. Rows behind it fill its pages completely.
+    package mutating func drain(
+        to database: Database, of environment: Environment, after last: inout [UInt8]
+    ) throws {
+        if let greatest = try writeInOrder(to: database, of: environment, after: last) { last = greatest }
+        removeAll()
+    }
+
+    /// - Returns: the greatest key, where it is greater than before.
+    private func writeInOrder(
+        to database: Database, of environment: Environment, after last: [UInt8]
+    ) throws -> [UInt8]? {
+        let (span, before) = (RawSpan(_elements: bytes.span), RawSpan(_elements: last.span))
+        let sorted = rows.filter { $0.end > $0.value }.sorted {
+            span.extracting($0.start..<$0.value).precedes(span.extracting($1.start..<$1.value))
+        }
+        guard let first = sorted.first, let end = sorted.last else { return nil }
+        let isAtEnd = before.precedes(span.extracting(first.start..<first.value))
+        try environment.write { transaction in
+            for row in sorted {
+                let key = span.extracting(row.start..<row.value)
+                let value = span.extracting(row.value..<row.end)
+                if isAtEnd {
+                    try transaction.append(database, key, value)
+                } else {
+                    try transaction.put(database, key, value)
+                }
+            }
+        }
+        let key = span.extracting(end.start..<end.value)
+        guard before.precedes(key) else { return nil }
+        var greatest: [UInt8] = []
+        greatest.append(copying: key)
+        return greatest
+    }
+
     /// Carries out all rows, in order.
     package func write(to database: Database, in transaction: inout WriteTransaction) throws(LMDBError) {
         let span = RawSpan(_elements: bytes.span)
@@ -113,5 +152,15 @@ package struct RowBuffer: Sendable {
                 _ = try transaction.delete(database, key)
             }
         }
+    }
+}
+
+extension RawSpan {
+    /// Whether a key comes before another one.
+    fileprivate func precedes(_ other: RawSpan) -> Bool {
+        for index in 0..<min(byteCount, other.byteCount) where byte(at: index) != other.byte(at: index) {
+            return byte(at: index) < other.byte(at: index)
+        }
+        return byteCount < other.byteCount
     }
 }

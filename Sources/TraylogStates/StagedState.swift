@@ -26,7 +26,7 @@ package struct StagedState: Sendable {
     package private(set) var pages: [Page] = []
     /// Rows that change no answer before the switch, in the order in which they are to be written.
     package private(set) var ahead = RowBuffer()
-    /// The rows that make them count: the root, and what the floor needs of the one before.
+    /// The rows that make them count: the root.
     package private(set) var atSwitch = RowBuffer()
 
     /// Takes apart the rows that would store the state at once.

@@ -16,9 +16,6 @@ package struct StateTable: Sendable {
         /// Roots as they were after certain events, by the event.
         package static let landmark = Space(rawValue: 0x40)
 
-        /// Roots as they were right before a floor, by the floor.
-        package static let base = Space(rawValue: 0x41)
-
         /// The pages of a state that comes into the file in parts (``StagedState``).
         package static let staged = Space(rawValue: 0x42)
 
@@ -101,6 +98,28 @@ package struct StateTable: Sendable {
             }
         }
         return count
+    }
+
+    /// Checks the checksums of some rows.
+    ///
+    /// - Parameter last: the key of the last row that was checked.
+    /// - Returns: whether there may be more.
+    package func check(
+        rows count: Int, after last: inout [UInt8], in transaction: borrowing ReadTransaction
+    ) throws -> Bool {
+        try transaction.withCursor(database) { cursor in
+            var (left, found) = (count, try cursor.seek(RawSpan(_elements: last.span)))
+            while found, left > 0 {
+                try cursor.withEntry { key, value in
+                    try Checked.check(value, key: key)
+                    last.removeAll(keepingCapacity: true)
+                    last.append(copying: key)
+                }
+                left -= 1
+                found = try cursor.next()
+            }
+            return found
+        }
     }
 
     /// The row of `space` with the greatest key at or below `position`.

@@ -11,6 +11,8 @@ package struct StoredPages: StateSource {
         case current
         /// A landmark: pages as they were after this event. They stay so until a compaction.
         case past(UInt64)
+        /// The base: pages as they were right before the floor.
+        case base
     }
 
     /// A snapshot; a whole environment for pages of the past that a long fold reads.
@@ -20,7 +22,7 @@ package struct StoredPages: StateSource {
     let stream: StreamID
     /// Pages of this stream that are newer than those in their places lie among the kept ones (``StagedState``).
     private let staged: StreamID?
-    let view: View
+    package let view: View
     let categoryNames: CategoryNames
 
     init(
@@ -51,11 +53,6 @@ package struct StoredPages: StateSource {
         StoredPages(
             rows: rows, tables: tables, floor: floor, stream: stream ?? self.stream, staged: staged, view: view,
             categoryNames: categoryNames)
-    }
-
-    /// The same as of the event that the pages are read for; nil for those of the present.
-    package var moment: UInt64? {
-        if case .past(let seq) = view { seq } else { nil }
     }
 
     package func items(at position: UInt64) throws -> ItemPage? {
@@ -134,7 +131,7 @@ package struct StoredPages: StateSource {
         .damaged("a state names event \(seq), which the log does not hold")
     }
 
-    private var states: StateTable { tables.states }
+    private var states: StateTable { view == .base ? tables.bases : tables.states }
 
     private func page<Page>(
         _ space: PageSpace, at key: UInt64, _ unpack: (inout PackedReader) throws -> Page
@@ -144,7 +141,7 @@ package struct StoredPages: StateSource {
         let row = try rows.read { transaction in
             switch view {
             case .current where stream == staged: try states.page(stream, space, at: key, after: .max, in: transaction)
-            case .current: try states.floor(stream, .page(space), at: key, in: transaction)
+            case .current, .base: try states.floor(stream, .page(space), at: key, in: transaction)
             case .past(let seq): try states.page(stream, space, at: key, after: seq, in: transaction)
             }
         }
@@ -165,17 +162,18 @@ extension StoredPages {
         try rows.read { try states.row(stream, space, first: first, in: $0) }
     }
 
-    /// The newest landmark at or before `seq`, or what was kept of the stream at the floor.
+    /// The newest landmark at or before `seq`, or the base.
     package func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
-        let stored: StoredState? = try rows.read { transaction in
-            if let row = try states.floor(stream, .landmark, at: seq, in: transaction) {
-                var reader = PackedReader(row)
-                return try StoredState(from: &reader)
-            }
-            return try states.base(stream, floor: floor.seq.rawValue, in: transaction)
+        let row = try rows.read { try tables.states.floor(stream, .landmark, at: seq, in: $0) }
+        if let row {
+            var reader = PackedReader(row)
+            let state = try StoredState(from: &reader).state
+            return Landmark(state: state, pages: viewing(.past(state.appliedSeq)))
         }
-        guard let state = stored?.state, state.appliedSeq <= seq else { return nil }
-        return Landmark(state: state, pages: viewing(.past(state.appliedSeq)))
+        guard floor.seq > .zero, let base = try rows.read({ try tables.bases.root(stream, in: $0) })?.state,
+            base.appliedSeq <= seq
+        else { return nil }
+        return Landmark(state: base, pages: viewing(.base))
     }
 
     /// The firsts of pages that `seq` or a later event changed.

@@ -6,7 +6,7 @@ import TraylogPages
 package struct Tables: Sendable {
     package static let allNames =
         EventLog.tableNames + [
-            "meta", "names", "states", "due", "projections", "fingerprints", "tree",
+            "meta", "bases", "names", "states", "due", "projections", "fingerprints", "tree",
         ]
 
     package let log: EventLog
@@ -19,6 +19,8 @@ package struct Tables: Sendable {
     package let treeDatabase: Database
     package let names: NameTable
     package let states: StateTable
+    /// The state of each stream right before the floor, from which the log is folded: a root and its pages, in their places.
+    package let bases: StateTable
     package let dues: DueTable
 
     package init(_ environment: Environment) {
@@ -31,6 +33,30 @@ package struct Tables: Sendable {
         treeDatabase = environment.database("tree")
         names = NameTable(database: environment.database("names"))
         states = StateTable(database: environment.database("states"))
+        bases = StateTable(database: environment.database("bases"))
         dues = DueTable(database: environment.database("due"))
+    }
+}
+
+extension Tables {
+    /// Opens the environment of a store.
+    ///
+    /// - Throws: ``PackedError`` `older` for a store that lacks tables because an older version wrote it.
+    package static func openForReading(_ directory: String, _ options: StoreOptions) throws -> Environment {
+        do {
+            return try open(directory, options, allNames)
+        } catch let error as LMDBError where error.code == .missingDatabase {
+            let old = try open(directory, options, ["meta"])
+            defer { old.close() }
+            let meta = old.database("meta")
+            _ = try old.read { try StoreRecord.read(meta, in: $0) }
+            throw error
+        }
+    }
+
+    private static func open(_ directory: String, _ options: StoreOptions, _ names: [String]) throws -> Environment {
+        try Environment.open(
+            directory: directory, access: .readOnly, databases: names,
+            configuration: Environment.Configuration(options))
     }
 }

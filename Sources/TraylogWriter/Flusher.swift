@@ -317,7 +317,7 @@ package struct Flusher {
         let rowsBefore = slice.rows.count
         // Once, because it is copied each time that it is taken from the object.
         let tray = state.state
-        if StorableState.keepsPast(tray, of: stream, store) {
+        if StorableState.keepsPast(tray, of: stream) {
             let storable = try StorableState(of: stream, state, store)
             try storable.pack(into: &slice.rows, stored: store.pages(of: stream.number))
         } else {
@@ -331,7 +331,6 @@ package struct Flusher {
     /// The slice is durable.
     mutating func publish(_ slice: consuming Slice, to store: inout LiveStore) {
         for stream in slice.names { stream.isNamed = true }
-        store.capture?.note(slice)
         if let staged = slice.staged { store.record.staged = staged.stream }
         for state in slice.states {
             store.flushed(state)

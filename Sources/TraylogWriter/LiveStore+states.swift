@@ -88,18 +88,12 @@ extension LiveStore {
     func load(_ stream: LiveStream) throws -> CachedState {
         let states = tables.states
         if stream.mayBeStored {
-            let state: CachedState? = try snapshot().read { transaction in
-                let root = try states.root(stream.number, of: stream.name, isNew: !stream.isNamed, in: transaction)
-                guard let stored = root else { return nil }
-                let state = CachedState(state: stored.state)
-                try noteBases(stored.state, stream: stream.number, in: state, transaction)
-                return state
+            let stored = try snapshot().read {
+                try states.root(stream.number, of: stream.name, isNew: !stream.isNamed, in: $0)
             }
-            if let state { return state }
+            if let stored { return CachedState(state: stored.state) }
         }
-        let state = CachedState(state: TrayState(landmarkDistance: landmarkDistance))
-        state.basesFloor = keptFloor
-        return state
+        return CachedState(state: TrayState(landmarkDistance: landmarkDistance))
     }
 
     /// Folds a stream whose stored state is damaged from the log; the next flush stores it anew.
@@ -111,41 +105,9 @@ extension LiveStore {
         guard let folded else { throw PackedError.damaged("a stream without events") }
         let state = CachedState(state: folded.state)
         state.topicsThrough = head.seq
-        state.basesFloor = keptFloor
         states.set(state, of: stream)
         noteRefolded(stream)
         return state
-    }
-
-    /// Brings up to date what the flush of a state has to keep of the stored one; the floor may have moved since it was
-    /// loaded.
-    func renewBases(of state: CachedState, stream: StreamID) throws {
-        guard state.basesFloor != keptFloor else { return }
-        let states = tables.states
-        try snapshot().read { transaction in
-            let stored: StoredState?
-            do { stored = try states.root(stream, in: transaction) } catch PackedError.damaged { stored = nil }
-            try noteBases(stored?.state, stream: stream, in: state, transaction)
-        }
-    }
-
-    private func noteBases(
-        _ stored: TrayState?, stream: StreamID, in state: CachedState, _ transaction: borrowing ReadTransaction
-    ) throws {
-        state.basesFloor = keptFloor
-        state.bases = []
-        guard keptFloor > 0, let stored else { return }
-        let current = record.floor.seq.rawValue
-        // Where the base is an older row, the last compaction left the stream's past as it was, and the root is no base.
-        if stored.isBase(of: current), try !tables.states.hasBase(stream, atOrBefore: current, in: transaction) {
-            state.bases.append((current, stored))
-        }
-        // A compaction on its way decides itself which one it takes.
-        if keptFloor != current, stored.isBase(of: keptFloor),
-            try !tables.states.hasBase(stream, at: keptFloor, in: transaction)
-        {
-            state.bases.append((keptFloor, stored))
-        }
     }
 
     /// Folds the stream's events in the tail through `seq` in, and those of its user's topics.
@@ -239,6 +201,6 @@ private struct LiveStoreHistory: FoldHistory {
         let undo = store.undos.first {
             $0.stream == stream && $0.floor == store.record.floor.seq.rawValue && $0.voided == voided
         }
-        return undo.map { Landmark(state: $0.state, pages: stored.viewing(.past($0.landmark))) }
+        return undo.map { Landmark(state: $0.state, pages: stored.viewing($0.pages)) }
     }
 }

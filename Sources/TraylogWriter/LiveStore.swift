@@ -7,7 +7,7 @@ import TraylogStates
 ///
 /// A value behind one lock. The writer changes it; readers of the same process look and let states catch up.
 package struct LiveStore {
-    let environment: Environment
+    var environment: Environment
     let tables: Tables
     package let hasher: IdentityHasher
     let landmarkDistance: UInt64
@@ -16,11 +16,8 @@ package struct LiveStore {
     let section = SectionSnapshot()
     /// The store's record as it was read or compacted last; flushing keeps it up to date.
     var record: StoreRecord
-    /// Stored states as they were right before it are not written over without being kept: the floor, or what is about
-    /// to be one.
-    var keptFloor: UInt64
-    /// As long as the store is being copied: what changed meanwhile.
-    var capture: CopyCapture?
+    /// What is about to be the floor, while the store is written anew: what it will forbid is refused already; 0 for none.
+    var nextFloor: UInt64 = 0
 
     /// The undos that the request in turn brought along, already folded.
     var undos: [PreparedUndo] = []
@@ -42,7 +39,6 @@ package struct LiveStore {
         self.environment = environment
         self.tables = tables
         self.record = record
-        keptFloor = record.floor.seq.rawValue
         hasher = record.hasher
         landmarkDistance = record.landmarkDistance
         directory = StreamDirectory(nextNumber: record.nextStream, topics: record.topics)
@@ -146,14 +142,6 @@ package struct LiveStore {
 
     func identity(of name: StreamName) -> Identity {
         hasher.identity(of: name.text, as: name.isTopic ? .topic : .user)
-    }
-
-    /// Forgets whose a stream was; what is stored of it says nothing any more.
-    mutating func erase(_ number: StreamID) {
-        categoryNames.forget()
-        if let stream = directory[number] { states.set(nil, of: stream) }
-        directory.erase(number)
-        tail.forget(number)
     }
 
     // MARK: Events

@@ -111,7 +111,6 @@ extension PendingTransaction {
         _ event: borrowing Event, of stream: LiveStream?, store: inout LiveStore
     ) throws -> TrayState? {
         guard let stream else { return nil }
-        if store.capture != nil { try noteRestored(event.body, stream, store: &store) }
         switch event.body {
         case .undone:
             return try state(of: stream, store: &store).state

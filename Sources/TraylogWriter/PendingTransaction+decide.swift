@@ -66,7 +66,6 @@ extension PendingTransaction {
         }
         guard case .append(var body) = decision else { return .unchanged }
         try noteTopic(in: &body, store: &store)
-        if let known, store.capture != nil { try noteRestored(body, known, store: &store) }
         let old = body.kind == .undone ? known?.states.newest?.state : nil
         let mayRemind = body.mayMakeUnread && known?.states.newest?.state.hasReminders ?? false
         let seq = try append(
@@ -159,7 +158,7 @@ extension PendingTransaction {
 
     /// The source to read beside the stream's states.
     func source(of stream: StreamID, _ store: borrowing LiveStore) throws -> PendingSource {
-        PendingSource(stored: try store.pages(of: stream), batch: batch, keptFloor: store.keptFloor)
+        PendingSource(stored: try store.pages(of: stream), batch: batch, nextFloor: store.nextFloor)
     }
 
     /// Notes in a `subscribed` or `unsubscribed` how many events the topic has, so that they tell which broadcasts the user could
@@ -171,18 +170,6 @@ extension PendingTransaction {
         case .unsubscribed(let topic, _):
             body = .unsubscribed(topic: topic, topicRevision: try store.revision(ofTopic: topic))
         default: break
-        }
-    }
-
-    /// Notes what a deleted item that is being restored needs of the events below the floor-to-be.
-    mutating func noteRestored(_ body: Event.Body, _ stream: LiveStream, store: inout LiveStore) throws {
-        guard case .marked(.restored, let items) = body else { return }
-        let (state, stored) = try state(of: stream, store: &store)
-        for item in items where item.rawValue < store.keptFloor {
-            guard let entry = try state.entry(of: item.rawValue, stored: stored) else { continue }
-            store.capture?.needed.append(entry.seq)
-            store.capture?.needed += try state.shown(entry, stored: stored).overrides.map(\.event)
-            store.capture?.restored.append((entry.seq, stream.number))
         }
     }
 
@@ -285,12 +272,10 @@ struct PendingSource: StateSource {
     /// The floor, or what is about to be one: what it will forbid is refused already.
     var floor: Floor
 
-    init(stored: StoredPages, batch: RecordBatch, keptFloor: UInt64) {
+    init(stored: StoredPages, batch: RecordBatch, nextFloor: UInt64) {
         self.stored = stored
         self.batch = batch
-        floor =
-            stored.floor.isAbove(keptFloor) || stored.floor.seq.rawValue == keptFloor
-            ? stored.floor : Floor(seq: Seq(keptFloor))
+        floor = nextFloor > stored.floor.seq.rawValue ? Floor(seq: Seq(nextFloor)) : stored.floor
     }
 
     func holds(_ seq: UInt64) throws -> Bool { try stored.holds(seq) }

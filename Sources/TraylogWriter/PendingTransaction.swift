@@ -62,7 +62,6 @@ struct PendingTransaction {
     ///
     /// - Returns: whose trays the events may change.
     mutating func publish(to store: inout LiveStore, wantsTouched: Bool) -> Touched? {
-        store.capture?.note(added: dues.map(\.entry), settled: settled)
         guard !batch.isEmpty else { return nil }
         let touched = wantsTouched ? store.pendingTouched : nil
         var head = store.head

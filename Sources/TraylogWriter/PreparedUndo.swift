@@ -16,8 +16,8 @@ struct PreparedUndo: Sendable {
     /// Every event that it leaves out.
     let voided: Set<UInt64>
     let state: TrayState
-    /// The landmark whose pages those are that the state does not hold itself.
-    let landmark: UInt64
+    /// Those of the landmark or the base that it was folded over: it does not hold all pages itself.
+    let pages: StoredPages.View
     /// The pages that the event or a later one changed, stored or not, and the newest event that they were looked for
     /// through: to find them takes a look at each page of the tray.
     let changed: [PageSpace: [UInt64]]
@@ -38,7 +38,7 @@ struct PreparedUndo: Sendable {
         floor = now.store.record.floor.seq.rawValue
         voided = Set(voidings.map(\.event))
         state = found.state
-        landmark = found.pages?.moment ?? 0
+        pages = found.pages?.view ?? .past(0)
         self.event = event
         changed = try [PageSpace.items, .collapseKeys, .moved, .tallies].reduce(into: [:]) {
             let unstored = now.state.firsts(of: $1, changedSince: event)

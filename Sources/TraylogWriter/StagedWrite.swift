@@ -34,33 +34,25 @@ struct StorableState: Sendable {
     private let name: StreamName
     private let state: TrayState
     private let landmarks: [TrayState]
-    private let bases: [(floor: UInt64, state: TrayState)]
-    private let keptFloor: UInt64
     let mark: Slice.State
 
     /// - Parameter state: nil when it is damaged.
     init(of stream: LiveStream, _ state: CachedState?, _ store: borrowing LiveStore) throws {
         guard let cached = state else { throw PackedError.damaged("a state that is about to be stored") }
-        if StorableState.keepsPast(cached.state, of: stream, store) {
-            try store.renewBases(of: cached, stream: stream.number)
-            (keptFloor, landmarks, bases) = (store.keptFloor, cached.landmarks, cached.bases)
-        } else {
-            (keptFloor, landmarks, bases) = (0, [], [])
-        }
+        landmarks = StorableState.keepsPast(cached.state, of: stream) ? cached.landmarks : []
         (name, self.state) = (stream.name, cached.state)
         mark = Slice.State(of: stream, cached.state, store.tail)
     }
 
     /// Whether something of what it replaces is kept.
-    static func keepsPast(_ state: borrowing TrayState, of stream: LiveStream, _ store: borrowing LiveStore) -> Bool {
-        store.keptFloor != 0 || (!stream.isTopic && state.lastLandmark != 0)
+    static func keepsPast(_ state: borrowing TrayState, of stream: LiveStream) -> Bool {
+        !stream.isTopic && state.lastLandmark != 0
     }
 
     /// - Parameter stored: the stream's pages as they are stored.
     func pack(into rows: inout RowBuffer, stored: StoredPages) throws {
-        if keptFloor != 0 || !name.isTopic {
-            let kept = KeptRows(stream: mark.stream, floor: keptFloor, stored: stored)
-            kept.append(bases, name: name, to: &rows)
+        if !name.isTopic {
+            let kept = KeptRows(stream: mark.stream, stored: stored)
             try kept.append(for: state, name: name, landmarks: landmarks, to: &rows)
         }
         state.pack(into: &rows, stream: mark.stream, name: name)
@@ -112,10 +104,10 @@ extension Flusher {
     /// - Returns: whether one is under way.
     mutating func beginStagedWrite(besides events: Int, _ store: borrowing LiveStore) -> Bool {
         if isWritingStaged(store) { return true }
-        // A full tail must not wait for parts, and a copy of the store takes a state's rows in their places.
-        guard store.tail.count <= tailEvents, store.capture == nil,
+        // A full tail must not wait for parts.
+        guard store.tail.count <= tailEvents,
             let number = store.states.heavy.first, let stream = store.directory[number],
-            let state = stream.states.committed?.state, StorableState.keepsPast(state, of: stream, store),
+            let state = stream.states.committed?.state, StorableState.keepsPast(state, of: stream),
             // What comes in faster than parts are written is better written at once.
             events <= Self.eventsBesideParts || !store.tail.long.contains(number)
         else { return false }

@@ -114,12 +114,6 @@ struct StateCache {
     /// A round has ended: a sweep finds more.
     mutating func noteEndOfRound() { (nextSweep, vainPasses) = (0, 0) }
 
-    /// Lets go of all states, because the floor has moved: what they say of the time before it, in landmarks and in their
-    /// indexes of events, is not what is stored any more, and folds from there would need events that are gone.
-    mutating func removeAll(_ directory: borrowing StreamDirectory) {
-        for stream in directory.all where stream.states.committed != nil { set(nil, of: stream) }
-    }
-
     /// Lets go of some states that nobody asked for lately, when all take too much memory; and of their streams, but for those
     /// with events or a name that are not stored.
     ///
@@ -182,10 +176,6 @@ final class CachedState {
     var looked: UInt64 { max(topicsThrough, state.appliedSeq) }
     /// States worth keeping that are not stored yet, ascending.
     var landmarks: [TrayState] = []
-    /// The stored state, where it is what the stream was right before a floor and no row says so yet, and the floor.
-    var bases: [(floor: UInt64, state: TrayState)] = []
-    /// The floor as of which that is known.
-    var basesFloor: UInt64 = 0
     /// The bytes that the cache counts for it.
     fileprivate var countedBytes = 0
 
@@ -197,8 +187,6 @@ final class CachedState {
         let copy = CachedState(state: state)
         copy.topicsThrough = topicsThrough
         copy.landmarks = landmarks
-        copy.bases = bases
-        copy.basesFloor = basesFloor
         return copy
     }
 
@@ -210,7 +198,6 @@ final class CachedState {
     fileprivate func forget(storedThrough seq: UInt64) {
         state.forgetPages(storedThrough: seq)
         if !landmarks.isEmpty { landmarks.removeAll { $0.appliedSeq <= seq } }
-        bases = []
     }
 
     /// Roughly how many pages, and rows of their size, are not stored.

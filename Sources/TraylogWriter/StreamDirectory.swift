@@ -152,13 +152,6 @@ struct StreamDirectory {
         if stream.isTopic { topicCount += 1 }
     }
 
-    /// Forgets whose name a stream had.
-    mutating func erase(_ number: StreamID) {
-        unnamed.removeAll { $0.number == number }
-        beingNamed.removeAll { $0.number == number }
-        if let stream = byNumber[number] { remove(stream) }
-    }
-
     /// Those whose names are not in the table of names, for a round that stores them.
     ///
     /// - Complexity: O(1), unless the round before did not end: there may be a million of them.

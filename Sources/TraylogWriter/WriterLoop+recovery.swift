@@ -64,12 +64,11 @@ extension WriterLoop {
     /// Makes the memory of the store from its file.
     private mutating func reload() throws {
         let (environment, tables) = (environment, tables)
-        let (before, head, due) = try memory.withLock { memory in
+        let (before, head) = try memory.withLock { memory in
             let before = memory.store.head.seq
             try memory.reload(environment, tables)
-            return (before, memory.store.head.seq, memory.store.nextDue)
+            return (before, memory.store.head.seq)
         }
-        nextDue = due
         markUnstored()
         guard head != before else { return }
         listener.foundCommitted(through: head)

@@ -427,8 +427,10 @@ package struct WriterLoop: ~Copyable, Sendable {
         }
     }
 
-    /// Looks anew whether stored states are behind the log.
+    /// Takes over what memory says that was made anew: whether stored states are behind the log, and what is due.
     mutating func markUnstored() {
-        hasUnstored = memory.withLock { $0.store.hasUnstored }
+        (hasUnstored, isFarBehind, nextDue) = memory.withLock { memory in
+            (memory.store.hasUnstored, memory.flusher.isFarBehind(memory.store), memory.store.nextDue)
+        }
     }
 }

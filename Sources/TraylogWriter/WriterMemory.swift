@@ -98,9 +98,6 @@ package struct WriterMemory: ~Copyable {
         transaction.values(with: slice?.rows(store.record), store)
     }
 
-    /// A state is being stored in parts.
-    var isWritingStaged: Bool { flusher.isWritingStaged(store) }
-
     // MARK: Its end
 
     /// The transaction failed: nothing of it remains.
@@ -122,13 +119,26 @@ package struct WriterMemory: ~Copyable {
 
     /// Makes everything anew from the file.
     mutating func reload(_ environment: Environment, _ tables: Tables) throws {
+        let floor = store.nextFloor
+        restart(with: try LiveStore.open(environment, tables: tables, options: options))
+        store.nextFloor = floor
+    }
+
+    /// Goes on with what an opening of the file gave.
+    mutating func restart(with new: LiveStore) {
+        // It goes on counting, so that nothing that the packer still makes is taken for something newer.
+        flusher.startAnew()
+        store = new
+        transaction = PendingTransaction()
+        slice = nil
+    }
+
+    /// The options that an opening needs.
+    var options: StoreOptions {
         var options = StoreOptions()
         options.cacheBytes = store.states.limit
         options.landmarkDistance = store.landmarkDistance
         (options.tailEvents, options.stagedPages) = (flusher.tailEvents, flusher.stagedPages)
-        store = try LiveStore.open(environment, tables: tables, options: options)
-        flusher = Flusher(options)
-        transaction = PendingTransaction()
-        slice = nil
+        return options
     }
 }

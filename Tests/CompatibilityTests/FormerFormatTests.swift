@@ -108,9 +108,7 @@ import TraylogDomain
         try withTemporaryDirectory { directory in
             let path = directory + "/store"
             try StoreFiles.make(path, of: Fixture.unzipped(Self.folder.appending(path: "data.mdb.gz")))
-            let reader = try StoreReader.open(path)
-            defer { reader.close() }
-            let error = #expect(throws: TraylogError.self) { try reader.head() }
+            let error = #expect(throws: TraylogError.self) { try StoreReader.open(path) }
             guard case .failed(let failure) = error else { throw CocoaError(.fileReadUnknown) }
             #expect(failure.code == .unsupported, "\(failure)")
             #expect(failure.message.contains("format 2"), "\(failure)")

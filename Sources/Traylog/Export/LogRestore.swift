@@ -151,8 +151,7 @@ extension LogRestore {
         for table in [tables.names.database, tables.states.database, tables.dues.database] {
             try environment.empty(table)
         }
-        var derived = try RebuiltRows.derive(
-            from: environment, to: environment, tables, record, progress: progress)
+        var derived = try RebuiltRows.derive(in: environment, tables, record, progress: progress)
         derived.place = environment.place ?? StoreRecord.nowhere
         try environment.write { try derived.write(tables.meta, to: &$0) }
     }

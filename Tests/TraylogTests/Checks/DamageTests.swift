@@ -321,9 +321,11 @@ extension RawStore {
         try #require(try firstKeyIfAny(stream, space))
     }
 
-    func firstKeyIfAny(_ stream: StreamID, _ space: StateTable.Space) throws -> [UInt8]? {
+    func firstKeyIfAny(
+        _ stream: StreamID, _ space: StateTable.Space, of table: Database? = nil
+    ) throws -> [UInt8]? {
         let start = StateTable.key(stream, space, 0)
-        let table = states
+        let table = table ?? states
         return try environment.read { transaction in
             try transaction.withCursor(table) { cursor in
                 guard try cursor.seek(RawSpan(_elements: start.span)) else { return nil }

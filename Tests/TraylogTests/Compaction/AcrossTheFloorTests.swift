@@ -4,6 +4,7 @@ import TestSupport
 @_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 @testable import TraylogRewrite
+@testable import TraylogStates
 @testable import TraylogWriter
 
 /// Whatever begins below the floor and matters above it.
@@ -194,6 +195,62 @@ import TestSupport
                 }
                 try projector.rebuild()
                 #expect(try projector.value() == MainDigest.folded(try store.events(limit: .max).elements))
+            }
+        }
+    }
+
+    @Test func aBaseIsThereForEachStreamAndNothingChangesItButTheNextCompaction() throws {
+        try withStorePath { path in
+            var small = options(tailEvents: 4)
+            small.landmarkDistance = 16
+            func bases() throws -> [[UInt8]] {
+                var rows: [[UInt8]] = []
+                try RawStore.change(path) { rows = try $0.rows($0.tables.bases.database) }
+                return rows
+            }
+            try withStore(path, small) { store in
+                for number in 0..<300 {
+                    _ = try store.perform(notify("user\(number % 3)", "\(number)", key: "k\(number)"))
+                }
+            }
+            #expect(try bases().isEmpty)
+            try withStore(path, small) { store in _ = try store.compact(before: .seq(250)) }
+            let first = try bases()
+            #expect(Set(first.map { Array($0.prefix(4)) }).count == 3)
+            try withStore(path, small) { store in
+                for number in 0..<300 {
+                    _ = try store.perform(notify("user\(number % 4)", "later \(number)", key: "l\(number)"))
+                    if number % 9 == 0 { _ = try store.perform(Command(user: "user1", .markAll(.read))) }
+                }
+            }
+            #expect(try bases() == first)
+            #expect(try replay(path).identical)
+            try withStore(path, small) { store in _ = try store.compact(before: .seq(500)) }
+            #expect(try bases() != first)
+            try reopened(path) { store throws in
+                #expect(try store.tray(of: "user3", asOf: .seq(500)).total > 0)
+                #expect(try store.perform(notify("user0", "0", key: "k0")) == .duplicate(1))
+            }
+        }
+    }
+
+    @Test func aDamagedBaseIsNamed() throws {
+        for space in [StateTable.Space.root, .page(.items), .page(.events)] {
+            try withStorePath { path in
+                try withStore(path) { store in
+                    for number in 0..<700 { _ = try store.perform(notify("ann", "\(number)")) }
+                    _ = try store.compact(before: .seq(690))
+                }
+                try RawStore.change(path) { raw in
+                    let bases = raw.tables.bases.database
+                    let key = try #require(try raw.firstKeyIfAny(try raw.stream(of: "ann"), space, of: bases))
+                    try raw.change(bases, key) { $0[$0.count / 2] ^= 1 }
+                }
+                #expect(try findings(path) != [], "\(space)")
+                try withStore(path) { store throws in #expect(try store.tray(of: "ann").total == 700) }
+                guard space == .root else { return }
+                #expect(try failure { try replay(path) }?.code == .damaged)
+                #expect(try failure { try replay(path, rebuild: true) }?.code == .damaged)
             }
         }
     }

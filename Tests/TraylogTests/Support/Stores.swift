@@ -118,6 +118,24 @@ struct RawStore {
         return try #require(value)
     }
 
+    /// All rows of a table, each as its key and its value.
+    func rows(_ table: Database) throws -> [[UInt8]] {
+        try environment.read { transaction in
+            try transaction.withCursor(table) { cursor in
+                var rows: [[UInt8]] = []
+                while try cursor.next() {
+                    cursor.withEntry { key, value in
+                        var row: [UInt8] = []
+                        row.append(copying: key)
+                        row.append(copying: value)
+                        rows.append(row)
+                    }
+                }
+                return rows
+            }
+        }
+    }
+
     func put(_ table: Database, _ key: [UInt8], _ value: [UInt8]) throws {
         try environment.write { try $0.put(table, RawSpan(_elements: key.span), RawSpan(_elements: value.span)) }
     }

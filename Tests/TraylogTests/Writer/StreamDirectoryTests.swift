@@ -73,8 +73,6 @@ import TraylogLog
         #expect(names(directory.beginNaming()) == ["T", "B"])
         _ = add(.user("C"), 4)
         #expect(directory.endNaming().users == ["B"] && directory.newStreams.users == ["C"])
-        directory.erase(4)
-        #expect(directory.newStreams.users == [] && directory.beginNaming().isEmpty)
     }
 
     @Test func namesWithTheSameIdentityAreDistinguished() {

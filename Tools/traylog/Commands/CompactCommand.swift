@@ -125,7 +125,7 @@ extension CompactionReport {
     }
 
     private static let reasonsToGrow = [
-        "states": "with each tray as it was at the floor",
+        "bases": "with each tray as it was at the floor",
         "tree": "with the hash of each event that left, for proofs",
         "fingerprints": "with the key of each event that left, so that it is not accepted again",
     ]
