@@ -15,7 +15,7 @@ import TraylogDomain
     @available(*, noasync, message: "use `await store.sourcePosition`; this call blocks a thread that tasks share")
     public func sourcePosition() throws(TraylogError) -> SourcePosition? {
         try queries.answer { store in
-            let table = store.tables.source
+            let table = store.tables.log.source
             return try store.read { try table.read(in: $0) }.map {
                 SourcePosition(source: $0.source, position: $0.position)
             }

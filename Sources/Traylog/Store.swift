@@ -3,7 +3,7 @@ import TraylogLMDB
 import TraylogObservation
 import TraylogPlatform
 @_spi(Replication) import TraylogQueries
-import TraylogRewrite
+@_spi(Operations) import TraylogRewrite
 import TraylogStates
 @_spi(Replication) import TraylogWriter
 
@@ -27,6 +27,7 @@ public final class Store: TrayQueries {
     let writer: Writer
     let projections: ProjectionBoard
     let rewriter: StoreRewriter
+    private let repair: StateRepair
     let hasher: IdentityHasher
     let observer: (any StoreObserver)?
     /// Bytes of records that one transaction may have.
@@ -34,7 +35,7 @@ public final class Store: TrayQueries {
 
     private init(
         directory: String, environment: Environment, queries: _Queries, hasher: IdentityHasher, writer: Writer,
-        projections: ProjectionBoard, rewriter: StoreRewriter, options: StoreOptions, log: CalledLog?,
+        projections: ProjectionBoard, rewriter: StoreRewriter, repair: StateRepair, options: StoreOptions, log: CalledLog?,
         threads: Threads, isTemporary: Bool
     ) {
         largestGroupBytes = log?.log.largestGroupBytes
@@ -42,7 +43,7 @@ public final class Store: TrayQueries {
         self.directory = directory
         self.writer = writer
         self.queries = queries
-        self.rewriter = rewriter
+        (self.rewriter, self.repair) = (rewriter, repair)
         shutdown = Shutdown(directory, environment, writer, options.observer) {
             threads.compaction?.end()
             projections.close()
@@ -253,8 +254,7 @@ public final class Store: TrayQueries {
         // from here on depend on it.
         try environment.sync()
         let tables = Tables(environment)
-        try LiveStore.claim(environment, tables: tables, options: options, origin: origin)
-        let store = try LiveStore.open(environment, tables: tables, options: options)
+        let store = try openStates(directory, environment, tables, options, origin: origin)
         let (hasher, head) = (store.hasher, store.head.seq)
         let erasures = try RecentErasures(directory: directory, hasher: hasher)
         let memory = StoreLock(WriterMemory(store: store, flusher: Flusher(options)))
@@ -264,6 +264,9 @@ public final class Store: TrayQueries {
         let source = LiveSource(
             directory: directory, environment: environment, tables: tables, memory: memory, hasher: hasher)
         let rewriter = StoreRewriter(source: source, host: writer, erasures: erasures)
+        let queries = _Queries(source: source, hub: hub, observer: options.observer)
+        let repair = StateRepair(rewriter, jobs: queries.jobs, observer: options.observer)
+        memory.onDamage { [weak repair] in repair?.begin(after: $0) }
         let log = try logOfRecord.map { try CalledLog($0) }
         let threads: Threads
         do {
@@ -279,10 +282,27 @@ public final class Store: TrayQueries {
             throw error
         }
         return Store(
-            directory: directory, environment: environment,
-            queries: _Queries(source: source, hub: hub, observer: options.observer),
-            hasher: hasher, writer: writer, projections: projections, rewriter: rewriter, options: options, log: log,
-            threads: threads, isTemporary: isTemporary)
+            directory: directory, environment: environment, queries: queries, hasher: hasher, writer: writer, projections: projections, rewriter: rewriter, repair: repair, options: options,
+            log: log, threads: threads, isTemporary: isTemporary)
+    }
+
+    /// Makes the writer's memory from the file, whose states it derives anew where they cannot be read.
+    private static func openStates(
+        _ directory: String, _ environment: Environment, _ tables: Tables, _ options: StoreOptions, origin: EventOrigin
+    ) throws -> LiveStore {
+        func open() throws -> LiveStore {
+            try environment.requireProof()
+            try LiveStore.claim(environment, tables: tables, options: options, origin: origin)
+            return try LiveStore.open(environment, tables: tables, options: options)
+        }
+        do {
+            return try open()
+        } catch where DerivedTables.caused(error) {
+            try Rebuild.run(directory, environment)
+            let store = try open()
+            options.observer?.observe(.rebuilt(after: TraylogError(error, in: directory)))
+            return store
+        }
     }
 
     /// Starts the store's threads; none stays when the system refuses one.

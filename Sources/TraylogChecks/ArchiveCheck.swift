@@ -8,7 +8,7 @@ import TraylogStates
 /// The verification of a store's archives, each by itself and beside the store.
 struct ArchiveCheck {
     let environment: Environment
-    let tables: Tables
+    let tables: LogTables
 
     /// Checks every archive in `directory`.
     ///
@@ -60,7 +60,7 @@ struct ArchiveCheck {
             // What is left of it was checked, and is all there is.
         }
         let logged = try environment.read { transaction in
-            try tables.log.record(row.seq, in: transaction) { try RecordHeader.read($0, seq: row.seq) }
+            try tables.events.record(row.seq, in: transaction) { try RecordHeader.read($0, seq: row.seq) }
         }
         guard let logged, !logged.isErased else { return nil }
         let archived = try RecordHeader.read(RawSpan(_elements: row.record.span), seq: row.seq)

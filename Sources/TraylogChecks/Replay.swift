@@ -50,7 +50,7 @@ import TraylogStates
             directory: directory, environment: environment, tables: Tables(environment),
             pinned: try PinnedFile(environment))
         let (record, head) = try source.read { ($0.record, try $0.seq(of: moment)) }
-        var fold = LogFold(rows: source.rows, tables: source.tables, record: record, head: head)
+        var fold = LogFold(rows: source.rows, log: source.tables.log, record: record, head: head)
         fold.bases = source.bases(record)
         if let eventsPerPass { fold.eventsPerPass = eventsPerPass }
         fold.skipsDamage = skipsDamage

@@ -23,17 +23,17 @@ struct StreamCheck: Sendable {
         guard !isPast else { return streams.map { _ in false } }
         let tables = source.tables
         return try source.rows.read { transaction in
-            guard let record = try? StoreRecord.read(tables.meta, in: transaction) else {
+            guard let record = try? StoreRecord.read(tables.log.meta, in: transaction) else {
                 return streams.map { _ in false }
             }
-            let names = tables.names
-            let states = tables.states
+            let names = tables.derived.names
+            let states = tables.derived.states
             return try streams.map { folded, range in
                 do {
                     guard try folded.name.isStored(folded.stream, in: names, record.hasher, transaction),
                         try rows.areStored(range, in: states.database, transaction)
                     else { return false }
-                    return try areDuesStored(folded, in: tables.dues, transaction)
+                    return try areDuesStored(folded, in: tables.derived.dues, transaction)
                 } catch is PackedError {
                     return false
                 } catch let error as LMDBError where error.code == .corrupted || error.code == .truncated {

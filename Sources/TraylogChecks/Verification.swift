@@ -84,7 +84,7 @@ public struct VerificationReport: Hashable, Sendable {
             progress(done + total / (parts - 1), total * parts / (parts - 1))
         }
         if let archives {
-            let check = ArchiveCheck(environment: environment, tables: Tables(environment))
+            let check = ArchiveCheck(environment: environment, tables: Tables(environment).log)
             report.archivedEvents = try check.run(archives, &findings, progress: progress)
         }
         report.findings = findings.texts
@@ -102,7 +102,7 @@ public struct VerificationReport: Hashable, Sendable {
         var report = VerificationReport(findings: [], events: 0, users: 0)
         // Each part finds what it can, whatever another one stumbled over.
         try gather(directory, &findings) { () throws -> [String] in
-            let head = try file.read { try tables.log.head(in: $0).seq }
+            let head = try file.read { try tables.log.events.head(in: $0).seq }
             report.events = head
             return try environment.checkPages { pages, all in
                 progress(head * min(pages, all) / max(all, 1), 3 * head)
@@ -112,12 +112,12 @@ public struct VerificationReport: Hashable, Sendable {
         var ofLog = Findings()
         try gather(directory, &findings) { () throws -> [String] in
             let floor = try file.read { transaction in
-                try StoreRecord.read(tables.meta, in: transaction).map { record in
+                try StoreRecord.read(tables.log.meta, in: transaction).map { record in
                     (record.floor.seq.rawValue, record.dropped, record.floorStreams)
                 } ?? (0, 0, .absent)
             }
             report.dropped = floor.1
-            try checkLog(file, tables, floor, through: head, &ofLog) { progress(head + $0, 3 * head) }
+            try checkLog(file, tables.log, floor, through: head, &ofLog) { progress(head + $0, 3 * head) }
             return []
         }
         for text in ofLog.texts { findings.add(text) }
@@ -135,7 +135,7 @@ public struct VerificationReport: Hashable, Sendable {
         }
         try gather(directory, &findings) { () throws -> [String] in
             var last: [UInt8] = []
-            while try file.read({ try tables.bases.check(rows: 10_000, after: &last, in: $0) }) {}
+            while try file.read({ try tables.log.bases.check(rows: 10_000, after: &last, in: $0) }) {}
             return []
         }
         try gather(directory, &findings) { () throws -> [String] in
@@ -156,13 +156,15 @@ public struct VerificationReport: Hashable, Sendable {
             findings.add(CodecError(fault, stream: nil).message)
         } catch let error as PackedError {
             findings.add(StoreFailure(error, in: directory).message)
+        } catch let error as DamagedStates {
+            findings.add(StoreFailure(error, in: directory).message)
         } catch let error as LMDBError where error.code == .corrupted || error.code == .truncated {
             findings.add(error.message)
         }
     }
 
     private static func checkLog(
-        _ file: PinnedFile, _ tables: Tables, _ floor: (seq: UInt64, dropped: UInt64, streams: StreamID),
+        _ file: PinnedFile, _ tables: LogTables, _ floor: (seq: UInt64, dropped: UInt64, streams: StreamID),
         through head: UInt64, _ findings: inout Findings, progress: (UInt64) -> Void
     ) throws {
         var present: UInt64 = 0
@@ -174,7 +176,7 @@ public struct VerificationReport: Hashable, Sendable {
             try Cancellation.checkCurrent()
             next = try file.read { transaction in
                 let end = min(head, next + 9_999)
-                return try tables.log.forEachRecord(from: next, floor: floor.seq, in: transaction) { seq, record in
+                return try tables.events.forEachRecord(from: next, floor: floor.seq, in: transaction) { seq, record in
                     guard seq <= head else { return false }
                     present += 1
                     do {
@@ -186,7 +188,7 @@ public struct VerificationReport: Hashable, Sendable {
                             newest = max(newest, skeleton.recordedAt)
                             known = max(known, header.stream)
                         } else {
-                            try tables.log.withPayload(of: seq, record, in: transaction) { header, payload in
+                            try tables.events.withPayload(of: seq, record, in: transaction) { header, payload in
                                 _ = try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
                                 if header.recordedAt < newest {
                                     findings.add("event \(seq) was recorded before event \(seq - 1)")
@@ -236,12 +238,12 @@ extension Verification {
         }
         // What a compaction that ends meanwhile takes is not missing.
         let file = try PinnedFile(environment)
-        let storage = TreeStorage(rows: file, table: tables.merkle, log: tables.log)
-        let floor = try file.read { try StoreRecord.read(tables.meta, in: $0)?.floor.seq.rawValue ?? 0 }
+        let storage = TreeStorage(rows: file, table: tables.log.merkle, log: tables.log.events)
+        let floor = try file.read { try StoreRecord.read(tables.log.meta, in: $0)?.floor.seq.rawValue ?? 0 }
         var check = TreeCheck(storage: storage, floor: max(floor, 1) - 1, kept: kept.map(\.head))
         do {
             let (head, size) = try file.read { transaction in
-                try (tables.log.head(in: transaction).seq, tables.merkle.size(in: transaction))
+                try (tables.log.events.head(in: transaction).seq, tables.log.merkle.size(in: transaction))
             }
             try check.run(through: head, stored: size) { progress($0, head) }
         } catch let failure as StoreFailure {

@@ -60,7 +60,8 @@ package struct LogFold: Sendable {
 
     /// An environment, so that no transaction lives long; a snapshot for a fold of one stream.
     package var rows: any RowReader
-    package let tables: Tables
+    /// All that it reads.
+    package let log: LogTables
     package let record: StoreRecord
     /// The last event that is folded.
     package let head: UInt64
@@ -77,9 +78,9 @@ package struct LogFold: Sendable {
     /// On how many threads, one or two.
     package var threads = 1
 
-    package init(rows: any RowReader, tables: Tables, record: StoreRecord, head: UInt64) {
+    package init(rows: any RowReader, log: LogTables, record: StoreRecord, head: UInt64) {
         self.rows = rows
-        self.tables = tables
+        self.log = log
         self.record = record
         self.head = head
         eventsPerPass = LogFold.eventsPerPass(of: head)

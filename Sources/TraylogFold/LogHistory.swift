@@ -15,7 +15,7 @@ struct LogHistory: FoldHistory {
 
     func fact(_ seq: UInt64) throws -> Fact {
         if let fact = own.fact(withSeq: seq) ?? topics.fact(seq) { return fact }
-        let log = fold.tables.log
+        let log = fold.log.events
         guard let fact = try fold.rows.read({ try log.fact(seq, hasher: fold.hasher, in: $0) }) else {
             throw CodecError(.damaged, seq: seq, "it is missing from the log")
         }

@@ -34,7 +34,7 @@ struct LogScan {
     func events(
         where isWanted: (RecordHeader) -> Bool, _ body: (UInt64, RecordHeader, RawSpan) throws -> Void
     ) throws {
-        let log = fold.tables.log
+        let log = fold.log.events
         try records { seq, record, transaction in
             let header = try RecordHeader.read(record, seq: seq)
             try header.checkStream(at: seq)
@@ -49,7 +49,7 @@ struct LogScan {
 
     private func records(_ body: (UInt64, RawSpan, borrowing ReadTransaction) throws -> Void) throws {
         guard let seqs else { return }
-        let log = fold.tables.log
+        let log = fold.log.events
         let floor = fold.record.floor.seq.rawValue
         var next = seqs.lowerBound
         while next <= seqs.upperBound {

@@ -74,6 +74,13 @@ extension Environment {
         }
     }
 
+    /// What the account of all pages found, where one was taken; such a file is not written.
+    ///
+    /// - Throws: ``LMDBError`` when the environment is closed.
+    package func requireProof() throws(LMDBError) {
+        if let damage = try openFile("check").writeCheck.damage { throw damage }
+    }
+
     /// How many pages of trees this process has read since it opened the present file, for tests.
     package func countExaminedPages() throws(LMDBError) -> Int {
         try withSnapshot { $0.pages.examinedPages }

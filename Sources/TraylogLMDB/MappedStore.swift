@@ -161,7 +161,7 @@ struct MappedStore {
             try check.begin(after: unsafe UInt64(mdb_txn_id(transaction)) - 1)
             try check.snapshot.checkCommits()
             check.noteFree()
-            try check.trustClose()
+            check.trustClose()
             for (index, name) in names.enumerated() {
                 if try check.snapshot.tableRecord(index) == nil { try check.prove() }
                 var number: MDB_dbi = 0

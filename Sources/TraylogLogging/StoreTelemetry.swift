@@ -78,6 +78,8 @@ import Traylog
                 logger.notice(
                     "compacted",
                     metadata: ["dropped": "\(dropped)", "bytesBefore": "\(before)", "bytesAfter": "\(after)"])
+            case .rebuilt(let cause):
+                logger.error("stored states were derived from the log again", metadata: ["after": "\(cause)"])
             case .failed(let work, let error):
                 // Rare, so a counter for each kind of work is made when it first fails.
                 Counter(label: "traylog_failures", dimensions: [("work", work.rawValue)], factory: factory).increment()

@@ -61,7 +61,7 @@ private struct TailWatcherLoop {
     }
 
     private mutating func look() throws {
-        let head = try source.environment.read { try source.tables.log.head(in: $0).seq }
+        let head = try source.environment.read { try source.tables.log.events.head(in: $0).seq }
         guard let position else {
             // Observers may have looked before this, so they must look again.
             self.position = head
@@ -72,7 +72,7 @@ private struct TailWatcherLoop {
         // A log that became shorter is a different log.
         guard head > position else { return hub.wakeAll() }
         var touched = TouchedStreams()
-        try touched.scan(after: position, through: head, source.tables.log, source.environment)
+        try touched.scan(after: position, through: head, source.tables.log.events, source.environment)
         try wake(touched)
     }
 

@@ -91,7 +91,7 @@ package struct FileSnapshot {
     package func seqs(of stream: StreamID, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
         guard end > seq else { return [] }
         var seqs: [UInt64] = []
-        try store.tables.log.scanTail(after: seq, through: end, in: store, wantsName: { _ in false }) { events in
+        try store.tables.log.events.scanTail(after: seq, through: end, in: store, wantsName: { _ in false }) { events in
             for event in events where event.stream == stream { seqs.append(event.seq) }
         }
         return seqs

@@ -56,9 +56,9 @@ package final class FileSource: SnapshotSource {
             return try body(
                 store,
                 StoreCounts(
-                    unflushed: store.head - record.flushedThrough,
-                    streams: UInt64(record.nextStream.rawValue) - 1 + streams,
-                    topics: record.topics + topics))
+                    unflushed: store.head - record.states.through,
+                    streams: UInt64(record.states.nextStream.rawValue) - 1 + streams,
+                    topics: record.states.topics + topics))
         }
     }
 

@@ -24,8 +24,8 @@ final class KnownTail: Sendable {
         var topics: [Identity: StreamID] = [:]
 
         init(_ record: StoreRecord) {
-            chains = TailChains(after: record.flushedThrough)
-            end = record.flushedThrough
+            chains = TailChains(after: record.states.through)
+            end = record.states.through
         }
     }
 
@@ -40,14 +40,14 @@ final class KnownTail: Sendable {
 
     /// Whether it says what the tail of another record says, and little more.
     func serves(_ other: StoreRecord) -> Bool {
-        let stored = record.flushedThrough...record.flushedThrough + Self.mostStored
+        let stored = record.states.through...record.states.through + Self.mostStored
         // A rebuild may have made a new secret, and may have found fewer streams.
-        return record.hasher == other.hasher && record.erased == other.erased && record.nextStream <= other.nextStream
-            && stored.contains(other.flushedThrough) && events.withLock { $0.end >= other.flushedThrough }
+        return record.hasher == other.hasher && record.erased == other.erased && record.states.nextStream <= other.states.nextStream
+            && stored.contains(other.states.through) && events.withLock { $0.end >= other.states.through }
     }
 
     /// Whether a snapshot of the other record would be a step back.
-    func isNewer(than other: StoreRecord) -> Bool { record.flushedThrough > other.flushedThrough }
+    func isNewer(than other: StoreRecord) -> Bool { record.states.through > other.states.through }
 
     /// Looks at some more events.
     ///
@@ -69,9 +69,9 @@ final class KnownTail: Sendable {
     }
 
     private func scan(_ known: inout Events, through end: UInt64, _ store: StoreSnapshot) throws {
-        try store.tables.log.scanTail(
+        try store.tables.log.events.scanTail(
             after: known.end, through: end, in: store,
-            wantsName: { $0.stream >= record.nextStream && !known.new.contains($0.stream) },
+            wantsName: { $0.stream >= record.states.nextStream && !known.new.contains($0.stream) },
             { events in
                 for event in events { known.chains.append((), to: event.stream, revision: event.revision) }
                 for case let (stream, name?) in events.lazy.map({ ($0.stream, $0.name) }) {
@@ -115,7 +115,7 @@ final class KnownTail: Sendable {
 
     /// How many streams began here that a snapshot's names do not hold, and how many of them are topics'.
     func newStreams(of store: StoreSnapshot) -> (streams: UInt64, topics: UInt64) {
-        let (first, head) = (store.record.nextStream, store.head)
+        let (first, head) = (store.record.states.nextStream, store.head)
         return events.withLock { events in
             var (streams, next): (UInt64, StreamID) = (0, first)
             while let stream = events.new.next(from: next) {

@@ -58,9 +58,9 @@ extension StoreSnapshot {
         let floor = record.floor
         var room = limitOfBytes
         try read { transaction in
-            _ = try tables.log.forEachRecord(from: first, floor: floor.seq.rawValue, in: transaction) { seq, record in
+            _ = try tables.log.events.forEachRecord(from: first, floor: floor.seq.rawValue, in: transaction) { seq, record in
                 guard seq == first + UInt64(records.count) else { return false }
-                let bytes = try tables.log.whole(seq, record, in: transaction)
+                let bytes = try tables.log.events.whole(seq, record, in: transaction)
                 room -= bytes.count
                 guard records.isEmpty || room >= 0 else { return false }
                 records.append(LogRecord(seq: Seq(seq), bytes: bytes))

@@ -129,7 +129,7 @@ extension SnapshotSource {
         let now = Timestamp(milliseconds: SystemClock.nowMilliseconds())
         let due = try environment.read { transaction in
             try DueEntry.Phase.allCases.flatMap {
-                try tables.dues.entries(of: $0, after: nil, through: now, limit: 1_000, in: transaction)
+                try tables.derived.dues.entries(of: $0, after: nil, through: now, limit: 1_000, in: transaction)
             }
         }
         (statistics.overdue, statistics.overdueSince) = (min(due.count, 1_000), due.map(\.due).min())

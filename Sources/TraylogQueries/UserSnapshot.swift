@@ -122,7 +122,7 @@ extension LogFold {
     package static func folded(
         _ stream: StreamID, through head: UInt64, record: StoreRecord, tables: Tables, rows: any RowReader
     ) throws -> Folded? {
-        var fold = LogFold(rows: rows, tables: tables, record: record, head: head)
+        var fold = LogFold(rows: rows, log: tables.log, record: record, head: head)
         fold.stream = stream
         fold.foldsTopicsThroughHead = true
         fold.bases = FoldBases(of: record, tables, rows)

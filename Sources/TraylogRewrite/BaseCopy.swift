@@ -39,12 +39,12 @@ struct BaseCopy {
         floorStreams = record.floorStreams
     }
 
-    private var bases: Database { source.tables.bases.database }
+    private var bases: Database { source.tables.log.bases.database }
 
     /// - Parameter progress: events folded so far; throws to end the copy.
     mutating func run(progress: (UInt64) throws -> Void) throws {
         guard kept.floor > record.floor.seq.rawValue else { return try copyAll() }
-        var fold = LogFold(rows: source.environment, tables: source.tables, record: record, head: kept.floor - 1)
+        var fold = LogFold(rows: source.environment, log: source.tables.log, record: record, head: kept.floor - 1)
         fold.eventsPerPass = BaseCopy.eventsPerPass(of: kept.floor)
         fold.bases = source.bases(record)
         fold.foldsTopicsThroughHead = true
@@ -72,7 +72,7 @@ struct BaseCopy {
         } else {
             try kept.note(folded.state, stream: folded.stream, pages: folded.pages)
             let named = try NamingEvents(
-                of: folded.state, stored: folded.pages, hasher: record.hasher, log: source.tables.log,
+                of: folded.state, stored: folded.pages, hasher: record.hasher, log: source.tables.log.events,
                 rows: source.environment)
             for seq in named.seqs { kept.insert(seq) }
             try append(folded)

@@ -54,7 +54,7 @@ struct LogCopy {
         self.wholeTopics = wholeTopics
     }
 
-    private var log: EventLog { source.tables.log }
+    private var log: EventLog { source.tables.log.events }
     /// The last event that was copied or left out.
     var through: UInt64 { next - 1 }
     var droppedCount: UInt64 { UInt64(dropped.count) }
@@ -165,7 +165,7 @@ struct LogCopy {
         try chunks.put(to: chunkTable, isAtEnd: true, in: &transaction)
         try tree?.write(to: &transaction)
         for (seq, fingerprint) in fingerprints {
-            try source.tables.fingerprints.put(fingerprint, of: seq, to: &transaction)
+            try source.tables.log.fingerprints.put(fingerprint, of: seq, to: &transaction)
         }
         records.removeAll()
         chunks.removeAll()

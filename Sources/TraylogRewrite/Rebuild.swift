@@ -4,21 +4,15 @@ import TraylogLMDB
 import TraylogLog
 import TraylogPages
 import TraylogStates
-import TraylogTree
 
-/// Writes the store anew beside itself, with names, states and due rows derived from the log, and lets the new
-/// environment take the place of the old one.
-///
-/// Of the old states it reads nothing but the bases that a compaction kept, so it repairs whatever else is damaged. It has
-/// the store to itself; readers in other processes go on. Killed at any moment, the store is the old one or the new one.
-@_spi(Operations) public struct Rebuild {
-    private static let rowsBetweenReports: UInt64 = 10_000
-
-    let directory: String
-    let source: Environment
-    let successor: Environment
-    let tables: Tables
-
+/// Derives the states of a store that no program has open for writing from its log again.
+@_spi(Operations) public enum Rebuild {
+    /// Writes the store to a new file with names, states and due times that are folded from the log, compares them with the log
+    /// once more, and lets the file take the place of the old one.
+    ///
+    /// What is stored of them is not read, so it may be damaged in any way. Killed at any moment, the store is the old one or the
+    /// new one. Queries of other processes go on meanwhile.
+    ///
     /// - Parameters:
     ///   - threads: one or two, of which the second one only reads; as many as there are processors when nil.
     ///   - progress: told how far it is and how far it goes, in events, each of which is copied, folded and compared; throws
@@ -38,89 +32,70 @@ import TraylogTree
             let environment = try Environment.open(
                 directory: directory, access: .readWrite, databases: Tables.allNames, configuration: configuration)
             defer { environment.close() }
-            return try Replay.timed { try run(directory, environment, threads, progress) }
+            return try withoutActuallyEscaping(progress) { progress in
+                try run(directory, environment, threads: threads, progress: progress)
+            }
         } catch {
             throw TraylogError(error, in: directory)
         }
     }
 
-    private static func run(
-        _ directory: String, _ environment: Environment, _ threads: Int?, _ progress: (UInt64, UInt64) throws -> Void
+    /// The same for a file that this process has open, and no writer uses yet.
+    @discardableResult
+    package static func run(
+        _ directory: String, _ environment: Environment, threads: Int? = nil,
+        progress: @escaping (UInt64, UInt64) throws -> Void = { _, _ in }
     ) throws -> ReplayReport {
-        let tables = Tables(environment)
-        let record = try readableRecord(tables, environment)
-        let successor = try environment.openSuccessor()
-        // Belongs to the store once it has taken the old one's place.
-        defer { successor.close() }
-        let rebuild = Rebuild(directory: directory, source: environment, successor: successor, tables: tables)
-        let report = try rebuild.fill(record, threads, progress)
-        try environment.replace(by: successor)
-        try environment.finishReplacement()
-        return report
+        try Replay.timed {
+            let tables = Tables(environment)
+            var plan = RewritePlan()
+            plan.rebuild = RewritePlan.RebuildOptions(threads: threads)
+            let rewrite = StoreRewrite(
+                directory: directory, environment: environment, tables: tables,
+                host: try ClosedStore(environment, tables), plan: plan, progress: progress)
+            let outcome = try rewrite.run()
+            try environment.finishReplacement()
+            return outcome.replay ?? ReplayReport()
+        }
     }
+}
 
-    /// The store's record; a new one when it cannot be read: every identity is derived anew.
-    ///
+/// A store without a writer, which nothing changes while it is written anew.
+private struct ClosedStore: RewriteHost {
+    private let environment: Environment
+    private let moment: StoreMoment
+
     /// - Throws: ``PackedError`` `newer`: whoever wrote that knows more than the log and this version.
-    private static func readableRecord(_ tables: Tables, _ environment: Environment) throws -> StoreRecord {
+    init(_ environment: Environment, _ tables: Tables) throws {
+        self.environment = environment
+        let head = try environment.read { try tables.log.events.head(in: $0) }
         do {
-            return try environment.read { try StoreRecord.read(tables.meta, in: $0) } ?? .new()
+            let record = try environment.read { try StoreRecord.read(tables.log.meta, in: $0) }
+            moment = StoreMoment(record: record ?? .new(), head: head)
         } catch PackedError.damaged {
-            return .new()
+            // With a new secret: every identity is derived anew.
+            moment = StoreMoment(record: .new(), head: head)
         }
     }
 
-    private func fill(
-        _ record: StoreRecord, _ threads: Int?, _ progress: (UInt64, UInt64) throws -> Void
-    ) throws -> ReplayReport {
-        let head = try source.read { try tables.log.head(in: $0).seq }
-        try copyLog { try progress(min($0, head), 3 * head) }
-        try copyOthers(record)
-        let derived = try RebuiltRows.derive(in: successor, tables, record, threads: threads) {
-            try progress(head + $0, 3 * head)
-        }
-        try successor.write { try derived.write(tables.meta, to: &$0) }
-        let report = try Replay.compare(directory, successor, limit: 1, threads: threads) { done, _ in
-            try progress(2 * head + done, 3 * head)
-        }
-        guard let difference = report.difference else { return report }
-        throw StoreFailure(
-            code: .damaged, message: "nothing was rebuilt: \(difference); this is a fault of the program: report it")
+    func announce(floor: UInt64) -> StoreMoment { moment }
+    func withdrawFloor() {}
+
+    func replaceEnvironment(
+        by successor: Environment, erasing erased: StreamID?,
+        fill: @escaping @Sendable (StoreMoment, Agreement) throws -> Void
+    ) throws {
+        try environment.replace(by: successor, beforeRename: { try fill(moment) { _ in nil } })
     }
 
-    private func copyLog(progress: (UInt64) throws -> Void) throws {
-        var tableCopy = TableCopy(from: source, to: successor)
-        var rows: UInt64 = 0
-        for name in EventLog.tableNames {
-            try tableCopy.copy(source.database(name)) { _, _ in
-                rows += 1
-                if rows.isMultiple(of: Rebuild.rowsBetweenReports) { try progress(rows) }
-                return true
-            }
-        }
-    }
-
-    /// Copies what a rebuild does not derive.
-    private func copyOthers(_ record: StoreRecord) throws {
-        var tableCopy = TableCopy(from: source, to: successor)
-        try tableCopy.copy(tables.meta)
-        try tableCopy.copy(tables.fingerprints.database)
-        try tableCopy.copy(tables.bases.database)
-        // Whoever asks next folds the projections anew.
-        try copyOrEmpty(tables.projectionDatabase)
-        // Of the tree, all but the hashes of events that left the log follows from it.
-        if record.floor.seq > .zero {
-            try tableCopy.copy(tables.treeDatabase) { key, _ in MerkleTable.isRemovedLeaves(key) }
-        }
-    }
-
-    /// Leaves a table empty of which a page is damaged.
-    private func copyOrEmpty(_ table: Database) throws {
+    func write(_ body: @escaping @Sendable (inout WriteTransaction) throws -> Void) throws(TraylogError) {
         do {
-            var tableCopy = TableCopy(from: source, to: successor)
-            try tableCopy.copy(table)
-        } catch let error as LMDBError where error.code == .corrupted || error.code == .truncated {
-            try successor.empty(table)
+            try environment.write(body)
+        } catch {
+            throw TraylogError(error, in: environment.directory)
         }
     }
+
+    func holdWrites() {}
+    func releaseWrites() {}
 }

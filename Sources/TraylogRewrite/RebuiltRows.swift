@@ -43,9 +43,10 @@ package struct RebuiltRows: FoldTaker {
         eventsPerPass: Int? = nil, check: Check? = nil, progress: (UInt64) throws -> Void
     ) throws -> StoreRecord {
         var record = record
-        record.flushedThrough = try environment.read { try tables.log.head(in: $0).seq }
-        (record.nextStream, record.topics, record.staged) = (max(.first, record.floorStreams), 0, nil)
-        var fold = LogFold(rows: environment, tables: tables, record: record, head: record.flushedThrough)
+        record.states = StateProgress()
+        record.states.nextStream = max(.first, record.floorStreams)
+        record.states.through = try environment.read { try tables.log.events.head(in: $0).seq }
+        var fold = LogFold(rows: environment, log: tables.log, record: record, head: record.states.through)
         fold.bases = FoldBases(of: record, tables, environment)
         fold.threads = CurrentProcess.threads(threads)
         if let eventsPerPass { fold.eventsPerPass = eventsPerPass }
@@ -69,8 +70,8 @@ package struct RebuiltRows: FoldTaker {
     }
 
     package mutating func take(_ folded: LogFold.Folded) throws {
-        if folded.name.isTopic { record.topics += 1 }
-        record.nextStream = max(record.nextStream, folded.stream.next)
+        if folded.name.isTopic { record.states.topics += 1 }
+        record.states.nextStream = max(record.states.nextStream, folded.stream.next)
         if let base = folded.base {
             let rows = BaseRows(
                 stream: folded.stream, base: base, folded: folded.state, keepsOld: folded.landmark != nil)
@@ -105,7 +106,7 @@ package struct RebuiltRows: FoldTaker {
         try writeDues()
     }
 
-    private var states: Database { tables.states.database }
+    private var states: Database { tables.derived.states.database }
 
     /// Writes the rows once there are enough of them.
     private mutating func write(from count: Int) throws {
@@ -114,7 +115,7 @@ package struct RebuiltRows: FoldTaker {
     }
 
     private mutating func writeNames() throws {
-        let table = tables.names
+        let table = tables.derived.names
         names.sort { $0.key.lexicographicallyPrecedes($1.key) }
         for start in stride(from: 0, to: names.count, by: Self.rowsPerTransaction) {
             try environment.write { transaction in
@@ -127,7 +128,7 @@ package struct RebuiltRows: FoldTaker {
     }
 
     private mutating func writeDues() throws {
-        let table = tables.dues
+        let table = tables.derived.dues
         dues.sort { $0.key.lexicographicallyPrecedes($1.key) }
         for start in stride(from: 0, to: dues.count, by: Self.rowsPerTransaction) {
             let some = dues[start...].prefix(Self.rowsPerTransaction).map(\.entry)

@@ -1,8 +1,10 @@
 import TraylogArchive
+@_spi(Operations) import TraylogChecks
 @_spi(Replication) import TraylogDomain
 import TraylogFold
 import TraylogLMDB
 import TraylogLog
+import TraylogPages
 import TraylogQueries
 import TraylogStates
 import TraylogTree
@@ -53,7 +55,7 @@ struct StoreCopy {
     ) throws {
         let forgotten = erasure?.keyedEvents ?? []
         var tableCopy = TableCopy(from: environment, to: target)
-        try tableCopy.copy(tables.fingerprints.database) { key, _ in
+        try tableCopy.copy(tables.log.fingerprints.database) { key, _ in
             !forgotten.contains(key.littleEndian(at: 0, as: UInt64.self).byteSwapped)
         }
         log = LogCopy(
@@ -61,7 +63,7 @@ struct StoreCopy {
             wholeTopics: try wholeTopics())
         log.erased = erasure?.stream
         log.known = head
-        if movesFloor { log.tree = try environment.read { try TreeCopy(of: tables.merkle, tables.log, in: $0) } }
+        if movesFloor { log.tree = try environment.read { try TreeCopy(of: tables.log.merkle, tables.log.events, in: $0) } }
         log.archive = archive.map { archive in { try archive.append(seq: $0, record: $1, payload: $2) } }
         try log.run(through: head, progress: progress)
         log.archive = nil
@@ -78,11 +80,13 @@ struct StoreCopy {
     /// Folds names, states and due times from what was copied, and compares the states with those of the old file.
     mutating func fold(progress: (UInt64) throws -> Void) throws {
         let old = OldStates(
-            environment: environment, states: tables.states, passedOver: [erasure?.stream, record.staged?.stream])
+            environment: environment, states: tables.derived.states,
+            passedOver: [erasure?.stream, record.states.staged?.stream])
         let new = finalRecord(record, archive: nil, dropped: log.droppedCount)
         folded = try RebuiltRows.derive(
-            in: target, tables, new, threads: 1, eventsPerPass: BaseCopy.eventsPerPass(of: log.through),
-            check: { try old.check($0, $1, $2) }, progress: progress)
+            in: target, tables, new, threads: plan.rebuild?.threads ?? 1,
+            eventsPerPass: BaseCopy.eventsPerPass(of: log.through),
+            check: plan.rebuild == nil ? { try old.check($0, $1, $2) } : nil, progress: progress)
         log.late.forgetDues()
     }
 
@@ -90,10 +94,33 @@ struct StoreCopy {
     func copyMaintained() throws {
         // Values of projections may hold what is erased; they are folded anew.
         var tableCopy = TableCopy(from: environment, to: target)
-        try tableCopy.copy(tables.meta)
-        if erasure == nil { try tableCopy.copy(tables.projections.database) }
-        guard let tree else { return try tableCopy.copy(tables.merkle.database) }
+        try tableCopy.copy(tables.log.meta)
+        if erasure == nil { try copyValues(&tableCopy) }
+        if plan.rebuild != nil {
+            // All but the hashes of events that left the log follows from it.
+            return try tableCopy.copy(tables.log.merkle.database) { key, _ in MerkleTable.isRemovedLeaves(key) }
+        }
+        guard let tree else { return try tableCopy.copy(tables.log.merkle.database) }
         try tree.writeLevels(from: environment, to: target)
+    }
+
+    /// Copies the values of custom projections. A rebuild leaves damaged ones out: they are folded anew.
+    private func copyValues(_ tableCopy: inout TableCopy) throws {
+        do {
+            try tableCopy.copy(tables.projections.database)
+        } catch let error as LMDBError where plan.rebuild != nil && error.table != nil {
+            try target.empty(tables.projections.database)
+        }
+    }
+
+    /// Compares what was folded with the log once more, read from the new file as any program will read it.
+    func compare(progress: (UInt64) throws -> Void) throws -> ReplayReport {
+        try target.write { try folded.write(tables, to: &$0) }
+        let report = try Replay.compare(
+            source.directory, target, limit: 1, threads: plan.rebuild?.threads, progress: { done, _ in try progress(done) })
+        guard let difference = report.difference else { return report }
+        throw StoreFailure(
+            code: .damaged, message: "nothing was rebuilt: \(difference); this is a fault of the program: report it")
     }
 
     // MARK: What came since
@@ -108,10 +135,10 @@ struct StoreCopy {
     private mutating func settle(_ transaction: inout WriteTransaction) throws {
         let needed = try log.late.takeNeeded(source, below: floor).filter(log.dropped.contains)
         if !needed.isEmpty {
-            try target.read { try tables.merkle.remove(needed, as: $0, in: &transaction) }
+            try target.read { try tables.log.merkle.remove(needed, as: $0, in: &transaction) }
             try log.restore(needed, in: &transaction)
         }
-        try tables.dues.add(try log.late.takeDues(source).filter { $0.stream != erasure?.stream }, to: &transaction)
+        try tables.derived.dues.add(try log.late.takeDues(source).filter { $0.stream != erasure?.stream }, to: &transaction)
     }
 
     /// The same in one transaction, while the writer waits; and the event that reports the rewrite.
@@ -122,7 +149,7 @@ struct StoreCopy {
     ) throws {
         var head = now.head
         // That of the last transaction, which may have come after `meta` was copied.
-        var place = try environment.read { try tables.source.read(in: $0) }
+        var place = try environment.read { try tables.log.source.read(in: $0) }
         try target.write { transaction in
             try log.run(through: head.seq, in: &transaction)
             // A rewrite that is repeated goes by the holds that the log of record had at its place.
@@ -133,17 +160,16 @@ struct StoreCopy {
             {
                 try check(header, head.seq + 1)
                 place = try (told == nil ? agreement(event) : told?.place) ?? place
-                try tables.log.append(event, to: &transaction)
+                try tables.log.events.append(event, to: &transaction)
                 head.seq += 1
             }
             if let place {
-                try tables.source.write(source: place.source, position: place.position, to: &transaction)
+                try tables.log.source.write(source: place.source, position: place.position, to: &transaction)
             }
-            if let archive, let directory { try tables.archives.add(archive, in: directory, to: &transaction) }
+            if let archive, let directory { try tables.log.archives.add(archive, in: directory, to: &transaction) }
             var record = finalRecord(now.record, archive: archive, dropped: log.droppedCount)
-            (record.flushedThrough, record.nextStream) = (folded.flushedThrough, folded.nextStream)
-            (record.topics, record.staged) = (folded.topics, nil)
-            try record.write(tables.meta, to: &transaction)
+            record.states = folded.states
+            try record.write(tables, to: &transaction)
         }
         self.head = head.seq
     }
@@ -195,7 +221,7 @@ struct StoreCopy {
     private func spans(of erasure: Erasure, endedBy end: UInt64) throws -> [SubscriptionSpan] {
         guard var spans = erasure.spans else { return [] }
         for seq in log.erasedSeqs where seq > spans.through {
-            if let event = try environment.read({ try tables.log.event(seq, in: $0) }) { spans.note(event) }
+            if let event = try environment.read({ try tables.log.events.event(seq, in: $0) }) { spans.note(event) }
         }
         return spans.all(endedBy: Seq(end))
     }

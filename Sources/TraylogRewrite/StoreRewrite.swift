@@ -36,6 +36,8 @@ package final class StoreRewrite {
         /// Events that lost what they said.
         package var erased: UInt64 = 0
         package var head: UInt64 = 0
+        /// What the comparison after a rebuild found.
+        package var replay: ReplayReport?
     }
 
     init(
@@ -80,7 +82,7 @@ package final class StoreRewrite {
         var kept = KeptEvents(floor: floor)
         if floor > 0 {
             let held = try HeldStreams.find(
-                tables.log, in: environment, floor: start.record.floor.seq.rawValue, through: head)
+                tables.log.events, in: environment, floor: start.record.floor.seq.rawValue, through: head)
             for stream in held { kept.keepWhole(stream) }
         }
         if floor > 0 { try note(from: floor, through: head, &kept, start.record) }
@@ -99,12 +101,15 @@ package final class StoreRewrite {
         }
         // Without `finish` there will be no archive.
         defer { archive?.cancel() }
-        try copy.copyLog(through: head, archive) { try progress(head + $0, total) }
+        let folded = plan.rebuild == nil ? head : 0
+        try copy.copyLog(through: head, archive) { try progress(folded + $0, total) }
         let name = try finish(archive, copy.log.droppedCount)
         try catchUp(&copy)
-        try copy.fold { try progress(min(2 * head + $0, total), total) }
+        // A rebuild copies, folds and compares.
+        let before = plan.rebuild == nil ? 2 * head : head
+        try copy.fold { try progress(min(before + $0, total), total) }
         // Of events that are not there any more, the fold says nothing.
-        try progress(total, total)
+        if plan.rebuild == nil { try progress(total, total) }
         return (copy, name)
     }
 
@@ -112,7 +117,7 @@ package final class StoreRewrite {
     private func finish(_ archive: ArchiveWriter?, _ events: UInt64) throws -> String? {
         guard let archive, events > 0, let directory = plan.archiveDirectory else { return nil }
         // An erasure must find it, whatever becomes of this run.
-        let (name, path, archives) = (archive.name, Files.absolutePath(of: directory), tables.archives)
+        let (name, path, archives) = (archive.name, Files.absolutePath(of: directory), tables.log.archives)
         try host.write { try archives.addPending(name, in: path, to: &$0) }
         return try archive.finish().name
     }
@@ -121,7 +126,7 @@ package final class StoreRewrite {
     private func note(
         from floor: UInt64, through head: UInt64, _ kept: inout KeptEvents, _ record: StoreRecord
     ) throws {
-        let log = tables.log
+        let log = tables.log.events
         var next = floor
         while next <= head {
             next = try environment.read { transaction in
@@ -146,12 +151,18 @@ package final class StoreRewrite {
         defer { host.releaseWrites() }
         try host.holdWrites()
         try copy.copyMaintained()
+        var report: ReplayReport?
+        if plan.rebuild != nil {
+            let head = copy.log.through
+            report = try copy.compare { try progress(min(2 * head + $0, 3 * head), 3 * head) }
+        }
         try catchUp(&copy)
         // So that there is little left to sync while the writer waits.
         try successor.sync()
         var outcome = Outcome(
             dropped: copy.log.droppedCount, droppedKinds: copy.log.droppedKinds, sizes: try FileSizes(of: successor),
             archive: archive)
+        outcome.replay = report
         guard !plan.isDryRun else {
             successor.close()
             return outcome

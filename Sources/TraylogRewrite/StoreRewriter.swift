@@ -9,7 +9,7 @@ import TraylogStates
 
 /// Writes a store anew, for one caller at a time.
 package struct StoreRewriter: Sendable {
-    let source: any SnapshotSource
+    package let source: any SnapshotSource
     let host: any RewriteHost
     /// Whose names were erased lately.
     package let erasures: RecentErasures
@@ -40,7 +40,7 @@ package struct StoreRewriter: Sendable {
     /// The streams of users who are held.
     package func heldStreams() throws -> Set<StreamID> {
         let (floor, head) = try source.read { ($0.record.floor.seq.rawValue, $0.head) }
-        return try HeldStreams.find(source.tables.log, in: source.environment, floor: floor, through: head)
+        return try HeldStreams.find(source.tables.log.events, in: source.environment, floor: floor, through: head)
     }
 
     /// Only within ``exclusively(_:)``.
@@ -172,8 +172,18 @@ package struct RewritePlan {
     package var device: String?
     /// Gives the new file up when it is complete.
     package var isDryRun = false
+    /// Derives all states from the log, whatever is stored; nil for a rewrite that checks the stored ones.
+    package var rebuild: RebuildOptions?
 
     package init() {}
+
+    /// How a rebuild goes about its work.
+    package struct RebuildOptions: Sendable {
+        /// One or two; as many as there are processors when nil.
+        package var threads: Int?
+
+        package init(threads: Int? = nil) { self.threads = threads }
+    }
 }
 
 /// A rewrite that another copy of the store decided, with its event.

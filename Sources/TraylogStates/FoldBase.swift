@@ -33,7 +33,7 @@ package struct FoldBases: Sendable {
     package init(of record: StoreRecord, _ tables: Tables, _ rows: any RowReader) {
         self.record = record
         self.rows = rows
-        bases = tables.bases
+        bases = tables.log.bases
         pages = StoredPages(
             rows: rows, tables: tables, record: record, stream: .absent, view: .base, categoryNames: CategoryNames())
     }

@@ -27,6 +27,7 @@ extension TraylogError {
         case let error as ArchiveError: self = .failed(StoreFailure(error))
         case let fault as RevisionFault: self = .failed(StoreFailure(CodecError(fault, stream: nil)))
         case let error as PackedError: self = .failed(StoreFailure(error, in: directory))
+        case let error as DamagedStates: self = .failed(StoreFailure(error, in: directory))
         case let error as UnstoredStates:
             guard case .failed(var failure) = TraylogError(error.cause, in: directory) else {
                 preconditionFailure("Storing states is refused by no rule.")
@@ -67,9 +68,19 @@ extension TraylogError {
 extension StoreFailure {
     init(_ error: LMDBError) {
         let place = error.path.map { "\($0): " } ?? ""
+        let text = DerivedTables.caused(error) ? "\(error.message) \(Self.rebuildAdvice)" : error.text
         self.init(
-            code: Code(error.code), message: place + error.text, path: error.path, operation: error.operation,
+            code: Code(error.code), message: place + text, path: error.path, operation: error.operation,
             holder: error.holderPID)
+    }
+
+    private static let rebuildAdvice =
+        "The log has all that this table holds: the next program that opens the store for writing derives it again, and so "
+        + "does `traylog replay --rebuild`."
+
+    package init(_ error: DamagedStates, in directory: String) {
+        self.init(
+            code: .damaged, message: "\(directory): \(error.what) is damaged. \(Self.rebuildAdvice)", path: directory)
     }
 
     init(_ error: CodecError) {

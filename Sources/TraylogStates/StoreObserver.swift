@@ -102,6 +102,9 @@ public enum StoreActivity: Hashable, Sendable {
     case ticked(woken: UInt64, expired: UInt64, duration: Duration)
     /// The store compacted itself (``StoreOptions/compaction``).
     case compacted(dropped: UInt64, bytesBefore: UInt64, bytesAfter: UInt64)
+    /// Stored states could not be read, and the store derived all of them from the log again: when it was opened, before that
+    /// returned, or while appends and queries went on. No event was lost. Check the disk.
+    case rebuilt(after: TraylogError)
     /// Work in the background failed. It is reported only here, and tried again; no event is lost.
     case failed(BackgroundWork, TraylogError)
 }
@@ -116,6 +119,9 @@ public enum BackgroundWork: String, Hashable, Sendable, Codable {
     case sync
     /// Compacting by policy.
     case compaction
+    /// Deriving states that could not be read from the log again. The next opening tries it again, and so does
+    /// `traylog replay --rebuild`.
+    case rebuild
     /// Closing a store that was released without ``Store/close()``: the system refused the thread that was to do it. The next
     /// opening of any store in this process does it.
     case closing

@@ -4,21 +4,17 @@ import TraylogPages
 import TraylogPlatform
 import TraylogLog
 
-/// The one record that says what the store is and how far its states got.
+/// The record that says what the store is, and what its log holds.
+///
+/// It is a row of the log's tables. How far the derived tables have come stands in a row of theirs (``StateProgress``).
 package struct StoreRecord: Hashable, Sendable {
-    static let format: UInt8 = 3
+    static let format: UInt8 = 4
     /// Stands in the place of the format as long as a restore writes the log.
     private static let unfinished: UInt8 = 0
-    package static let key: [UInt8] = Array("store".utf8)
+    static let key: [UInt8] = Array("store".utf8)
 
     /// The secret key of identities (``IdentityHasher``).
     package var hasher: IdentityHasher
-    /// Stored states hold every event up to this one.
-    package var flushedThrough: UInt64 = 0
-    /// The next new stream, as of ``flushedThrough``.
-    package var nextStream = StreamID.first
-    /// How many of the streams below it are topics'.
-    package var topics: UInt64 = 0
     /// That of every state (``TrayState/landmarkDistance``).
     package var landmarkDistance = TrayState.defaultLandmarkDistance
     package var floor = Floor()
@@ -36,14 +32,26 @@ package struct StoreRecord: Hashable, Sendable {
     /// The place of a store whose newest events another copy may have, too, or may lack: one that follows a log of record, or that
     /// a relaxed writer has open.
     package static let nowhere: UInt64 = 0
-    /// The state that comes into the file in parts; nil for none.
-    package var staged: StagedStream?
+    /// How far the derived tables have come; ``write(_:isFinished:to:)`` leaves it out.
+    package var states = StateProgress()
 
+    /// The store's record without ``states``, for what asks the log alone.
+    ///
     /// - Returns: nil when the store was never written to.
     /// - Throws: ``StoreFailure`` `unfinished`, ``PackedError``.
     package static func read(_ database: Database, in transaction: borrowing ReadTransaction) throws -> StoreRecord? {
         guard let (record, isFinished) = try readAny(database, in: transaction) else { return nil }
         guard isFinished else { throw StoreFailure.unfinishedRestore }
+        return record
+    }
+
+    /// The store's record with ``states``.
+    ///
+    /// - Returns: nil when the store was never written to.
+    /// - Throws: the same; ``DamagedStates`` when it cannot be known what the derived tables hold.
+    package static func read(_ tables: Tables, in transaction: borrowing ReadTransaction) throws -> StoreRecord? {
+        guard var record = try read(tables.log.meta, in: transaction) else { return nil }
+        record.states = try tables.derived.progress(in: transaction)
         return record
     }
 
@@ -56,6 +64,9 @@ package struct StoreRecord: Hashable, Sendable {
             return try decode(from: &reader)
         }
     }
+
+    /// The keys of the rows that ``salvaged(_:)`` and ``StateProgress/salvaged(_:)`` can read.
+    package static let salvagedKeys = [key, StateProgress.key]
 
     /// Those of some values found under ``key`` that are whole: of several commits, perhaps.
     package static func salvaged(_ values: [[UInt8]]) -> [StoreRecord] {
@@ -75,23 +86,15 @@ package struct StoreRecord: Hashable, Sendable {
         guard format <= StoreRecord.format else { throw .newer(version: format) }
         let key0 = try reader.fixed64()
         var record = StoreRecord(hasher: IdentityHasher(key0: key0, key1: try reader.fixed64()))
-        record.flushedThrough = try reader.varint()
-        guard record.flushedThrough <= Seq.highest else { throw .damaged("flushed through") }
-        let next = try reader.stream("stream")
-        guard next >= .first, next <= .highest else { throw .damaged("stream") }
-        record.nextStream = next
-        record.topics = try reader.varint()
-        guard record.topics < UInt64(next.rawValue) else { throw .damaged("topics") }
         record.landmarkDistance = try reader.varint()
         try record.readFloor(&reader)
         try record.readHistory(&reader)
-        if !reader.isAtEnd { record.staged = try StagedStream(from: &reader) }
         return (record, format == StoreRecord.format)
     }
 
     /// - Throws: ``CodecError``, ``PackedError`` `damaged` when the log is shorter than what the record says of it.
     package func check(head: UInt64) throws {
-        guard flushedThrough <= head else {
+        guard states.through <= head else {
             throw CodecError(.damaged, seq: head + 1, "states hold it, and the log does not")
         }
         guard floor.seq.rawValue <= head + 1 else { throw PackedError.damaged("a floor beyond the log") }
@@ -99,9 +102,19 @@ package struct StoreRecord: Hashable, Sendable {
             throw PackedError.damaged("a fork beyond the log")
         }
         // Each stream began with an event.
-        guard UInt64(nextStream.rawValue) - 1 <= head else { throw PackedError.damaged("more streams than events") }
+        guard floorStreams <= states.nextStream, UInt64(states.nextStream.rawValue) - 1 <= head else {
+            throw DamagedStates("the record of the stored states (more streams than events)")
+        }
     }
 
+    /// Writes the record with ``states``.
+    package func write(_ tables: Tables, to transaction: inout WriteTransaction) throws(LMDBError) {
+        try write(tables.log.meta, to: &transaction)
+        try states.write(tables.derived, to: &transaction)
+    }
+
+    /// Writes the record without ``states``.
+    ///
     /// - Parameter isFinished: whether the log is whole; nobody opens a store that says no.
     package func write(
         _ database: Database, isFinished: Bool = true, to transaction: inout WriteTransaction
@@ -117,13 +130,9 @@ package struct StoreRecord: Hashable, Sendable {
         var bytes: [UInt8] = [isFinished ? StoreRecord.format : StoreRecord.unfinished]
         bytes.appendFixed64(hasher.key0)
         bytes.appendFixed64(hasher.key1)
-        bytes.appendVarint(flushedThrough)
-        bytes.appendVarint(UInt64(nextStream.rawValue))
-        bytes.appendVarint(topics)
         bytes.appendVarint(landmarkDistance)
         writeFloor(&bytes)
         writeHistory(&bytes)
-        staged?.pack(into: &bytes)
         return bytes
     }
 }
@@ -132,7 +141,6 @@ extension StoreRecord {
     fileprivate mutating func readFloor(_ reader: inout PackedReader) throws(PackedError) {
         floor.seq = Seq(try reader.varint())
         floorStreams = try reader.stream("streams below the floor")
-        guard floorStreams <= nextStream else { throw .damaged("streams below the floor") }
         dropped = try reader.varint()
         guard floor.seq.rawValue <= Seq.highest, dropped <= floor.seq.rawValue else { throw .damaged("floor") }
         erased = try reader.varint()

@@ -57,10 +57,10 @@ package final class StoreSnapshot: RowReader, @unchecked Sendable {
         let transaction = try origin.hold()
         do {
             let (record, head) = try transaction.read { reading in
-                guard let record = try StoreRecord.read(tables.meta, in: reading) else {
+                guard let record = try StoreRecord.read(tables, in: reading) else {
                     throw StoreFailure(code: .notFound, message: "\(directory) holds no store yet")
                 }
-                let head = try tables.log.head(in: reading).seq
+                let head = try tables.log.events.head(in: reading).seq
                 try record.check(head: head)
                 return (record, head)
             }
@@ -85,9 +85,9 @@ package final class StoreSnapshot: RowReader, @unchecked Sendable {
 }
 
 extension StoreSnapshot {
-    package var names: NameTable { tables.names }
-    package var states: StateTable { tables.states }
-    package var dues: DueTable { tables.dues }
+    package var names: NameTable { tables.derived.names }
+    package var states: StateTable { tables.derived.states }
+    package var dues: DueTable { tables.derived.dues }
 
     /// The pages of a stream as they are stored.
     package func pages(of stream: StreamID) -> StoredPages {
@@ -98,7 +98,7 @@ extension StoreSnapshot {
     package func root(_ stream: StreamID) throws -> StoredState? { try read { try states.root(stream, in: $0) } }
 
     package func fact(_ seq: UInt64) throws -> Fact {
-        guard let fact = try read({ try tables.log.fact(seq, hasher: record.hasher, in: $0) }) else {
+        guard let fact = try read({ try tables.log.events.fact(seq, hasher: record.hasher, in: $0) }) else {
             throw Self.missing(seq)
         }
         return fact
@@ -108,7 +108,7 @@ extension StoreSnapshot {
     ///
     /// - Throws: ``Refusal`` `unknownEvent` when the log does not hold it.
     package func event(_ seq: Seq) throws -> Event {
-        guard let event = try read({ try tables.log.event(seq.rawValue, in: $0) }) else {
+        guard let event = try read({ try tables.log.events.event(seq.rawValue, in: $0) }) else {
             throw Refusal.unknownEvent(seq)
         }
         return event
@@ -122,9 +122,9 @@ extension StoreSnapshot {
         let wanted = min(limit, 1_000)
         guard first <= end, wanted > 0 else { return ([], end + 1) }
         let next = try read { transaction in
-            try tables.log.forEachRecord(from: first, floor: record.floor.seq.rawValue, in: transaction) { seq, bytes in
+            try tables.log.events.forEachRecord(from: first, floor: record.floor.seq.rawValue, in: transaction) { seq, bytes in
                 guard seq <= end else { return false }
-                events.append(try tables.log.event(seq, bytes, in: transaction))
+                events.append(try tables.log.events.event(seq, bytes, in: transaction))
                 return events.count < wanted
             }
         }
@@ -134,7 +134,7 @@ extension StoreSnapshot {
 
     /// Whether the log holds an event that it had.
     package func holds(_ seq: UInt64) throws -> Bool {
-        try !record.floor.isAbove(seq) || read { try tables.log.record(seq, in: $0) { _ in } } != nil
+        try !record.floor.isAbove(seq) || read { try tables.log.events.record(seq, in: $0) { _ in } } != nil
     }
 
     /// The stream and the stored state of a topic; nil for one of which nothing is stored.
@@ -177,7 +177,7 @@ extension StoreSnapshot {
 
     private func recordedAt(_ seq: UInt64) throws -> Timestamp {
         let time = try read { transaction in
-            try tables.log.record(seq, in: transaction) { try RecordHeader.read($0, seq: seq).recordedAt }
+            try tables.log.events.record(seq, in: transaction) { try RecordHeader.read($0, seq: seq).recordedAt }
         }
         guard let time else { throw Self.missing(seq) }
         return time

@@ -29,7 +29,7 @@ package struct StoredPages: StateSource {
         rows: any RowReader, tables: Tables, record: StoreRecord, stream: StreamID, view: View = .current,
         categoryNames: CategoryNames
     ) {
-        let staged = record.staged.flatMap { $0.isInForce ? $0.stream : nil }
+        let staged = record.states.staged.flatMap { $0.isInForce ? $0.stream : nil }
         self.init(
             rows: rows, tables: tables, floor: record.floor, stream: stream, staged: staged, view: view,
             categoryNames: categoryNames)
@@ -79,13 +79,13 @@ package struct StoredPages: StateSource {
     }
 
     package func event(_ seq: UInt64) throws -> Event {
-        guard let event = try rows.read({ try tables.log.event(seq, in: $0) }) else { throw Self.missing(seq) }
+        guard let event = try rows.read({ try tables.log.events.event(seq, in: $0) }) else { throw Self.missing(seq) }
         return event
     }
 
     package func recordedAt(_ seq: UInt64) throws -> Timestamp {
         let time = try rows.read { transaction in
-            try tables.log.record(seq, in: transaction) { record in
+            try tables.log.events.record(seq, in: transaction) { record in
                 try RecordCodec.verify(seq: seq, record: record)
                 return try RecordHeader.read(record, seq: seq).recordedAt
             }
@@ -95,11 +95,11 @@ package struct StoredPages: StateSource {
     }
 
     package func holds(_ seq: UInt64) throws -> Bool {
-        try rows.read { try tables.log.record(seq, in: $0) { _ in } } != nil
+        try rows.read { try tables.log.events.record(seq, in: $0) { _ in } } != nil
     }
 
     package func compactedFingerprint(_ seq: UInt64) throws -> UInt64? {
-        try rows.read { try tables.fingerprints.fingerprint(of: seq, in: $0) }
+        try rows.read { try tables.log.fingerprints.fingerprint(of: seq, in: $0) }
     }
 
     package func category(_ count: CategoryCount) throws -> String? {
@@ -117,8 +117,8 @@ package struct StoredPages: StateSource {
                 items.append(
                     Item(
                         seq: Seq(seq), position: .zero, content: Content(), recordedAt: Timestamp(milliseconds: 0)))
-                let found: Void? = try tables.log.record(seq, in: transaction) { record in
-                    try tables.log.fill(&items[index], from: seq, record, in: transaction)
+                let found: Void? = try tables.log.events.record(seq, in: transaction) { record in
+                    try tables.log.events.fill(&items[index], from: seq, record, in: transaction)
                 }
                 guard found != nil else { throw Self.missing(seq) }
                 try shown[index].update(&items[index], from: self)
@@ -131,7 +131,7 @@ package struct StoredPages: StateSource {
         .damaged("a state names event \(seq), which the log does not hold")
     }
 
-    private var states: StateTable { view == .base ? tables.bases : tables.states }
+    private var states: StateTable { view == .base ? tables.log.bases : tables.derived.states }
 
     private func page<Page>(
         _ space: PageSpace, at key: UInt64, _ unpack: (inout PackedReader) throws -> Page
@@ -164,13 +164,13 @@ extension StoredPages {
 
     /// The newest landmark at or before `seq`, or the base.
     package func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
-        let row = try rows.read { try tables.states.floor(stream, .landmark, at: seq, in: $0) }
+        let row = try rows.read { try tables.derived.states.floor(stream, .landmark, at: seq, in: $0) }
         if let row {
             var reader = PackedReader(row)
             let state = try StoredState(from: &reader).state
             return Landmark(state: state, pages: viewing(.past(state.appliedSeq)))
         }
-        guard floor.seq > .zero, let base = try rows.read({ try tables.bases.root(stream, in: $0) })?.state,
+        guard floor.seq > .zero, let base = try rows.read({ try tables.log.bases.root(stream, in: $0) })?.state,
             base.appliedSeq <= seq
         else { return nil }
         return Landmark(state: base, pages: viewing(.base))

@@ -4,37 +4,60 @@ import TraylogPages
 
 /// The tables of a store's file (Docs/internals/format.md, "Tables").
 package struct Tables: Sendable {
-    package static let allNames =
-        EventLog.tableNames + [
-            "meta", "bases", "names", "states", "due", "projections", "fingerprints", "tree",
-        ]
+    package static let allNames = LogTables.names + DerivedTables.names + ["projections"]
 
-    package let log: EventLog
+    package let log: LogTables
+    package let derived: DerivedTables
+    /// Values of custom projections. They can be folded again, as far as the log reaches; after a compaction they know more.
+    package let projectionDatabase: Database
+
+    package init(_ environment: Environment) {
+        log = LogTables(environment)
+        derived = DerivedTables(environment)
+        projectionDatabase = environment.database("projections")
+    }
+}
+
+/// What nothing else can give: events, and what is kept of those that left the log.
+package struct LogTables: Sendable {
+    static let names = EventLog.tableNames + ["meta", "bases", "fingerprints", "tree"]
+
+    package let events: EventLog
     package let meta: Database
     package let archives: ArchiveList
     package let source: SourceTable
-    /// The table of projections, and that of the tree: higher floors know their rows.
-    package let projectionDatabase: Database
     package let fingerprints: FingerprintTable
+    /// The Merkle tree; higher floors know its rows.
     package let treeDatabase: Database
-    package let names: NameTable
-    package let states: StateTable
     /// The state of each stream right before the floor, from which the log is folded: a root and its pages, in their places.
     package let bases: StateTable
-    package let dues: DueTable
 
-    package init(_ environment: Environment) {
-        log = EventLog(environment)
+    init(_ environment: Environment) {
+        events = EventLog(environment)
         meta = environment.database("meta")
         archives = ArchiveList(database: meta)
         source = SourceTable(database: meta)
-        projectionDatabase = environment.database("projections")
         fingerprints = FingerprintTable(database: environment.database("fingerprints"))
         treeDatabase = environment.database("tree")
+        bases = StateTable(database: environment.database("bases"))
+    }
+}
+
+/// What a fold of the log gives, stored so that nobody has to fold it.
+package struct DerivedTables: Sendable {
+    package static let names = ["names", "states", "due"]
+
+    package let names: NameTable
+    package let states: StateTable
+    package let dues: DueTable
+    /// Has the row that says how far these tables have come.
+    let meta: Database
+
+    init(_ environment: Environment) {
         names = NameTable(database: environment.database("names"))
         states = StateTable(database: environment.database("states"))
-        bases = StateTable(database: environment.database("bases"))
         dues = DueTable(database: environment.database("due"))
+        meta = environment.database("meta")
     }
 }
 

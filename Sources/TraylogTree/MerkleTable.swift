@@ -207,6 +207,6 @@ extension StoreFailure {
     }
 }
 
-extension Tables {
+extension LogTables {
     package var merkle: MerkleTable { MerkleTable(database: treeDatabase) }
 }

@@ -331,7 +331,7 @@ package struct Flusher {
     /// The slice is durable.
     mutating func publish(_ slice: consuming Slice, to store: inout LiveStore) {
         for stream in slice.names { stream.isNamed = true }
-        if let staged = slice.staged { store.record.staged = staged.stream }
+        if let staged = slice.staged { store.record.states.staged = staged.stream }
         for state in slice.states {
             store.flushed(state)
         }

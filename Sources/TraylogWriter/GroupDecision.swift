@@ -19,6 +19,8 @@ struct GroupDecision: Sendable {
     private let directory: String
     /// An outcome for each of the first requests, as many as fit; in the end at least one.
     private(set) var outcomes: [AppendRequest.Outcome] = []
+    /// What kept the last request that failed from being decided.
+    private(set) var damage: (any Error)?
     /// The time of the events of the requests that were added last.
     private(set) var now = Timestamp(milliseconds: .min)
     /// The request in turn: its first event, and its commands that are decided.
@@ -94,6 +96,7 @@ struct GroupDecision: Sendable {
                 results.append(.success(receipt))
             } catch {
                 guard let refusal = error as? Refusal else {
+                    damage = error
                     memory.transaction.rollBack(to: start, store: &memory.store)
                     return .failure(TraylogError(error, in: directory))
                 }

@@ -82,7 +82,7 @@ package final class LiveSource: SnapshotSource {
     package func read<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws -> Answer {
         let snapshot = try withStore { try $0.lendSnapshot() }
         defer { snapshot.end() }
-        return try body(snapshot)
+        return try noting { try body(snapshot) }
     }
 
     package func read<Answer>(
@@ -102,15 +102,17 @@ package final class LiveSource: SnapshotSource {
             return (try store.lendSnapshot(), found)
         }
         defer { snapshot.end() }
-        guard let found else { return try body(UserSnapshot(stranger: user, in: snapshot)) }
-        if reading == .refolded, let past = found.past {
-            let refolded = try UserSnapshot(refolding: user, found.stream, in: snapshot, through: snapshot.head, past)
-            return try body(refolded)
+        return try noting {
+            guard let found else { return try body(UserSnapshot(stranger: user, in: snapshot)) }
+            if reading == .refolded, let past = found.past {
+                return try body(
+                    UserSnapshot(refolding: user, found.stream, in: snapshot, through: snapshot.head, past))
+            }
+            return try body(
+                UserSnapshot(
+                    user: user, stream: found.stream, store: snapshot, asOf: snapshot.head, state: found.state,
+                    pages: snapshot.pages(of: found.stream), past: found.past))
         }
-        return try body(
-            UserSnapshot(
-                user: user, stream: found.stream, store: snapshot, asOf: snapshot.head, state: found.state,
-                pages: snapshot.pages(of: found.stream), past: found.past))
     }
 
     /// A copy of a user's parts that the lock guards, as a value that leaves it.
@@ -123,7 +125,7 @@ package final class LiveSource: SnapshotSource {
     package func readUsers<Answer>(_ body: (StoreSnapshot, _ unnamed: [String]) throws -> Answer) throws -> Answer {
         let (snapshot, new) = try withStore { (try $0.lendSnapshot(), $0.directory.newStreams) }
         defer { snapshot.end() }
-        return try body(snapshot, new.users)
+        return try noting { try body(snapshot, new.users) }
     }
 
     package func readCounts<Answer>(_ body: (StoreSnapshot, StoreCounts) throws -> Answer) throws -> Answer {
@@ -131,21 +133,33 @@ package final class LiveSource: SnapshotSource {
             (
                 try store.lendSnapshot(),
                 StoreCounts(
-                    unflushed: store.head.seq - store.record.flushedThrough, streams: store.directory.streamCount,
+                    unflushed: store.head.seq - store.record.states.through, streams: store.directory.streamCount,
                     topics: store.directory.topicCount, refolded: store.refolded,
                     cached: UInt64(clamping: store.states.byteCount))
             )
         }
         defer { snapshot.end() }
-        return try body(snapshot, counts)
+        return try noting { try body(snapshot, counts) }
     }
 
     private func withStore<Answer: Sendable>(_ body: (inout LiveStore) throws -> Answer) throws -> Answer {
         // After a fork nobody may be left to give the lock back.
         try environment.checkProcess("read")
-        return try memory.withLock { memory in
-            guard !memory.isClosed else { throw TraylogError.closed(directory) }
-            return try body(&memory.store)
+        return try noting {
+            try memory.withLock { memory in
+                guard !memory.isClosed else { throw TraylogError.closed(directory) }
+                return try body(&memory.store)
+            }
+        }
+    }
+
+    /// Lets damaged states that a query meets be derived anew.
+    private func noting<Answer>(_ body: () throws -> Answer) throws -> Answer {
+        do {
+            return try body()
+        } catch {
+            memory.note(error)
+            throw error
         }
     }
 }

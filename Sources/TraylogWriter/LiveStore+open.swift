@@ -29,7 +29,7 @@ extension LiveStore {
         _ environment: Environment, tables: Tables, options: StoreOptions, origin: EventOrigin
     ) throws {
         let (stored, head) = try environment.read { transaction in
-            (try StoreRecord.read(tables.meta, in: transaction), try tables.log.head(in: transaction).seq)
+            (try StoreRecord.read(tables.log.meta, in: transaction), try tables.log.events.head(in: transaction).seq)
         }
         let place = environment.place ?? StoreRecord.nowhere
         var record: StoreRecord
@@ -47,7 +47,10 @@ extension LiveStore {
         }
         record.place = origin != .itself || options.durability == .relaxed ? StoreRecord.nowhere : place
         guard record != stored else { return }
-        try environment.write { try record.write(tables.meta, to: &$0) }
+        try environment.write { transaction in
+            try record.write(tables.log.meta, to: &transaction)
+            if stored == nil { try record.states.write(tables.derived, to: &transaction) }
+        }
         try environment.sync()
     }
 
@@ -55,25 +58,31 @@ extension LiveStore {
     ///
     /// States are not folded here, and most streams do not come into memory, but when somebody asks for them: opening costs a
     /// look at each unflushed event.
+    ///
+    /// - Throws: what ``DerivedTables/caused(_:)`` knows, where the states have to be derived anew first.
     package static func open(_ environment: Environment, tables: Tables, options: StoreOptions) throws -> LiveStore {
         let (stored, head) = try environment.read { transaction in
-            (try StoreRecord.read(tables.meta, in: transaction), try tables.log.head(in: transaction))
+            (try StoreRecord.read(tables, in: transaction), try tables.log.events.head(in: transaction))
         }
         guard let record = stored else { throw PackedError.damaged("the store's own record is missing") }
         try record.check(head: head.seq)
         var store = LiveStore(
             environment: environment, tables: tables, record: record, options: options)
         try store.recover(through: head)
-        let dues = tables.dues
-        store.nextDue = try environment.read { try dues.first(in: $0) }
+        let dues = tables.derived.dues
+        do {
+            store.nextDue = try environment.read { try dues.first(in: $0) }
+        } catch let error as PackedError {
+            throw DamagedStates("a time that is due (\(error.reason))")
+        }
         return store
     }
 
     private mutating func recover(through head: EventLog.Head) throws {
         var lookups = Self.lookupsAtOpening
         let firstNew = directory.nextNumber
-        try tables.log.scanTail(
-            after: record.flushedThrough, through: head.seq, environment,
+        try tables.log.events.scanTail(
+            after: record.states.through, through: head.seq, environment,
             // New users must be known by name, and topics are looked for without their streams.
             wantsName: { event in
                 guard event.stream >= firstNew || event.kind?.mayBeOfTopic ?? true else { return false }
@@ -129,7 +138,7 @@ extension LiveStore {
     /// The revision of the newest event that the stored state of the event's stream holds; nil where that says nothing about
     /// the event: it is damaged, or it holds the event already.
     private func storedRevision(before event: TailEvent) throws -> UInt64? {
-        let states = tables.states
+        let states = tables.derived.states
         do {
             let stored = try environment.read { try states.root(event.stream, in: $0) }
             guard let events = stored?.state.events, events.last < event.seq else { return nil }

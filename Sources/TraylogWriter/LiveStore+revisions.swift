@@ -44,7 +44,7 @@ extension LiveStore {
     /// The events of a stream of which none is in the tail.
     private mutating func countStored(_ stream: LiveStream) throws -> UInt64 {
         if let state = stream.states.committed { return state.state.events.count }
-        let states = tables.states
+        let states = tables.derived.states
         do {
             return try snapshot().read { try states.root(stream.number, of: stream.name, in: $0) }?.state.events.count
                 ?? 0

@@ -45,7 +45,7 @@ extension LiveStore {
     /// - Complexity: O(topics in memory) with any broadcast in the tail, else O(1).
     func unstoredTopicEvents() -> UnstoredTopics {
         var found = UnstoredTopics()
-        guard tail.lastTopicEvent > record.flushedThrough else { return found }
+        guard tail.lastTopicEvent > record.states.through else { return found }
         for topic in directory.topics {
             var seqs: [UInt64] = []
             var next = tail.first(of: topic.number)

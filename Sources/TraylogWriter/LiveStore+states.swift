@@ -86,7 +86,7 @@ extension LiveStore {
 
     /// The stored state, with all that waits in the tail still to be applied.
     func load(_ stream: LiveStream) throws -> CachedState {
-        let states = tables.states
+        let states = tables.derived.states
         if stream.mayBeStored {
             let stored = try snapshot().read {
                 try states.root(stream.number, of: stream.name, isNew: !stream.isNamed, in: $0)

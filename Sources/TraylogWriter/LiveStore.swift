@@ -41,16 +41,16 @@ package struct LiveStore {
         self.record = record
         hasher = record.hasher
         landmarkDistance = record.landmarkDistance
-        directory = StreamDirectory(nextNumber: record.nextStream, topics: record.topics)
+        directory = StreamDirectory(nextNumber: record.states.nextStream, topics: record.states.topics)
         states = StateCache(limit: options.cacheBytes, heavyPages: options.stagedPages)
-        tail = LogTail(after: record.flushedThrough)
+        tail = LogTail(after: record.states.through)
     }
 
     /// The newest durable event.
     package var head: EventLog.Head { tail.head }
 
     /// Something is not stored that the log has, or that was damaged.
-    var hasUnstored: Bool { tail.count > 0 || hasRefolded || record.staged != nil }
+    var hasUnstored: Bool { tail.count > 0 || hasRefolded || record.states.staged != nil }
 
     // MARK: Users and topics
 
@@ -69,7 +69,7 @@ package struct LiveStore {
             directory.setReference(of: stream.number)
             return stream
         }
-        let names = tables.names
+        let names = tables.derived.names
         guard let number = try snapshot().read({ try names.stream(of: user.text, in: $0) }) else {
             // A pseudonym is in no table: it names the stream itself.
             guard let erased = Pseudonym.stream(of: user.text), let stream = try stream(erased), stream.isErased else {
@@ -125,7 +125,7 @@ package struct LiveStore {
         let name: StreamName
         let first = tail.first(of: number)
         if first != 0 {
-            name = try tables.log.streamName(of: first, in: snapshot())
+            name = try tables.log.events.streamName(of: first, in: snapshot())
         } else {
             guard let root = try snapshot().root(number) else { return nil }
             name = root.name
@@ -252,7 +252,7 @@ package struct LiveStore {
 
     /// A round has ended: the stored states hold everything through the head of its start.
     mutating func endRound(_ end: RoundEnd) {
-        (record.flushedThrough, record.nextStream, record.topics) = (end.head, end.nextStream, end.topics)
+        (record.states.through, record.states.nextStream, record.states.topics) = (end.head, end.nextStream, end.topics)
         hasRefolded = false
         tail.dropThrough(end.head)
         knownKeys.dropThrough(end.head)
@@ -268,7 +268,7 @@ package struct LiveStore {
         directory.checkInvariants()
         states.checkInvariants(directory)
         tail.checkInvariants()
-        precondition(head.seq >= record.flushedThrough && tail.first == record.flushedThrough + 1, "the tail's start")
+        precondition(head.seq >= record.states.through && tail.first == record.states.through + 1, "the tail's start")
         for stream in directory.all {
             let committed = stream.states.committed?.state.events.last ?? 0
             precondition(committed <= head.seq, "a committed state has an event that is not durable")

@@ -180,7 +180,7 @@ extension WriterLoop {
 
     private func check(_ source: SourcePosition) throws {
         try Limits.check(identifier: source.source, "source")
-        let table = tables.source
+        let table = tables.log.source
         guard let stored = try environment.read({ try table.read(in: $0) }) else { return }
         guard stored.source.hasSameBytes(as: source.source) else {
             throw StoreFailure(

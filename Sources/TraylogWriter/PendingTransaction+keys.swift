@@ -53,7 +53,7 @@ extension PendingTransaction {
     ) throws -> StreamName? {
         guard let key = command.key else { return nil }
         let identity = store.hasher.identity(of: key, as: .key)
-        let names = store.tables.names
+        let names = store.tables.derived.names
         for topic in try store.snapshot().read({ try names.topics(in: $0) }) {
             guard let stream = try store.stream(ofTopic: topic) else { continue }
             let state = try store.current(stream).state

@@ -181,12 +181,12 @@ struct TransactionValues: Sendable {
 
     func write(_ tables: Tables, _ environment: Environment) throws {
         try environment.write { transaction in
-            try tables.log.append(batch, to: &transaction)
-            try tables.dues.add(dues, to: &transaction)
-            try tables.dues.remove(settled, from: &transaction)
-            try rows?.write(tables, to: &transaction)
+            try tables.log.events.append(batch, to: &transaction)
+            try tables.derived.dues.add(dues, to: &transaction)
+            try tables.derived.dues.remove(settled, from: &transaction)
+            try rows?.write(tables.derived, to: &transaction)
             if let source {
-                try tables.source.write(source: source.source, position: source.position, to: &transaction)
+                try tables.log.source.write(source: source.source, position: source.position, to: &transaction)
             }
         }
     }

@@ -55,13 +55,13 @@ package struct Slice {
     }
 
     /// The rows that the transaction writes, without the streams in memory.
-    func rows(_ record: StoreRecord) -> SliceRows {
-        var new = record
-        if let end { (new.flushedThrough, new.nextStream, new.topics) = (end.head, end.nextStream, end.topics) }
+    func rows(_ progress: StateProgress) -> SliceRows {
+        var new = progress
+        if let end { (new.through, new.nextStream, new.topics) = (end.head, end.nextStream, end.topics) }
         if let staged { new.staged = staged.stream }
         let isChanged = end != nil || staged != nil
         return SliceRows(
-            names: names.map { ($0.nameKey, $0.number) }, states: rows, record: isChanged ? new : nil)
+            names: names.map { ($0.nameKey, $0.number) }, states: rows, progress: isChanged ? new : nil)
     }
 }
 
@@ -69,11 +69,11 @@ package struct Slice {
 struct SliceRows: Sendable {
     let names: [(key: [UInt8], stream: StreamID)]
     let states: RowBuffer
-    let record: StoreRecord?
+    let progress: StateProgress?
 
-    func write(_ tables: Tables, to transaction: inout WriteTransaction) throws(LMDBError) {
+    func write(_ tables: DerivedTables, to transaction: inout WriteTransaction) throws(LMDBError) {
         for (key, stream) in names { try tables.names.put(key, stream: stream, to: &transaction) }
         try states.write(to: tables.states.database, in: &transaction)
-        try record?.write(tables.meta, to: &transaction)
+        try progress?.write(tables, to: &transaction)
     }
 }

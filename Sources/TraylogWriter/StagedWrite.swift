@@ -97,7 +97,7 @@ extension Flusher {
     }
 
     /// A state is being stored in parts.
-    func isWritingStaged(_ store: borrowing LiveStore) -> Bool { stagedWrite != nil || store.record.staged != nil }
+    func isWritingStaged(_ store: borrowing LiveStore) -> Bool { stagedWrite != nil || store.record.states.staged != nil }
 
     /// Begins to store a heavy state in parts, when there is one and nothing forbids it.
     ///
@@ -148,7 +148,7 @@ extension Flusher {
         if let number = store.tail.long.first, let stream = try store.stream(number) {
             _ = try store.storable(stream, events: eventsPerSlice(besides: events, store))
         }
-        if stagedWrite == nil, let staged = store.record.staged {
+        if stagedWrite == nil, let staged = store.record.states.staged {
             do {
                 try resume(staged, store)
             } catch PackedError.damaged where staged.isInForce {
@@ -175,7 +175,7 @@ extension Flusher {
 
     /// Goes on where an earlier process or transaction ended.
     private mutating func resume(_ staged: StagedStream, _ store: borrowing LiveStore) throws {
-        let states = store.tables.states
+        let states = store.tables.derived.states
         let list = Result { try store.snapshot().read { try states.stagedPages(of: staged.stream, in: $0) } }
         stagedWrites += 1
         var stagedWrite = StagedWrite(stream: staged.stream, number: stagedWrites)
@@ -213,7 +213,7 @@ extension Flusher {
     private mutating func settle(
         _ pages: [StagedState.Page], from start: Int, _ part: Int, _ stream: StreamID, _ store: borrowing LiveStore
     ) throws -> Slice {
-        let states = store.tables.states
+        let states = store.tables.derived.states
         var slice = emptySlice()
         let end = min(start + part, pages.count)
         try store.snapshot().read { transaction in
@@ -242,7 +242,7 @@ extension Flusher {
         var slice = emptySlice()
         if start == 0 {
             // Before the versions, because landmarks need them.
-            let states = store.tables.states
+            let states = store.tables.derived.states
             let ahead = try store.snapshot().read { try states.aheadOfRoot(of: stream, in: $0) }
             for row in ahead { slice.rows.delete(stream, row.space, row.number) }
         }

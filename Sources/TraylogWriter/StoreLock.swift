@@ -1,4 +1,6 @@
+import Synchronization
 import TraylogPlatform
+import TraylogStates
 
 /// The store's memory behind its one lock.
 ///
@@ -6,6 +8,7 @@ import TraylogPlatform
 /// when it is first needed. It ends with the turn, unless a query takes it along (``LiveStore/lendSnapshot()``).
 package final class StoreLock: Sendable {
     private let monitor: Monitor<WriterMemory>
+    private let repair = Mutex<(@Sendable (any Error) -> Void)?>(nil)
 
     package init(_ memory: consuming sending WriterMemory) {
         monitor = Monitor(memory)
@@ -19,6 +22,16 @@ package final class StoreLock: Sendable {
             defer { memory.store.endSnapshot() }
             return try body(&memory)
         }
+    }
+
+    /// Sets what is called with each error that damaged derived tables cause.
+    package func onDamage(_ repair: @escaping @Sendable (any Error) -> Void) {
+        self.repair.withLock { $0 = repair }
+    }
+
+    /// Takes note of an error that a query or a transaction ended with.
+    package func note(_ error: any Error) {
+        if DerivedTables.caused(error) { repair.withLock(\.self)?(error) }
     }
 
     /// Waits until `ready` holds, then runs `body` in a turn of the lock.

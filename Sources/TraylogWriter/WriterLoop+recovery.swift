@@ -76,8 +76,8 @@ extension WriterLoop {
 
     /// Commits without a change; what was committed before is on disk then, too.
     private func commitNothing() throws {
-        let record = try environment.read { try StoreRecord.read(tables.meta, in: $0) }
-        try environment.write { try record?.write(tables.meta, to: &$0) }
+        let record = try environment.read { try StoreRecord.read(tables.log.meta, in: $0) }
+        try environment.write { try record?.write(tables.log.meta, to: &$0) }
         // A relaxed commit, and the one before it, are on disk only now.
         try environment.sync()
     }

@@ -36,7 +36,7 @@ extension WriterLoop {
     private mutating func finish(_ run: inout TickRun) throws {
         run.isDone = true
         run.report.head = Seq(memory.withLock { $0.store.head.seq })
-        let (dues, lastChange, lastReminder) = (tables.dues, run.lastChange, run.last)
+        let (dues, lastChange, lastReminder) = (tables.derived.dues, run.lastChange, run.last)
         // What waits for an item to be restored would come up at once, and again and again; see
         // ``PendingTransaction/publish(to:wantsTouched:)``.
         let next = try environment.read { transaction in
@@ -52,7 +52,7 @@ extension WriterLoop {
 
     /// Reads the next rows of whole groups, of an item and a time each, or some of a group that is larger.
     private func read(_ run: inout TickRun, through now: Timestamp) throws {
-        let (dues, phase, last) = (tables.dues, run.phase, run.last)
+        let (dues, phase, last) = (tables.derived.dues, run.phase, run.last)
         let found = try environment.read {
             try dues.entries(of: phase, after: last, through: now, limit: Self.rowsPerStep, in: $0)
         }

@@ -233,12 +233,14 @@ package struct WriterLoop: ~Copyable, Sendable {
             try memory.withLock { try $0.begin(events: events, now: decision.now) }
             decide(&decision)
             if gatherRest(&decision) { decide(&decision) }
+            if let damage = decision.damage { memory.note(damage) }
             count = decision.outcomes.count
             writer.putBack(decision.requests[count...])
             try confirmAnswers()
             try commit()
             return decision.outcomes
         } catch {
+            memory.note(error)
             let failure = TraylogError(error, in: directory)
             return decision.requests[..<count].map { _ in .failure(failure) }
         }
@@ -328,6 +330,7 @@ package struct WriterLoop: ~Copyable, Sendable {
 
     /// Tells of something that failed with nobody waiting for it.
     func tell(_ work: BackgroundWork, _ error: any Error) {
+        memory.note(error)
         tell(.failed(work, TraylogError(error, in: directory)))
     }
 
@@ -421,7 +424,7 @@ package struct WriterLoop: ~Copyable, Sendable {
         do {
             // First everything that was answered has to be on disk.
             try environment.sync()
-            try environment.write { try record.write(tables.meta, to: &$0) }
+            try environment.write { try record.write(tables.log.meta, to: &$0) }
         } catch {
             tell(.flush, error)
         }

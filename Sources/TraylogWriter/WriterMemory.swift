@@ -95,7 +95,7 @@ package struct WriterMemory: ~Copyable {
 
     /// The values to write; nil when there are none.
     func values() -> TransactionValues? {
-        transaction.values(with: slice?.rows(store.record), store)
+        transaction.values(with: slice?.rows(store.record.states), store)
     }
 
     // MARK: Its end

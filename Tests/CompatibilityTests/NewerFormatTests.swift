@@ -65,7 +65,7 @@ import TraylogLog
         case .record: return ("log", [0, 0, 0, 0, 0, 0, 0, 5], 4)
         case .projection: return ("projections", Array("digest".utf8) + [0], 0)
         case .state:
-            let names = Tables(environment).names
+            let names = Tables(environment).derived.names
             let stream = try #require(try environment.read { try names.stream(of: "user3", in: $0) })
             // Whose, the length of the name, the name.
             return ("states", StateTable.key(stream, .root, 0), 2 + "user3".utf8.count)

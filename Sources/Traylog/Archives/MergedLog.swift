@@ -110,7 +110,7 @@ struct MergedLog {
         try queries.answer { store in
             var rows: [LogRow] = []
             var bytes = 0
-            let log = store.tables.log
+            let log = store.tables.log.events
             let floor = max(store.record.floor.seq.rawValue, archives.through)
             let reached = try store.read { transaction in
                 try log.forEachRecord(from: next, floor: floor, in: transaction) { seq, record in
@@ -131,7 +131,7 @@ struct MergedLog {
         try queries.answer(.now, of: user) { now in
             let seqs = try now.state.events(from: next, through: last, limit: Self.rowsAtOnce, stored: now.pages)
             let rows = try now.store.read { transaction in
-                try seqs.compactMap { try now.store.tables.log.row($0, in: transaction) }
+                try seqs.compactMap { try now.store.tables.log.events.row($0, in: transaction) }
             }
             let isEnd = seqs.count < Self.rowsAtOnce
             return (rows, isEnd ? last + 1 : (seqs.last ?? last) + 1, now.store.record.floor)

@@ -102,7 +102,7 @@ extension BlockingQueries {
                 let seq = entry.event.seq
                 let leaf =
                     try report.archived[seq]?.leaf()
-                    ?? source.environment.read { try source.tables.log.leaf(seq.rawValue, in: $0) }
+                    ?? source.environment.read { try source.tables.log.events.leaf(seq.rawValue, in: $0) }
                 guard let leaf else { return entry }
                 var proved = entry
                 proved.proof = EventProof(

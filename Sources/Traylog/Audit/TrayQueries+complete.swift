@@ -151,7 +151,7 @@ struct CompletePlan: Sendable {
     /// Nil for an event that left the log.
     private static func kind(of seq: UInt64, _ store: StoreSnapshot) throws -> EventKind? {
         try store.read { transaction in
-            try store.tables.log.record(seq, in: transaction) { try RecordHeader.read($0, seq: seq).kind } ?? nil
+            try store.tables.log.events.record(seq, in: transaction) { try RecordHeader.read($0, seq: seq).kind } ?? nil
         }
     }
 }
@@ -218,7 +218,7 @@ struct CompletePlan: Sendable {
             return try queries.answer { store in
                 try Cancellation.checkCurrent()
                 return try store.read { transaction in
-                    try lines.map { try store.tables.log.row($0.seq, in: transaction) }
+                    try lines.map { try store.tables.log.events.row($0.seq, in: transaction) }
                 }
             }
         }

@@ -13,7 +13,7 @@ extension BlockingQueries {
     @_spi(Operations) public func disclosure(of seq: Seq) throws(TraylogError) -> EventDisclosure? {
         if case .redacted = try event(seq).body { return nil }
         return try queries.answer { store in
-            let row = try store.read { try store.tables.log.row(seq.rawValue, in: $0) }
+            let row = try store.read { try store.tables.log.events.row(seq.rawValue, in: $0) }
             guard let row else { throw store.record.floor.refusal }
             return try row.disclosure
         }

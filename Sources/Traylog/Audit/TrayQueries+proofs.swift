@@ -107,7 +107,7 @@ extension _Queries {
     func nodes(through size: UInt64) throws -> LogNodes { try tree.nodes(through: size, source.treeStorage) }
 
     fileprivate func proof(of seq: Seq, in size: UInt64, _ nodes: LogNodes) throws -> EventProof {
-        let (index, log) = (seq.rawValue - 1, source.tables.log)
+        let (index, log) = (seq.rawValue - 1, source.tables.log.events)
         let inclusion = try nodes.inclusionProof(ofLeaf: index, in: size)
         let head = try nodes.head(of: size)
         if let leaf = try source.environment.read({ try log.leaf(seq.rawValue, in: $0) }) {
@@ -118,7 +118,7 @@ extension _Queries {
 }
 
 extension SnapshotSource {
-    var treeStorage: TreeStorage { TreeStorage(rows: environment, table: tables.merkle, log: tables.log) }
+    var treeStorage: TreeStorage { TreeStorage(rows: environment, table: tables.log.merkle, log: tables.log.events) }
 }
 
 // Proofs and reports again for tasks: they are made on threads of the store, and the task sleeps meanwhile.

@@ -49,7 +49,7 @@ extension BlockingQueries {
     /// The newest event, and its place in the log of record of a node: both of one moment.
     private func headAndPlace() throws(TraylogError) -> (Seq, SourcePosition?) {
         try queries.answer { store in
-            let place = try store.read { try store.tables.source.read(in: $0) }
+            let place = try store.read { try store.tables.log.source.read(in: $0) }
             return (Seq(store.head), place.map { SourcePosition(source: $0.source, position: $0.position) })
         }
     }

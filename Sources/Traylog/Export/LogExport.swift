@@ -81,12 +81,12 @@ import TraylogStates
     public init(salvaging directory: String, from first: Seq = 1, through last: Seq? = nil) throws(TraylogError) {
         queries = nil
         do {
-            let salvaged = try SalvagedLog(store: directory, wanted: StoreRecord.key)
+            let salvaged = try SalvagedLog(store: directory, wanted: StoreRecord.salvagedKeys)
             let records = StoreRecord.salvaged(salvaged.values)
             // An event that left the log has a number and no row.
             let dropped = min(records.map(\.dropped).max() ?? 0, Seq.highest)
             let head = max(
-                salvaged.last, records.map(\.flushedThrough).max() ?? 0,
+                salvaged.last, StateProgress.salvaged(salvaged.values).map(\.through).max() ?? 0,
                 salvaged.rowCount == 0 ? 0 : min(salvaged.rowCount + dropped, Seq.highest))
             guard head > 0 else {
                 throw StoreFailure(code: .foreignFile, message: "no page of the data file holds an event")
@@ -157,7 +157,7 @@ import TraylogStates
     /// Writes an event that no table leads to any more, if a page has it, and otherwise a line for the gap.
     private mutating func writeSalvaged(_ seq: UInt64, to writer: inout JSONWriter) throws {
         if salvaged == nil, let queries {
-            salvaged = try SalvagedLog(store: queries.source.directory, wanted: StoreRecord.key)
+            salvaged = try SalvagedLog(store: queries.source.directory, wanted: StoreRecord.salvagedKeys)
         }
         if let (header, payload) = try salvaged?.event(seq) {
             guard let payload else { return gap(seq, .erased, to: &writer) }
@@ -181,7 +181,7 @@ import TraylogStates
     private mutating func write(
         to writer: inout JSONWriter, from store: StoreSnapshot, first: UInt64, count: Int
     ) throws {
-        let log = store.tables.log
+        let log = store.tables.log.events
         let end = min(last.rawValue, first + UInt64(count) - 1)
         let floor = store.record.floor.seq.rawValue
         let reached = try store.read { transaction in

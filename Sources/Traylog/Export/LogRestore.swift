@@ -148,12 +148,12 @@ extension LogRestore {
     private func derive(in environment: Environment, progress: (UInt64) -> Void) throws {
         let tables = Tables(environment)
         // A restore that was killed here may have left some.
-        for table in [tables.names.database, tables.states.database, tables.dues.database] {
+        for table in [tables.derived.names.database, tables.derived.states.database, tables.derived.dues.database] {
             try environment.empty(table)
         }
         var derived = try RebuiltRows.derive(in: environment, tables, record, progress: progress)
         derived.place = environment.place ?? StoreRecord.nowhere
-        try environment.write { try derived.write(tables.meta, to: &$0) }
+        try environment.write { try derived.write(tables, to: &$0) }
     }
 
     private func check(_ exported: borrowing ExportedEvent) throws {
@@ -263,7 +263,7 @@ extension LogRestore {
         self.environment = environment
         guard !hasBegun else { return environment }
         try checkTarget()
-        let meta = Tables(environment).meta
+        let meta = Tables(environment).log.meta
         try environment.write { try record.write(meta, isFinished: false, to: &$0) }
         // An earlier restore may have left events.
         for table in EventLog.tableNames { try environment.empty(environment.database(table)) }
@@ -276,7 +276,7 @@ extension LogRestore {
         guard let environment else { return }
         let tables = Tables(environment)
         let (found, head) = try environment.read { transaction in
-            (try StoreRecord.readAny(tables.meta, in: transaction), try tables.log.head(in: transaction).seq)
+            (try StoreRecord.readAny(tables.log.meta, in: transaction), try tables.log.events.head(in: transaction).seq)
         }
         if let found { record = found.record }
         guard head == 0 || found?.isFinished == false else {

@@ -110,7 +110,7 @@ extension BlockingQueries {
     public func advance<Value: Projection>(_ projected: inout Projected<Value>) throws(TraylogError) {
         try queries.translatingErrors { source in
             // In parts, so that no read transaction lives long.
-            try projected.advance(through: source.head(), source.tables, source.environment)
+            try projected.advance(through: source.head(), source.tables.log, source.environment)
         }
     }
 
@@ -172,7 +172,7 @@ extension Projected {
     }
 
     /// Folds in the events through `head`.
-    mutating func advance(through head: UInt64, _ tables: Tables, _ environment: Environment) throws {
+    mutating func advance(through head: UInt64, _ tables: LogTables, _ environment: Environment) throws {
         while position.rawValue < head {
             apply(try tables.chunk(after: position.rawValue, through: head, environment))
         }

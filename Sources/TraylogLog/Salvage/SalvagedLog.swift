@@ -25,7 +25,7 @@ package struct SalvagedLog {
     private var records: [Place] = []
     /// By seq and index.
     private var chunks: [Place] = []
-    /// The values of the row that was asked for, of several commits perhaps.
+    /// The values of the rows that were asked for, of several commits perhaps.
     package private(set) var values: [[UInt8]] = []
     /// How many rows the log has, as the table of tables says; 0 where no page of it is left.
     package private(set) var rowCount: UInt64 = 0
@@ -39,9 +39,9 @@ package struct SalvagedLog {
     ///
     /// - Parameters:
     ///   - directory: the store's.
-    ///   - wanted: the key of a row of another table, whose values are looked for, too.
+    ///   - wanted: the keys of rows of another table, whose values are looked for, too.
     /// - Throws: ``LMDBError``, ``SystemError``.
-    package init(store directory: String, wanted: [UInt8]) throws {
+    package init(store directory: String, wanted: [[UInt8]]) throws {
         let (path, journal) = try Environment.paths(of: directory)
         file = OpenFile(try LMDBError.attempt("open", path, FileDescriptor(opening: path, .reading)))
         scan = LeafScan(file.descriptor, journal: journal)
@@ -66,8 +66,9 @@ package struct SalvagedLog {
                     Place(
                         seq: seq, value: entry.place, byteCount: UInt32(count),
                         mark: UInt32(key.littleEndian(at: 8, as: UInt16.self).byteSwapped)))
-            case wanted.count
-            where entry.largeByteCount == nil && key.hasSameBytes(as: RawSpan(_elements: wanted.span)):
+            case _
+            where entry.largeByteCount == nil
+                && wanted.contains { key.hasSameBytes(as: RawSpan(_elements: $0.span)) }:
                 var value: [UInt8] = []
                 value.append(copying: page.extracting(entry.value))
                 values.append(value)

@@ -10,17 +10,19 @@
     package var message: String
     /// The next step, where it depends on what the file is for: this is the next step for a store.
     package var storeAdvice: String?
+    /// The table that a damaged page belongs to, where one is known.
+    package var table: String?
     /// The process that is in the way, for ``Code/writerLocked``.
     package var holderPID: Int32?
 
     package init(
         _ code: Code, operation: String, path: String? = nil, message: String, storeAdvice: String? = nil,
-        holderPID: Int32? = nil
+        table: String? = nil, holderPID: Int32? = nil
     ) {
         self.code = code
         self.operation = operation
         self.path = path
-        (self.message, self.storeAdvice) = (message, storeAdvice)
+        (self.message, self.storeAdvice, self.table) = (message, storeAdvice, table)
         self.holderPID = holderPID
     }
 }

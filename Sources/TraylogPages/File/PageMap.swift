@@ -178,7 +178,13 @@ package final class PageMap: @unchecked Sendable {
             fault == .beyondEnd ? .truncated : .corrupted, operation: operation, path: path,
             message:
                 "The data file is damaged: page \(page) of \(words(for: table)) \(fault.words).",
-            storeAdvice: Self.advice)
+            storeAdvice: Self.advice, table: named(table))
+    }
+
+    /// The name of a table that a user of the file gave it.
+    private func named(_ table: TableName?) -> String? {
+        guard case .named(let index)? = table else { return nil }
+        return String(decoding: tableNames[index], as: UTF8.self)
     }
 
     /// The same for what an account of all pages found.
@@ -186,7 +192,8 @@ package final class PageMap: @unchecked Sendable {
         LMDBError(
             .corrupted, operation: "check", path: path,
             message:
-                "The data file is damaged: \(words(for: finding)).", storeAdvice: Self.advice)
+                "The data file is damaged: \(words(for: finding)).", storeAdvice: Self.advice,
+            table: named(finding.table))
     }
 
     private static let advice = "Stop writing, run `traylog verify`, and restore a backup."

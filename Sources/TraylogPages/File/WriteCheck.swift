@@ -14,8 +14,8 @@ import CTraylogCRC
     /// Tables whose end was looked at.
     private var endsExamined: [Bool]
     private var proof = Proof.none
-    /// What the account found.
-    private var damage: LMDBError?
+    /// What the account found; nothing is written then.
+    package private(set) var damage: LMDBError?
 
     /// How it is known that each page is in one place, so that pages may be used again.
     private enum Proof {
@@ -67,12 +67,13 @@ import CTraylogCRC
 
     /// Goes by what the last process left, at opening.
     ///
-    /// - Throws: ``LMDBError`` when the file was closed in order, and something is wrong with it now.
-    package func trustClose() throws(LMDBError) {
+    /// Where the file was closed in order and something is wrong with it now, ``damage`` says so.
+    package func trustClose() {
         switch CleanClose.state(of: snapshot) {
         case .absent: break
         case .intact: proof = .close
-        case .changed: try prove()
+        // The error stays.
+        case .changed: try? prove()
         }
     }
 

@@ -13,7 +13,7 @@ package struct LogChunk {
     package var position: UInt64
 }
 
-extension Tables {
+extension LogTables {
     /// The next events after `position`, none beyond `head`; erased ones, and those that a compaction took, are left out.
     ///
     /// - Parameter head: greater than `position`, and in the log.
@@ -23,10 +23,10 @@ extension Tables {
             let floor = try StoreRecord.read(meta, in: transaction)?.floor.seq.rawValue ?? 0
             var chunk = LogChunk(position: position)
             var bytes = 0
-            try log.forEachRecord(from: position + 1, floor: floor, in: transaction) { seq, record in
+            try events.forEachRecord(from: position + 1, floor: floor, in: transaction) { seq, record in
                 guard seq <= head else { return false }
                 do {
-                    let event = try log.withPayload(of: seq, record, in: transaction) { header, payload in
+                    let event = try events.withPayload(of: seq, record, in: transaction) { header, payload in
                         bytes += payload.byteCount
                         return try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
                     }

@@ -50,6 +50,16 @@ enum RowOracle {
     }
 
     static func complaint(aboutStoreRecord bytes: [UInt8]) -> String? {
+        complaint(aboutRecord: bytes)
+            ?? fixpoint(bytes, { (reader) throws(PackedError) in try StateProgress(from: &reader) }) {
+                $0.packed()
+            } check: { progress in
+                let isWithin = progress.through <= Seq.highest && progress.nextStream > 0
+                return isWithin && progress.nextStream <= .highest ? nil : "a number beyond its limit"
+            }
+    }
+
+    private static func complaint(aboutRecord bytes: [UInt8]) -> String? {
         struct Decoded: Equatable {
             var record: StoreRecord
             var isFinished: Bool
@@ -63,9 +73,7 @@ enum RowOracle {
         ) {
             $0.record.packed(isFinished: $0.isFinished)
         } check: { decoded in
-            let record = decoded.record
-            let isWithin = record.flushedThrough <= Seq.highest && record.nextStream > 0
-            return isWithin && record.nextStream <= .highest ? nil : "a number beyond its limit"
+            decoded.record.floor.seq.rawValue <= Seq.highest ? nil : "a number beyond its limit"
         }
     }
 

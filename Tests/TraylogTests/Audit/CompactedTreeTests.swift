@@ -156,7 +156,7 @@ import TestSupport
             let gone = random.pick((1..<1_100).filter { !live.contains($0) })
             let kept = try KeptTreeHead("{\"treeSize\":\(last.size),\"rootHash\":\"\(last.root.hex)\"}")
             try RawStore.change(path) { raw in
-                let table = raw.tables.merkle
+                let table = raw.tables.log.merkle
                 let row = try #require(try raw.environment.read { try table.row(holding: gone, in: $0) })
                 let place = try #require(row.leaves.firstIndex { $0.seq == gone })
                 try raw.changeSealed(table.database, RawStore.key(row.leaves[0].seq)) { value in
@@ -181,7 +181,7 @@ import TestSupport
             let kept = try KeptTreeHead("{\"treeSize\":\(last.size),\"rootHash\":\"\(last.root.hex)\"}")
             var first: UInt64 = 0
             try RawStore.change(path) { raw in
-                let table = raw.tables.merkle
+                let table = raw.tables.log.merkle
                 let row = try #require(try raw.environment.read { try table.row(holding: 700, in: $0) })
                 first = row.leaves[0].seq
                 try raw.delete(table.database, RawStore.key(first))

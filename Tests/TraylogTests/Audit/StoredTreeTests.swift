@@ -21,7 +21,7 @@ import TraylogPlatform
         var accumulator = MerkleAccumulator()
         var heads = [accumulator.head]
         for seq in 1...head {
-            let leaf = try #require(try source.environment.read { try source.tables.log.leaf(seq, in: $0) })
+            let leaf = try #require(try source.environment.read { try source.tables.log.events.leaf(seq, in: $0) })
             accumulator.append(leafHash: leaf.hash)
             heads.append(accumulator.head)
         }
@@ -79,7 +79,7 @@ import TraylogPlatform
                 for row in whole.rows {
                     let key = RawStore.key(row.key)
                     let stored = try source.environment.read { transaction in
-                        try transaction.get(source.tables.merkle.database, RawSpan(_elements: key.span)) { value in
+                        try transaction.get(source.tables.log.merkle.database, RawSpan(_elements: key.span)) { value in
                             var bytes: [UInt8] = []
                             bytes.append(copying: value)
                             return bytes
@@ -87,7 +87,7 @@ import TraylogPlatform
                     }
                     #expect(stored == row.value)
                 }
-                let rows = try source.environment.read { try $0.statistics(source.tables.merkle.database).entries }
+                let rows = try source.environment.read { try $0.statistics(source.tables.log.merkle.database).entries }
                 // And the size. The log has all leaves, so none is stored.
                 #expect(rows == whole.rows.count + 1)
             }
@@ -156,7 +156,7 @@ import TraylogPlatform
             try RawStore.change(path) { raw in
                 // One of them in chunks.
                 for seq in [UInt64(1), 5, 97, 98, 300] {
-                    let leaf = try #require(try raw.environment.read { try raw.tables.log.leaf(seq, in: $0) })
+                    let leaf = try #require(try raw.environment.read { try raw.tables.log.events.leaf(seq, in: $0) })
                     let old = try record(seq, raw)
                     let digest = leaf.digest.bytes
                     var erased: [UInt8] = []
@@ -164,7 +164,7 @@ import TraylogPlatform
                         seq: seq, header: try RecordHeader.read(RawSpan(_elements: old.span)),
                         digest: RawSpan(_elements: digest.span), to: &erased)
                     try raw.put(raw.log, RawStore.key(seq), erased)
-                    #expect(try raw.environment.read { try raw.tables.log.leaf(seq, in: $0) } == leaf)
+                    #expect(try raw.environment.read { try raw.tables.log.events.leaf(seq, in: $0) } == leaf)
                 }
             }
             try withReader(path) { reader throws in
@@ -244,7 +244,7 @@ import TraylogPlatform
                 try store.storeTree()
             }
             try RawStore.change(path) { raw in
-                try raw.put(raw.tables.merkle.database, RawStore.key(0), MerkleTable.sizeRow(size))
+                try raw.put(raw.tables.log.merkle.database, RawStore.key(0), MerkleTable.sizeRow(size))
             }
             let isMultiple = size.isMultiple(of: MerkleTable.tileWidth)
             try withReader(path) { reader throws in
@@ -274,7 +274,7 @@ import TraylogPlatform
                 try store.storeTree()
             }
             try RawStore.change(path) { raw in
-                try raw.changeSealed(raw.tables.merkle.database, RawStore.key(0)) { $0[0] += 1 }
+                try raw.changeSealed(raw.tables.log.merkle.database, RawStore.key(0)) { $0[0] += 1 }
             }
             try withReader(path) { reader throws in
                 #expect(try failure { try reader.treeHead() }?.code == .newerFormat)
@@ -296,7 +296,7 @@ import TraylogPlatform
             for key in keys.map(RawStore.key) {
                 var old: [UInt8] = []
                 try RawStore.change(path) { raw in
-                    let table = raw.tables.merkle.database
+                    let table = raw.tables.log.merkle.database
                     old = try raw.value(table, key)
                     try raw.change(table, key) { $0[random.below($0.count)] ^= 4 }
                 }
@@ -305,7 +305,7 @@ import TraylogPlatform
                     #expect(try failure { try reader.proof(of: 3) }?.code == .damaged)
                 }
                 if key == RawStore.key(1) {
-                    try RawStore.change(path) { try $0.put($0.tables.merkle.database, key, old) }
+                    try RawStore.change(path) { try $0.put($0.tables.log.merkle.database, key, old) }
                 } else {
                     // The levels follow from the log.
                     #expect(try replay(path, rebuild: true).identical)

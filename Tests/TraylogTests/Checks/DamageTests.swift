@@ -125,8 +125,8 @@ extension DamageTests {
         try withFilledStore { path in
             try RawStore.change(path) { raw in
                 var record = try raw.record
-                record.flushedThrough = 100
-                try raw.environment.write { try record.write(raw.tables.meta, to: &$0) }
+                record.states.through = 100
+                try raw.environment.write { try record.write(raw.tables, to: &$0) }
                 // Nobody would look for it in ann's tray, and nobody would look at it for bob's before he asks.
                 let bob = try raw.stream(of: "bob")
                 try raw.change(raw.log, RawStore.key(150)) { $0[8] = UInt8(bob.rawValue) }
@@ -195,8 +195,8 @@ extension DamageTests {
             let key = Array("store".utf8)
             var newer: [UInt8] = []
             try RawStore.change(path) { raw in
-                try raw.changeSealed(raw.tables.meta, key) { $0[0] = StoreRecord.format + 1 }
-                newer = try raw.value(raw.tables.meta, key)
+                try raw.changeSealed(raw.tables.log.meta, key) { $0[0] = StoreRecord.format + 1 }
+                newer = try raw.value(raw.tables.log.meta, key)
             }
             #expect(try failure { try withStore(path) { _ in } }?.code == .newerFormat)
             #expect(try failure { try withReader(path) { try $0.tray(of: "ann") } }?.code == .newerFormat)
@@ -204,7 +204,7 @@ extension DamageTests {
             #expect(try findings(path).contains { $0.contains("newer version") })
             #expect(try failure { try replay(path, rebuild: true) }?.code == .newerFormat)
             try RawStore.change(path) { raw in
-                let value = try raw.value(raw.tables.meta, key)
+                let value = try raw.value(raw.tables.log.meta, key)
                 #expect(value == newer)
             }
         }
@@ -212,7 +212,7 @@ extension DamageTests {
 
     @Test func aDamagedStoreRecordIsMended() throws {
         try withFilledStore { path in
-            try RawStore.change(path) { try $0.change($0.tables.meta, Array("store".utf8)) { $0[3] ^= 1 } }
+            try RawStore.change(path) { try $0.change($0.tables.log.meta, Array("store".utf8)) { $0[3] ^= 1 } }
             #expect(try failure { try withStore(path) { _ in } }?.code == .damaged)
             #expect(try failure { try withReader(path) { try $0.tray(of: "ann") } }?.code == .damaged)
             try expectMended(path)

@@ -83,7 +83,7 @@ import TraylogLMDB
             defer { environment.close() }
             let source = FileSource(directory: path, environment: environment, tables: Tables(environment))
             let (record, head) = try source.read { ($0.record, $0.head) }
-            let fold = LogFold(rows: environment, tables: source.tables, record: record, head: head)
+            let fold = LogFold(rows: environment, log: source.tables.log, record: record, head: head)
             var alone = [Holding(check: nil)]
             try fold.run(into: &alone) { _ in }
             #expect(alone[0].taken == 400 && alone[0].most == 1)

@@ -70,11 +70,11 @@ import TraylogChecks
     func anOpeningComparesTheLogWithStoredStates(revision: UInt32) throws {
         try withEvents(options(tailEvents: 1)) { path in
             try RawStore.change(path) { raw in
-                #expect(try raw.record.flushedThrough > 0)
-                let head = try raw.environment.read { try raw.tables.log.head(in: $0) }
+                #expect(try raw.record.states.through > 0)
+                let head = try raw.environment.read { try raw.tables.log.events.head(in: $0) }
                 let batch = RecordBatch(
                     .traySeen(upTo: 5), of: "ann", stream: 1, revision: revision, after: head)
-                try raw.environment.write { try raw.tables.log.append(batch, to: &$0) }
+                try raw.environment.write { try raw.tables.log.events.append(batch, to: &$0) }
             }
             let found = try failure { try withStore(path) { _ in } }
             #expect(found?.code == .damaged)

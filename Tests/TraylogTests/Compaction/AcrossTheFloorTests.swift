@@ -205,7 +205,7 @@ import TestSupport
             small.landmarkDistance = 16
             func bases() throws -> [[UInt8]] {
                 var rows: [[UInt8]] = []
-                try RawStore.change(path) { rows = try $0.rows($0.tables.bases.database) }
+                try RawStore.change(path) { rows = try $0.rows($0.tables.log.bases.database) }
                 return rows
             }
             try withStore(path, small) { store in
@@ -242,7 +242,7 @@ import TestSupport
                     _ = try store.compact(before: .seq(690))
                 }
                 try RawStore.change(path) { raw in
-                    let bases = raw.tables.bases.database
+                    let bases = raw.tables.log.bases.database
                     let key = try #require(try raw.firstKeyIfAny(try raw.stream(of: "ann"), space, of: bases))
                     try raw.change(bases, key) { $0[$0.count / 2] ^= 1 }
                 }

@@ -133,7 +133,7 @@ import TraylogLog
     private func appendFutureFields(_ path: String) throws {
         try RawStore.change(path) { raw in
             for size in [3, 30_000] {
-                let head = try raw.environment.read { try raw.tables.log.head(in: $0) }
+                let head = try raw.environment.read { try raw.tables.log.events.head(in: $0) }
                 var payload: [UInt8] = []
                 PayloadEncoder.append(
                     user: "ann", key: nil, actor: nil, device: nil, commandFingerprint: 0,
@@ -146,7 +146,7 @@ import TraylogLog
                     payload: RawSpan(_elements: payload.span), kind: .notified, stream: 1,
                     revision: try raw.revision(of: "ann") + UInt32(batch.count) + 1, recordedAt: head.recordedAt,
                     occurredAt: Timestamp(milliseconds: -1), salt: Salt(1, .max))
-                try raw.environment.write { try raw.tables.log.append(batch, to: &$0) }
+                try raw.environment.write { try raw.tables.log.events.append(batch, to: &$0) }
             }
         }
     }

@@ -42,13 +42,13 @@ struct ObserversTests {
                         fingerprint: 0, stream: stream, revision: stream == .absent ? 0 : UInt32(batch.nextSeq),
                         recordedAt: Timestamp(milliseconds: 0), salt: Salt(1, 2))
                 }
-                try store.environment.write { try store.tables.log.append(batch, to: &$0) }
+                try store.environment.write { try store.tables.log.events.append(batch, to: &$0) }
             }
             let environment = try Environment.open(directory: path, access: .readOnly, databases: Tables.allNames)
             defer { environment.close() }
             let source = FileSource(directory: path, environment: environment, tables: Tables(environment))
             var touched = TouchedStreams()
-            try touched.scan(after: 0, through: UInt64(events.count), source.tables.log, environment)
+            try touched.scan(after: 0, through: UInt64(events.count), source.tables.log.events, environment)
             return touched
         }
     }

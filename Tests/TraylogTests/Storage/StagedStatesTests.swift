@@ -45,7 +45,7 @@ import TraylogPages
 
     private static func staged(_ path: String) throws -> StagedStream? {
         var staged: StagedStream?
-        try RawStore.change(path) { staged = try $0.record.staged }
+        try RawStore.change(path) { staged = try $0.record.states.staged }
         return staged
     }
 
@@ -129,7 +129,7 @@ import TraylogPages
         try Self.forEachCopy(seed: 3, steps: sized(60, nightly: 300)) { copy, staged, expected, past in
             guard let staged, staged.isInForce else { return }
             try RawStore.change(copy) { store in
-                let states = store.tables.states
+                let states = store.tables.derived.states
                 let waiting = try store.environment.read { transaction in
                     try states.stagedPages(of: staged.stream, in: transaction).last { page in
                         try page.changedBy > 0 && states.version(page, of: staged.stream, in: transaction) != nil

@@ -81,15 +81,15 @@ struct RawStore {
     }
 
     var record: StoreRecord {
-        get throws { try #require(try environment.read { try StoreRecord.read(tables.meta, in: $0) }) }
+        get throws { try #require(try environment.read { try StoreRecord.read(tables, in: $0) }) }
     }
 
-    var states: Database { tables.states.database }
-    var names: Database { tables.names.database }
+    var states: Database { tables.derived.states.database }
+    var names: Database { tables.derived.names.database }
     var log: Database { environment.database("log") }
 
     func stream(of user: String) throws -> StreamID {
-        let names = tables.names
+        let names = tables.derived.names
         return try #require(try environment.read { try names.stream(of: user, in: $0) })
     }
 
@@ -98,7 +98,7 @@ struct RawStore {
         let stream = try stream(of: user)
         var newest: UInt32 = 0
         try environment.read { transaction in
-            _ = try tables.log.forEachRecord(from: 1, in: transaction) { seq, record in
+            _ = try tables.log.events.forEachRecord(from: 1, in: transaction) { seq, record in
                 let header = try RecordHeader.read(record, seq: seq)
                 if header.stream == stream { newest = header.revision }
                 return true
@@ -166,7 +166,7 @@ struct RawStore {
         var row = RemovedLeaves()
         var rows: [RemovedLeaves] = []
         for seq in seqs {
-            let leaf = try #require(try environment.read { try tables.log.leaf(seq, in: $0) })
+            let leaf = try #require(try environment.read { try tables.log.events.leaf(seq, in: $0) })
             if !row.append(seq, leaf.hash) {
                 rows.append(row)
                 row = RemovedLeaves()
@@ -176,7 +176,7 @@ struct RawStore {
         }
         for row in rows + [row] {
             let (key, value) = try #require(row.sealed())
-            try put(tables.merkle.database, key, value)
+            try put(tables.log.merkle.database, key, value)
         }
     }
 

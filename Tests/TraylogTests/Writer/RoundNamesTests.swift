@@ -80,11 +80,11 @@ import TraylogLog
                     }
                 }
                 // On a slow machine it takes some more.
-                for _ in 0..<20_000 where source.memory.withLock({ $0.store.record.flushedThrough }) == 0 {
+                for _ in 0..<20_000 where source.memory.withLock({ $0.store.record.states.through }) == 0 {
                     counts["busy", default: 0] += 1
                     _ = try store.perform(notify("busy"))
                 }
-                let stored = source.memory.withLock { $0.store.record.flushedThrough }
+                let stored = source.memory.withLock { $0.store.record.states.through }
                 #expect(stored > 0, "no round has ended")
                 let listed = try store.users(limit: .max).elements
                 let expected = counts.keys.sorted { $0.precedesInBytes($1) }

@@ -157,6 +157,7 @@ extension ServerMetrics: StoreObserver {
             self.expired.increment(by: expired)
             ticks.record(duration: duration)
         case .compacted: compactions.increment()
+        case .rebuilt(let cause): log.write([("background", .string("rebuild")), ("after", .string("\(cause)"))])
         case .failed(let work, let error):
             log.write([("background", .string(work.rawValue)), ("error", .string("\(error)"))])
             faults(of: work).increment()

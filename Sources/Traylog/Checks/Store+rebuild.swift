@@ -1,0 +1,84 @@
+import Synchronization
+@_spi(Operations) import TraylogChecks
+import TraylogDomain
+import TraylogPlatform
+@_spi(Replication) import TraylogQueries
+import TraylogRewrite
+import TraylogStates
+
+extension Store {
+    /// Derives all stored states from the log again, and compares them with it, while appends and queries go on.
+    ///
+    /// The store is written to a new file, which replaces the old one; custom projections keep their values. What is stored is not
+    /// read, so it may be damaged in any way. A store does this by itself when it meets a damaged page of them.
+    ///
+    /// It runs on a thread of the store while the task waits. Cancelling the task gives it up.
+    ///
+    /// - Parameter progress: called on that thread with the number of finished steps, and of all steps.
+    /// - Returns: what the comparison of the new states with the log found: no difference.
+    /// - Throws: ``TraylogError/failed(_:)``: `busy`, `diskFull`, `closed`, `damaged` for an event that cannot be read.
+    /// - Complexity: reads the log twice and writes all of the store.
+    @_spi(Operations) public func rebuild(
+        progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
+    ) async throws(TraylogError) -> ReplayReport {
+        let rewriter = rewriter
+        return try await queries.jobs.work { (cancellation) throws(TraylogError) in
+            try rewriter.rebuild { done, total in
+                try cancellation.check()
+                progress(done, total)
+            }
+        }
+    }
+}
+
+extension StoreRewriter {
+    fileprivate func rebuild(
+        progress: @escaping (UInt64, UInt64) throws -> Void = { _, _ in }
+    ) throws(TraylogError) -> ReplayReport {
+        do {
+            var plan = RewritePlan()
+            plan.rebuild = RewritePlan.RebuildOptions()
+            return try exclusively {
+                try Replay.timed { try rewrite(plan, progress).replay ?? ReplayReport() }
+            }
+        } catch {
+            throw TraylogError(error, in: source.directory)
+        }
+    }
+}
+
+/// Derives the states of an open store anew once its writer or a query has met damage in them.
+final class StateRepair: Sendable {
+    private let rewriter: StoreRewriter
+    private let jobs: WorkPool
+    private let observer: (any StoreObserver)?
+    /// A rebuild is under way, or failed: the next opening tries again.
+    private let isTried = Atomic(false)
+
+    init(_ rewriter: StoreRewriter, jobs: WorkPool, observer: (any StoreObserver)?) {
+        (self.rewriter, self.jobs, self.observer) = (rewriter, jobs, observer)
+    }
+
+    /// Begins a rebuild, unless one has begun.
+    ///
+    /// - Parameter error: what met the damage.
+    func begin(after error: any Error) {
+        guard !isTried.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        let cause = TraylogError(error, in: rewriter.source.directory)
+        Task.detached { [self] in
+            do throws(TraylogError) {
+                _ = try await jobs.work { [rewriter] (_) throws(TraylogError) in try rewriter.rebuild() }
+                observer?.observe(.rebuilt(after: cause))
+                isTried.store(false, ordering: .releasing)
+            } catch {
+                switch error {
+                // A compaction or an erasure is under way, which derives the states as well.
+                case .failed(let failure) where failure.code == .busy: isTried.store(false, ordering: .releasing)
+                // The next opening goes on.
+                case .failed(let failure) where failure.code == .closed: break
+                default: observer?.observe(.failed(.rebuild, error))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+import TraylogPages
+
+/// How far the derived tables have come: their own row, written with them.
+package struct StateProgress: Hashable, Sendable {
+    static let key: [UInt8] = Array("states".utf8)
+
+    /// Stored states hold every event up to this one.
+    package var through: UInt64 = 0
+    /// The next new stream, as of ``through``.
+    package var nextStream = StreamID.first
+    /// How many of the streams below it are topics'.
+    package var topics: UInt64 = 0
+    /// The state that comes into the file in parts; nil for none.
+    package var staged: StagedStream?
+
+    package init() {}
+
+    /// - Returns: nil where nothing was derived yet.
+    static func read(_ database: Database, in transaction: borrowing ReadTransaction) throws -> StateProgress? {
+        try transaction.get(database, RawSpan(_elements: key.span)) { value in
+            var reader = PackedReader(try Checked.open(value, key: RawSpan(_elements: key.span)))
+            return try StateProgress(from: &reader)
+        }
+    }
+
+    /// Those of some values found under the row's key that are whole: of several commits, perhaps.
+    package static func salvaged(_ values: [[UInt8]]) -> [StateProgress] {
+        values.compactMap { value in
+            guard let bytes = try? Checked.open(RawSpan(_elements: value.span), key: RawSpan(_elements: key.span))
+            else {
+                return nil
+            }
+            var reader = PackedReader(bytes)
+            return try? StateProgress(from: &reader)
+        }
+    }
+
+    init(from reader: inout PackedReader) throws(PackedError) {
+        through = try reader.varint()
+        guard through <= Seq.highest else { throw .damaged("the newest event of the states") }
+        nextStream = try reader.stream("stream")
+        guard nextStream >= .first, nextStream <= .highest else { throw .damaged("stream") }
+        topics = try reader.varint()
+        guard topics < UInt64(nextStream.rawValue) else { throw .damaged("topics") }
+        if !reader.isAtEnd { staged = try StagedStream(from: &reader) }
+    }
+
+    package func write(_ tables: DerivedTables, to transaction: inout WriteTransaction) throws(LMDBError) {
+        var bytes = packed()
+        let key = StateProgress.key
+        Checked.seal(&bytes, key: RawSpan(_elements: key.span))
+        try transaction.put(tables.meta, RawSpan(_elements: key.span), RawSpan(_elements: bytes.span))
+    }
+
+    /// The bytes that ``init(from:)`` reads.
+    func packed() -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendVarint(through)
+        bytes.appendVarint(UInt64(nextStream.rawValue))
+        bytes.appendVarint(topics)
+        staged?.pack(into: &bytes)
+        return bytes
+    }
+}
+
+/// What the derived tables hold cannot be known; the log can.
+///
+/// A writer derives them anew when it opens the store.
+package struct DamagedStates: Error {
+    /// What is damaged, in words.
+    package let what: String
+
+    package init(_ what: String) { self.what = what }
+}
+
+extension DerivedTables {
+    /// How far these tables have come.
+    ///
+    /// - Throws: ``DamagedStates``.
+    package func progress(in transaction: borrowing ReadTransaction) throws -> StateProgress {
+        do {
+            if let progress = try StateProgress.read(meta, in: transaction) { return progress }
+        } catch let error as PackedError {
+            throw DamagedStates("the record of the stored states (\(error.reason))")
+        }
+        throw DamagedStates("the record of the stored states (it is missing)")
+    }
+
+    /// Whether an error comes from these tables, which the log can give anew.
+    package static func caused(_ error: any Error) -> Bool {
+        switch error {
+        case is DamagedStates: true
+        case let error as LMDBError: error.table.map { names.contains($0) } ?? false
+        default: false
+        }
+    }
+}
