@@ -134,7 +134,7 @@ struct MappedStore {
         var databases: [String: Database] = [:]
         do throws(LMDBError) {
             for (index, name) in names.enumerated() {
-                guard try read.snapshot.tableRecord(index) != nil else {
+                guard try read.snapshot.hasTable(index) else {
                     throw failure(MDB_NOTFOUND, name: name, path: path)
                 }
                 databases[name] = Database(handle: 0, index: index)
@@ -163,7 +163,7 @@ struct MappedStore {
             check.noteFree()
             check.trustClose()
             for (index, name) in names.enumerated() {
-                if try check.snapshot.tableRecord(index) == nil { try check.prove() }
+                if try !check.snapshot.hasTable(index) { try check.prove() }
                 var number: MDB_dbi = 0
                 let result = unsafe mdb_dbi_open(transaction, name, UInt32(MDB_CREATE), &number)
                 guard result == 0 else { throw failure(result, name: name, path: path) }

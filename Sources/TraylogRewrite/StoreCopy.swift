@@ -72,6 +72,8 @@ struct StoreCopy {
 
     private func wholeTopics() throws -> Set<StreamID> {
         let topics = bases.kept.wholeTopics
+        // Without any, nothing is read that may be damaged.
+        guard !topics.isEmpty else { return [] }
         return try source.readTail { snapshot in
             Set(try topics.compactMap { try snapshot.stream(ofTopic: $0) })
         }

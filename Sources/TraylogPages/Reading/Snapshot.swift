@@ -211,6 +211,16 @@ import Synchronization
     /// The record of a table; nil when the file has none of that name.
     package func tableRecord(_ index: Int) throws(LMDBError) -> TableRecord? {
         if let record = records[index] { return record }
+        guard let record = try uncheckedRecord(index) else { return nil }
+        try checkRoot(record)
+        records[index] = record
+        return record
+    }
+
+    /// Whether there is a table, whatever its pages say.
+    package func hasTable(_ index: Int) throws(LMDBError) -> Bool { try uncheckedRecord(index) != nil }
+
+    private func uncheckedRecord(_ index: Int) throws(LMDBError) -> TableRecord? {
         guard let tables else { return nil }
         let name = pages.tableNames[index]
         let place: Place? = unsafe try name.span.withUnsafeBytes { (name) throws(LMDBError) in
@@ -222,8 +232,6 @@ import Synchronization
             let record = TableRecord(
                 place.leaf, at: value.offset, name: .named(index), flags: 0, pageCount: pageCount)
         else { throw pages.error(.record, page: place.leaf.number, .tables) }
-        try checkRoot(record)
-        records[index] = record
         return record
     }
 
