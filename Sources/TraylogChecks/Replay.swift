@@ -10,18 +10,17 @@ import TraylogStates
     /// - Parameters:
     ///   - moment: folds the log through it, and compares what comes out with the answers about that moment, and not with
     ///     what is stored of now.
-    ///   - threads: one or two; as many as there are processors when nil. The outcome does not depend on it.
     ///   - progress: called with the number of events folded and of all events; throws to give up.
     /// - Throws: ``TraylogError``: as for opening, `damaged` for an event that cannot be read.
     public static func run(
-        directory: String, options: StoreOptions = StoreOptions(), asOf moment: Moment? = nil, threads: Int? = nil,
+        directory: String, options: StoreOptions = StoreOptions(), asOf moment: Moment? = nil,
         progress: (_ done: UInt64, _ total: UInt64) throws -> Void
     ) throws(TraylogError) -> ReplayReport {
         do {
             let environment = try Tables.openForReading(directory, options)
             defer { environment.close() }
             try environment.expectScan(true)
-            return try timed { try compare(directory, environment, asOf: moment, threads: threads, progress: progress) }
+            return try timed { try compare(directory, environment, asOf: moment, progress: progress) }
         } catch {
             throw TraylogError(error, in: directory)
         }
@@ -42,7 +41,7 @@ import TraylogStates
     ///   - skipsDamage: goes on without events that cannot be read.
     package static func compare(
         _ directory: String, _ environment: Environment, asOf moment: Moment? = nil, limit: Int = 1,
-        eventsPerPass: Int? = nil, skipsDamage: Bool = false, threads: Int? = nil,
+        eventsPerPass: Int? = nil, skipsDamage: Bool = false,
         progress: (UInt64, UInt64) throws -> Void
     ) throws -> ReplayReport {
         // A compaction or an erasure that ends meanwhile takes nothing away.
@@ -55,28 +54,11 @@ import TraylogStates
         if let eventsPerPass { fold.eventsPerPass = eventsPerPass }
         fold.skipsDamage = skipsDamage
         fold.foldsTopicsThroughHead = moment != nil
-        fold.threads = CurrentProcess.threads(threads)
-        let check = StreamCheck(source: source, head: head, isPast: moment != nil)
-        var takers = (0..<fold.threads).map { _ in StateCheck(check, limit: limit) }
-        try fold.run(into: &takers) { try progress($0, head) }
-        return try ReplayReport(takers, limit: limit)
-    }
-}
-
-extension ReplayReport {
-    /// The findings of checks that had one part of the streams each.
-    ///
-    /// Of each the differences are in order; those of different passes lie between each other.
-    fileprivate init(_ checks: [StateCheck], limit: Int) throws {
-        self.init()
-        var found: [StateCheck.Difference] = []
-        for check in checks {
-            var check = check
-            try check.finish()
-            events += check.events
-            users += check.users
-            found += check.differences
-        }
-        differences = found.sorted { $0.stream < $1.stream }.prefix(limit).map(\.words)
+        var check = StateCheck(StreamCheck(source: source, head: head, isPast: moment != nil), limit: limit)
+        try fold.run(into: &check) { try progress($0, head) }
+        try check.finish()
+        var report = ReplayReport(events: check.events, users: check.users)
+        report.differences = check.differences
+        return report
     }
 }

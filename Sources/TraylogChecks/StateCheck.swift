@@ -17,17 +17,12 @@ struct StateCheck: FoldTaker {
     let limit: Int
     private(set) var events: UInt64 = 0
     private(set) var users: UInt64 = 0
-    /// By stream.
-    private(set) var differences: [Difference] = []
+    /// In words, by stream.
+    private(set) var differences: [String] = []
     private var waiting: [Waiting] = []
     private var rows = RowBuffer()
     /// Of the stream that is being folded.
     private var landmarks: [String] = []
-
-    struct Difference: Sendable {
-        let stream: StreamID
-        let words: String
-    }
 
     /// A stream whose rows are packed.
     private struct Waiting {
@@ -66,13 +61,8 @@ struct StateCheck: FoldTaker {
     mutating func finish() throws {
         let equal = try check.streamsAsStored(waiting.map { ($0.folded, $0.rows) }, rows)
         for (waiting, isEqual) in zip(waiting, equal) where differences.count < limit {
-            let stream = waiting.folded.stream
-            if !isEqual, let words = try check.difference(waiting.folded) {
-                differences.append(Difference(stream: stream, words: words))
-            }
-            for words in waiting.landmarks.prefix(limit - differences.count) {
-                differences.append(Difference(stream: stream, words: words))
-            }
+            if !isEqual, let words = try check.difference(waiting.folded) { differences.append(words) }
+            differences += waiting.landmarks.prefix(limit - differences.count)
         }
         waiting.removeAll(keepingCapacity: true)
         rows.removeAll()

@@ -2,16 +2,14 @@
 import TraylogLog
 import TraylogStates
 
-/// Gathers the facts of some streams from one part of the log.
-struct FactGathering: Sendable {
+/// Gathers the facts of some streams from the log.
+struct FactGathering {
     private static let eventsPerStep: UInt64 = 8_192
 
     let fold: LogFold
     let range: Range<StreamID>
-    let seqs: ClosedRange<UInt64>
     /// The memory that the facts may take.
     let bytes: Int
-    private let work: FoldWork
     /// Of streams in the range.
     private(set) var facts: FactBuffer
     /// Of topics, wherever they are, if they are wanted.
@@ -20,30 +18,24 @@ struct FactGathering: Sendable {
     /// Whether there were more facts than may be.
     private(set) var isOverfull = false
 
-    /// - Parameter topics: those known so far, if the facts of all topics are to be gathered; `seqs` must be all then.
-    init(
-        fold: LogFold, range: Range<StreamID>, topics: TopicFacts?, seqs: ClosedRange<UInt64>, bytes: Int,
-        work: FoldWork
-    ) {
+    /// - Parameter topics: those known so far, if the facts of all topics are to be gathered.
+    init(fold: LogFold, range: Range<StreamID>, topics: TopicFacts?, bytes: Int) {
         self.fold = fold
         self.range = range
-        self.seqs = seqs
         self.bytes = bytes
-        self.work = work
         self.topics = topics.map { TopicStreams(known: $0) }
         facts = FactBuffer(firstStream: range.lowerBound)
     }
 
-    /// The same, gathered.
-    func ran() throws -> FactGathering {
-        var gathering = self
-        try gathering.run {}
-        return gathering
+    /// The facts by stream.
+    consuming func sorted() -> FactBuffer {
+        facts.sort()
+        return facts
     }
 
-    mutating func run(step: () throws -> Void) throws {
+    mutating func run(_ progress: inout FoldProgress) throws {
         // Room that nobody uses takes no memory, but arrays that grow leave holes behind.
-        if fold.stream == nil { facts.reserve(facts: min(seqs.count, fold.eventsPerPass)) }
+        if fold.stream == nil { facts.reserve(facts: min(Int(clamping: fold.head), fold.eventsPerPass)) }
         // Taken out, so that nobody else has a share in what grows.
         var (facts, ofTopics, topics) = (
             FactBuffer(firstStream: .absent), FactBuffer(firstStream: .absent), self.topics
@@ -53,10 +45,10 @@ struct FactGathering: Sendable {
             swap(&facts, &self.facts)
             swap(&ofTopics, &self.ofTopics)
         }
-        let (range, work, hasher, bytes, skipsDamage) = (range, work, fold.hasher, bytes, fold.skipsDamage)
+        let (range, hasher, bytes, skipsDamage) = (range, fold.hasher, bytes, fold.skipsDamage)
         var (seen, isOverfull, isTopic) = (UInt64(0), false, false)
         do {
-            try LogScan(fold, seqs).events(where: { header in
+            try LogScan(fold).events(where: { header in
                 isTopic = topics?.holds(header) ?? false
                 return isTopic || range.contains(header.stream)
             }) { seq, header, payload in
@@ -82,11 +74,11 @@ struct FactGathering: Sendable {
                 }
                 seen += 1
                 guard seen % Self.eventsPerStep == 0 else { return }
-                try work.add(Self.eventsPerStep)
-                try step()
+                progress.add(Self.eventsPerStep)
+                try progress.report()
                 if facts.byteCount > bytes { throw Overfull() }
             }
-            try work.add(seen % Self.eventsPerStep)
+            progress.add(seen % Self.eventsPerStep)
         } catch is Overfull {
             isOverfull = true
         }
@@ -103,7 +95,7 @@ struct FactGathering: Sendable {
 }
 
 /// Which streams are topics', as far as the log was read.
-private struct TopicStreams: Sendable {
+private struct TopicStreams {
     let known: TopicFacts
     private var found: Set<StreamID> = []
 

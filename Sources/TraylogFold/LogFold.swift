@@ -7,8 +7,7 @@ import TraylogStates
 /// events that it took.
 ///
 /// First the facts of the log are gathered (``FactGathering``), then each stream is folded by itself, in the order of
-/// their numbers (``StreamFold``): one state at a time is in use. With two threads each gathers one half of the log, and
-/// then folds one half of the streams; what comes out is the same.
+/// their numbers (``StreamFold``): one state at a time is in use.
 ///
 /// Memory stays bounded: where a reading of the log would bring more facts than fit, it is read once for each range of
 /// streams that fits. Events of topics are held throughout.
@@ -75,8 +74,6 @@ package struct LogFold: Sendable {
     package var bases: FoldBases?
     /// Whether the fold goes on without events that cannot be read, and does not end with the error.
     package var skipsDamage = false
-    /// On how many threads, one or two.
-    package var threads = 1
 
     package init(rows: any RowReader, log: LogTables, record: StoreRecord, head: UInt64) {
         self.rows = rows
@@ -93,35 +90,33 @@ package struct LogFold: Sendable {
     /// - Parameter progress: events folded so far; throws to end the fold.
     package func run(progress: (UInt64) throws -> Void, _ body: (Folded) throws -> Void) throws {
         try withoutActuallyEscaping(body) { body in
-            var takers = [ClosureTaker(body: body)]
-            try run(into: &takers, progress: progress)
+            var taker = ClosureTaker(body: body)
+            try run(into: &taker, progress: progress)
         }
     }
 
-    /// The same; with two takers on two threads, of which the second one gets the later half of the streams of each
-    /// pass.
-    ///
-    /// Of two errors, the one that the first taker met is thrown.
-    package func run<Taker: FoldTaker>(into takers: inout [Taker], progress: (UInt64) throws -> Void) throws {
-        let work = FoldWork(all: head)
-        let every = StreamID.first..<StreamID.highest
-        if stream == nil, head <= UInt64(eventsPerPass),
-            let pass = try Pass(self, every, topics: nil, bytes: bytesPerPass, work, progress)
-        {
-            return try pass.run(into: &takers, work, progress)
+    /// The same for a taker that wants landmarks, too.
+    package func run<Taker: FoldTaker>(into taker: inout Taker, progress: (UInt64) throws -> Void) throws {
+        try withoutActuallyEscaping(progress) { tell in
+            var progress = FoldProgress(all: head, tell)
+            let every = StreamID.first..<StreamID.highest
+            if stream == nil, head <= UInt64(eventsPerPass),
+                let pass = try Pass(self, every, topics: nil, bytes: bytesPerPass, &progress)
+            {
+                return try pass.run(into: &taker, &progress)
+            }
+            var topics: TopicFacts?
+            for range in try ranges() { topics = try run(range, topics, into: &taker, &progress) }
         }
-        var topics: TopicFacts?
-        for range in try ranges() { topics = try run(range, topics, into: &takers, work, progress) }
     }
 
     /// One pass, whose facts are given up at its end.
     private func run<Taker: FoldTaker>(
-        _ range: Range<StreamID>, _ topics: TopicFacts?, into takers: inout [Taker], _ work: FoldWork,
-        _ progress: (UInt64) throws -> Void
+        _ range: Range<StreamID>, _ topics: TopicFacts?, into taker: inout Taker, _ progress: inout FoldProgress
     ) throws -> TopicFacts? {
         // A range that is one stream cannot be divided.
-        guard let pass = try Pass(self, range, topics: topics, bytes: .max, work, progress) else { return topics }
-        try pass.run(into: &takers, work, progress)
+        guard let pass = try Pass(self, range, topics: topics, bytes: .max, &progress) else { return topics }
+        try pass.run(into: &taker, &progress)
         return pass.topics
     }
 
@@ -154,14 +149,14 @@ package struct LogFold: Sendable {
 }
 
 /// Takes what a fold gives, stream by stream.
-package protocol FoldTaker: SendableMetatype {
+package protocol FoldTaker {
     /// A landmark of a user is reached; `before` is the one before it.
     mutating func reached(_ landmark: TrayState, of stream: LogFold.Folded, before: TrayState?) throws
     /// A stream is folded; each comes once, in the order of their numbers.
     mutating func take(_ stream: LogFold.Folded) throws
 }
 
-/// For callers on one thread, who want nothing but the states.
+/// For callers who want nothing but the states.
 private struct ClosureTaker: FoldTaker {
     let body: (LogFold.Folded) throws -> Void
 

@@ -4,17 +4,13 @@ import TraylogPages
 import TraylogPlatform
 import TraylogStates
 
-/// One reading of the log, or of a part of it, in chunks, so that no read transaction lives long.
+/// One reading of the log, in chunks, so that no read transaction lives long.
 struct LogScan {
     private static let eventsPerTransaction: UInt64 = 10_000
 
     let fold: LogFold
-    let seqs: ClosedRange<UInt64>?
 
-    init(_ fold: LogFold, _ seqs: ClosedRange<UInt64>? = nil) {
-        self.fold = fold
-        self.seqs = seqs ?? (fold.head > 0 ? 1...fold.head : nil)
-    }
+    init(_ fold: LogFold) { self.fold = fold }
 
     /// Visits the headers, with the size of what is stored of each event.
     func headers(_ body: (RecordHeader, _ byteCount: Int) throws -> Void) throws {
@@ -48,14 +44,13 @@ struct LogScan {
     }
 
     private func records(_ body: (UInt64, RawSpan, borrowing ReadTransaction) throws -> Void) throws {
-        guard let seqs else { return }
         let log = fold.log.events
         let floor = fold.record.floor.seq.rawValue
-        var next = seqs.lowerBound
-        while next <= seqs.upperBound {
+        var next: UInt64 = 1
+        while next <= fold.head {
             try Cancellation.checkCurrent()
             next = try fold.rows.read { transaction in
-                let end = min(seqs.upperBound, next + LogScan.eventsPerTransaction - 1)
+                let end = min(fold.head, next + LogScan.eventsPerTransaction - 1)
                 let reached = try log.forEachRecord(from: next, floor: floor, in: transaction) { seq, record in
                     // With the floor, the next one that is there may lie behind the end.
                     guard seq <= end else { return false }

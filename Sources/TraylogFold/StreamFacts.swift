@@ -2,50 +2,36 @@ import TraylogDomain
 import TraylogLog
 import TraylogStates
 
-/// The facts of one stream, in the order of the log, over several buffers that hold one part of the log each.
+/// The facts of one stream, in the order of the log.
 struct StreamFacts: Sendable {
-    let buffers: [FactBuffer]
+    let buffer: FactBuffer
     let stream: StreamID
-    /// Where its facts are in each buffer.
-    let ranges: [Range<Int>]
-    let count: Int
+    /// Where its facts are among the sorted ones.
+    let range: Range<Int>
 
-    init(_ stream: StreamID, in buffers: [FactBuffer]) {
+    init(_ stream: StreamID, in buffer: FactBuffer) {
         self.stream = stream
-        self.buffers = buffers
-        ranges = buffers.map { $0.range(of: stream) }
-        count = ranges.reduce(0) { $0 + $1.count }
+        self.buffer = buffer
+        range = buffer.range(of: stream)
     }
+
+    var count: Int { range.count }
 
     /// Where the fact with a number, from 0, is.
-    private func place(_ index: Int) -> (buffer: Int, place: Int) {
-        var rest = index
-        for (number, range) in ranges.enumerated() {
-            if rest < range.count { return (number, Int(buffers[number].sorted[range.lowerBound + rest])) }
-            rest -= range.count
-        }
-        preconditionFailure("the index of a fact is below their count")
-    }
+    private func place(_ index: Int) -> Int { Int(buffer.sorted[range.lowerBound + index]) }
 
-    func seq(_ index: Int) -> UInt64 {
-        let (buffer, place) = place(index)
-        return buffers[buffer].seq(at: place)
-    }
+    func seq(_ index: Int) -> UInt64 { buffer.seq(at: place(index)) }
 
     func fact(_ index: Int) -> (fact: Fact, times: FactTimes) {
-        let (buffer, place) = place(index)
         var times = FactTimes()
-        let fact = buffers[buffer].fact(at: place, times: &times)
+        let fact = buffer.fact(at: place(index), times: &times)
         return (fact, times)
     }
 
     /// Whose stream it is; nil when none of its facts says so.
     var name: StreamName? {
-        for (number, range) in ranges.enumerated() where !range.isEmpty {
-            let buffer = buffers[number]
-            for index in range {
-                if let name = buffer.name(at: Int(buffer.sorted[index]), stream: stream) { return name }
-            }
+        for index in 0..<count {
+            if let name = buffer.name(at: place(index), stream: stream) { return name }
         }
         return nil
     }

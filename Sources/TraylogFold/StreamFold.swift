@@ -3,31 +3,22 @@ import TraylogLog
 import TraylogStates
 
 /// Folds gathered facts, stream by stream.
-package struct StreamFold: Sendable {
+struct StreamFold {
     /// Own events that are folded at once where topics belong to it, so that their events are not looked up for each.
     private static let eventsPerRun = 256
     /// How long before a fact is needed its memory is asked for.
     private static let factsAhead = 16
 
-    package let fold: LogFold
-    package let topics: TopicFacts
-    package let buffers: [FactBuffer]
-    package let work: FoldWork
+    let fold: LogFold
+    let topics: TopicFacts
+    let facts: FactBuffer
 
-    package init(fold: LogFold, topics: TopicFacts, buffers: [FactBuffer], work: FoldWork) {
-        self.fold = fold
-        self.topics = topics
-        self.buffers = buffers
-        self.work = work
-    }
-
-    /// - Parameter step: called now and then, after some thousand events.
-    package func run<Taker: FoldTaker>(_ streams: Range<StreamID>, into taker: inout Taker, step: () throws -> Void)
-        throws
-    {
+    func run<Taker: FoldTaker>(
+        _ streams: Range<StreamID>, into taker: inout Taker, _ progress: inout FoldProgress
+    ) throws {
         var events = 0
         for stream in streams {
-            let facts = StreamFacts(stream, in: buffers)
+            let facts = StreamFacts(stream, in: facts)
             let base = try fold.bases?.base(of: stream)
             guard base != nil || facts.count > 0 else { continue }
             let folded = LogFold.Folded(
@@ -46,11 +37,11 @@ package struct StreamFold: Sendable {
             try taker.take(folded)
             events += facts.count
             guard events >= 8_192 else { continue }
-            try work.add(UInt64(events))
+            progress.add(UInt64(events))
             events = 0
-            try step()
+            try progress.report()
         }
-        try work.add(UInt64(events))
+        progress.add(UInt64(events))
     }
 
     private func name(_ facts: StreamFacts, _ base: FoldBase?) throws -> StreamName {
@@ -67,29 +58,24 @@ package struct StreamFold: Sendable {
         swap(&state, &folded.state)
         defer { swap(&state, &folded.state) }
         if folded.base == nil { state.reserve(events: facts.count) }
-        var index = 0
-        for (buffer, range) in zip(facts.buffers, facts.ranges) {
-            for position in range {
-                defer { index += 1 }
-                buffer.prefetch(position + Self.factsAhead)
-                var times = FactTimes()
-                let fact = buffer.fact(at: Int(buffer.sorted[position]), times: &times)
-                if let due = times.due, let entry = DueEntry(fact, due: due, stream: facts.stream) {
-                    folded.dues.append((fact.seq, entry))
-                }
-                if let due = times.remindAt {
-                    folded.dues.append((fact.seq, DueEntry(reminding: fact, due: due, stream: facts.stream)))
-                }
-                // The base holds it, or a run with events of topics did; what it made due is nowhere else.
-                guard fact.seq > state.appliedSeq else { continue }
-                guard isTopic || (state.topics.isEmpty && !fact.kind.needsHistory) else {
-                    try catchUp(from: index, facts, folded, &state, pages, &taker)
-                    continue
-                }
-                try state.apply(fact, stored: pages)
-                // By its fields: asked as a whole, the state would be copied for each event.
-                if !isTopic, state.lastLandmark == fact.seq { try take(state, folded, &taker) }
+        for index in 0..<facts.count {
+            facts.buffer.prefetch(facts.range.lowerBound + index + Self.factsAhead)
+            let (fact, times) = facts.fact(index)
+            if let due = times.due, let entry = DueEntry(fact, due: due, stream: facts.stream) {
+                folded.dues.append((fact.seq, entry))
             }
+            if let due = times.remindAt {
+                folded.dues.append((fact.seq, DueEntry(reminding: fact, due: due, stream: facts.stream)))
+            }
+            // The base holds it, or a run with events of topics did; what it made due is nowhere else.
+            guard fact.seq > state.appliedSeq else { continue }
+            guard isTopic || (state.topics.isEmpty && !fact.kind.needsHistory) else {
+                try catchUp(from: index, facts, folded, &state, pages, &taker)
+                continue
+            }
+            try state.apply(fact, stored: pages)
+            // By its fields: asked as a whole, the state would be copied for each event.
+            if !isTopic, state.lastLandmark == fact.seq { try take(state, folded, &taker) }
         }
     }
 

@@ -24,8 +24,7 @@ package struct TopicFacts: Sendable {
         identities[stream] = hasher.identity(of: name.text, as: .topic)
     }
 
-    /// Adds what is a topic's among the facts of a buffer, which holds the part of the log after all that was added
-    /// before.
+    /// Adds what is a topic's among the facts of a buffer.
     mutating func add(_ buffer: FactBuffer, _ hasher: IdentityHasher) {
         guard buffer.hasBroadcasts || !isEmpty else { return }
         buffer.forEachArrival { stream, place in

@@ -14,14 +14,13 @@ import TraylogStates
     /// new one. Queries of other processes go on meanwhile.
     ///
     /// - Parameters:
-    ///   - threads: one or two, of which the second one only reads; as many as there are processors when nil.
     ///   - progress: told how far it is and how far it goes, in events, each of which is copied, folded and compared; throws
     ///     to give up.
     /// - Returns: what the comparison of the new states with the log found: no difference.
     /// - Throws: ``TraylogError``: as for opening a store for writing, `damaged` for an event that cannot be read. The store
     ///   is as it was then.
     public static func run(
-        directory: String, options: StoreOptions = StoreOptions(), threads: Int? = nil,
+        directory: String, options: StoreOptions = StoreOptions(),
         progress: (_ done: UInt64, _ total: UInt64) throws -> Void
     ) throws(TraylogError) -> ReplayReport {
         do {
@@ -33,7 +32,7 @@ import TraylogStates
                 directory: directory, access: .readWrite, databases: Tables.allNames, configuration: configuration)
             defer { environment.close() }
             return try withoutActuallyEscaping(progress) { progress in
-                try run(directory, environment, threads: threads, progress: progress)
+                try run(directory, environment, progress: progress)
             }
         } catch {
             throw TraylogError(error, in: directory)
@@ -43,13 +42,13 @@ import TraylogStates
     /// The same for a file that this process has open, and no writer uses yet.
     @discardableResult
     package static func run(
-        _ directory: String, _ environment: Environment, threads: Int? = nil,
+        _ directory: String, _ environment: Environment,
         progress: @escaping (UInt64, UInt64) throws -> Void = { _, _ in }
     ) throws -> ReplayReport {
         try Replay.timed {
             let tables = Tables(environment)
             var plan = RewritePlan()
-            plan.rebuild = RewritePlan.RebuildOptions(threads: threads)
+            plan.isRebuild = true
             let rewrite = StoreRewrite(
                 directory: directory, environment: environment, tables: tables,
                 host: try ClosedStore(environment, tables), plan: plan, progress: progress)

@@ -33,13 +33,12 @@ package struct RebuiltRows: FoldTaker {
     ///
     /// - Parameters:
     ///   - record: the store's; only its floor, its secret and the distance of landmarks are used.
-    ///   - threads: one or two; as many as there are processors when nil.
     ///   - eventsPerPass: how many events are held in memory; as ``LogFold`` finds right when nil.
     ///   - check: called with each stream, and the rows of its changed pages and its root.
     ///   - progress: told the number of events folded so far.
     /// - Returns: the record to write, which says what was derived.
     package static func derive(
-        in environment: Environment, _ tables: Tables, _ record: StoreRecord, threads: Int? = nil,
+        in environment: Environment, _ tables: Tables, _ record: StoreRecord,
         eventsPerPass: Int? = nil, check: Check? = nil, progress: (UInt64) throws -> Void
     ) throws -> StoreRecord {
         var record = record
@@ -48,12 +47,11 @@ package struct RebuiltRows: FoldTaker {
         record.states.through = try environment.read { try tables.log.events.head(in: $0).seq }
         var fold = LogFold(rows: environment, log: tables.log, record: record, head: record.states.through)
         fold.bases = FoldBases(of: record, tables, environment)
-        fold.threads = CurrentProcess.threads(threads)
         if let eventsPerPass { fold.eventsPerPass = eventsPerPass }
-        var takers = [RebuiltRows(environment: environment, tables: tables, record: record, check: check)]
-        try fold.run(into: &takers, progress: progress)
-        try takers[0].finish()
-        return takers[0].record
+        var rows = RebuiltRows(environment: environment, tables: tables, record: record, check: check)
+        try fold.run(into: &rows, progress: progress)
+        try rows.finish()
+        return rows.record
     }
 
     private init(environment: Environment, tables: Tables, record: StoreRecord, check: Check?) {

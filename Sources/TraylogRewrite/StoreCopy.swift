@@ -86,9 +86,8 @@ struct StoreCopy {
             passedOver: [erasure?.stream, record.states.staged?.stream])
         let new = finalRecord(record, archive: nil, dropped: log.droppedCount)
         folded = try RebuiltRows.derive(
-            in: target, tables, new, threads: plan.rebuild?.threads ?? 1,
-            eventsPerPass: BaseCopy.eventsPerPass(of: log.through),
-            check: plan.rebuild == nil ? { try old.check($0, $1, $2) } : nil, progress: progress)
+            in: target, tables, new, eventsPerPass: BaseCopy.eventsPerPass(of: log.through),
+            check: plan.isRebuild ? nil : { try old.check($0, $1, $2) }, progress: progress)
         log.late.forgetDues()
     }
 
@@ -98,7 +97,7 @@ struct StoreCopy {
         var tableCopy = TableCopy(from: environment, to: target)
         try tableCopy.copy(tables.log.meta)
         if erasure == nil { try copyValues(&tableCopy) }
-        if plan.rebuild != nil {
+        if plan.isRebuild {
             // All but the hashes of events that left the log follows from it.
             return try tableCopy.copy(tables.log.merkle.database) { key, _ in MerkleTable.isRemovedLeaves(key) }
         }
@@ -110,7 +109,7 @@ struct StoreCopy {
     private func copyValues(_ tableCopy: inout TableCopy) throws {
         do {
             try tableCopy.copy(tables.projections.database)
-        } catch let error as LMDBError where plan.rebuild != nil && error.table != nil {
+        } catch let error as LMDBError where plan.isRebuild && error.table != nil {
             try target.empty(tables.projections.database)
         }
     }
@@ -119,7 +118,7 @@ struct StoreCopy {
     func compare(progress: (UInt64) throws -> Void) throws -> ReplayReport {
         try target.write { try folded.write(tables, to: &$0) }
         let report = try Replay.compare(
-            source.directory, target, limit: 1, threads: plan.rebuild?.threads, progress: { done, _ in try progress(done) })
+            source.directory, target, limit: 1, progress: { done, _ in try progress(done) })
         guard let difference = report.difference else { return report }
         throw StoreFailure(
             code: .damaged, message: "nothing was rebuilt: \(difference); this is a fault of the program: report it")

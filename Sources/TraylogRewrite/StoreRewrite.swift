@@ -101,15 +101,15 @@ package final class StoreRewrite {
         }
         // Without `finish` there will be no archive.
         defer { archive?.cancel() }
-        let folded = plan.rebuild == nil ? head : 0
+        let folded = plan.isRebuild ? 0 : head
         try copy.copyLog(through: head, archive) { try progress(folded + $0, total) }
         let name = try finish(archive, copy.log.droppedCount)
         try catchUp(&copy)
         // A rebuild copies, folds and compares.
-        let before = plan.rebuild == nil ? 2 * head : head
+        let before = plan.isRebuild ? head : 2 * head
         try copy.fold { try progress(min(before + $0, total), total) }
         // Of events that are not there any more, the fold says nothing.
-        if plan.rebuild == nil { try progress(total, total) }
+        if !plan.isRebuild { try progress(total, total) }
         return (copy, name)
     }
 
@@ -152,7 +152,7 @@ package final class StoreRewrite {
         try host.holdWrites()
         try copy.copyMaintained()
         var report: ReplayReport?
-        if plan.rebuild != nil {
+        if plan.isRebuild {
             let head = copy.log.through
             report = try copy.compare { try progress(min(2 * head + $0, 3 * head), 3 * head) }
         }

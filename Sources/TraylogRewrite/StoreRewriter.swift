@@ -172,18 +172,10 @@ package struct RewritePlan {
     package var device: String?
     /// Gives the new file up when it is complete.
     package var isDryRun = false
-    /// Derives all states from the log, whatever is stored; nil for a rewrite that checks the stored ones.
-    package var rebuild: RebuildOptions?
+    /// Derives all states from the log, whatever is stored.
+    package var isRebuild = false
 
     package init() {}
-
-    /// How a rebuild goes about its work.
-    package struct RebuildOptions: Sendable {
-        /// One or two; as many as there are processors when nil.
-        package var threads: Int?
-
-        package init(threads: Int? = nil) { self.threads = threads }
-    }
 }
 
 /// A rewrite that another copy of the store decided, with its event.

@@ -37,7 +37,7 @@ extension StoreRewriter {
     ) throws(TraylogError) -> ReplayReport {
         do {
             var plan = RewritePlan()
-            plan.rebuild = RewritePlan.RebuildOptions()
+            plan.isRebuild = true
             return try exclusively {
                 try Replay.timed { try rewrite(plan, progress).replay ?? ReplayReport() }
             }

@@ -9,22 +9,19 @@ extension BlockingQueries {
     ///
     /// Appends and queries go on meanwhile: a state that is stored after the replay began is compared as of the beginning.
     ///
-    /// - Parameters:
-    ///   - threads: one or two, other numbers count as the nearer of them; the number of processors when nil. The
-    ///     result does not depend on it.
-    ///   - progress: called on the calling thread with the number of events folded, and of all events; throws to cancel.
+    /// - Parameter progress: called on the calling thread with the number of events folded, and of all events; throws to cancel.
     /// - Returns: the first difference, if there is one, in the order in which users came to the store.
     /// - Throws: ``TraylogError``: failed `damaged` for an event that cannot be read, `cancelled`.
     /// - Complexity: O(events): about a microsecond for each. Memory stays below 256 MiB, as long as no single user has
     ///   millions of events.
     @available(*, noasync, message: "use `await store.replay`; this call blocks a thread that tasks share")
     @_spi(Operations) public func replay(
-        threads: Int? = nil, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
+        progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
     ) throws(TraylogError) -> ReplayReport {
         let source = queries.source
         do {
             return try Replay.timed {
-                try Replay.compare(source.directory, source.environment, threads: threads, progress: progress)
+                try Replay.compare(source.directory, source.environment, progress: progress)
             }
         } catch {
             throw TraylogError(error, in: source.directory)

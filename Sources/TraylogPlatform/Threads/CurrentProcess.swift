@@ -27,11 +27,6 @@ package enum CurrentProcess {
 
     /// Runs a function when the process exits in the normal way, also in children of `fork` that do.
     package static func atExit(_ body: @escaping @convention(c) () -> Void) { atexit(body) }
-
-    /// Threads for work that can be done on two: as many as are wanted, or as there are processors; one or two.
-    package static func threads(_ wanted: Int?) -> Int {
-        min(max(wanted ?? sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1), 2)
-    }
 }
 
 /// Counts the forks that lead to this process, so that a child notices what it inherited.

@@ -17,7 +17,7 @@ struct ReplayCommandTests {
         try TraylogRun.of(["--store", store.directory, "replay"] + arguments)
     }
 
-    @Test(arguments: [[], ["--threads", "1"], ["--threads", "2"], ["--rebuild"]])
+    @Test(arguments: [[], ["--rebuild"]])
     func everyEventOfEveryUserIsFolded(arguments: [String]) throws {
         try withSixEvents { store throws in
             let run = try replay(store, arguments + ["--json"])
@@ -42,7 +42,7 @@ struct ReplayCommandTests {
         }
     }
 
-    @Test(arguments: [["--threads", "3"], ["--threads", "x"], ["--user", "ada"]])
+    @Test(arguments: [["--threads", "1"], ["--user", "ada"]])
     func anUnknownChoiceIsAUsageError(arguments: [String]) throws {
         try withSixEvents { store throws in
             #expect(try replay(store, arguments).status == 64)

@@ -8,7 +8,7 @@ import TraylogLMDB
 @testable import TraylogQueries
 @testable import TraylogStates
 
-/// The fold of the whole log: the same on one thread and on two, in one reading and in many, in bounded memory.
+/// The fold of the whole log: the same in one reading and in many, in bounded memory.
 @Suite struct LogFoldTests {
     private struct Finding: Equatable {
         var differences: [String]
@@ -16,12 +16,10 @@ import TraylogLMDB
         var users: UInt64
     }
 
-    private func find(_ path: String, limit: Int, eventsPerPass: Int, threads: Int) throws -> Finding {
+    private func find(_ path: String, limit: Int, eventsPerPass: Int) throws -> Finding {
         let environment = try Environment.open(directory: path, access: .readOnly, databases: Tables.allNames)
         defer { environment.close() }
-        let report = try Replay.compare(
-            path, environment, limit: limit, eventsPerPass: eventsPerPass, threads: threads
-        ) { _, _ in }
+        let report = try Replay.compare(path, environment, limit: limit, eventsPerPass: eventsPerPass) { _, _ in }
         return Finding(differences: report.differences, events: report.events, users: report.users)
     }
 
@@ -40,10 +38,8 @@ import TraylogLMDB
                     "user \($0): unread is 29 and should be 30"
                 }
                 for eventsPerPass in [1, 70, 500, 2_000_000] {
-                    for threads in 1...2 {
-                        let found = try find(path, limit: limit, eventsPerPass: eventsPerPass, threads: threads)
-                        #expect(found == Finding(differences: expected, events: 900, users: 30))
-                    }
+                    let found = try find(path, limit: limit, eventsPerPass: eventsPerPass)
+                    #expect(found == Finding(differences: expected, events: 900, users: 30))
                 }
             }
         }
@@ -67,10 +63,10 @@ import TraylogLMDB
     }
 
     private func expectIdentical(_ path: String) throws {
-        let whole = try find(path, limit: 3, eventsPerPass: 2_000_000, threads: 1)
+        let whole = try find(path, limit: 3, eventsPerPass: 2_000_000)
         #expect(whole.differences.isEmpty, "\(whole.differences)")
-        for (eventsPerPass, threads) in [(1, 1), (25, 2), (2_000_000, 2)] {
-            #expect(try find(path, limit: 3, eventsPerPass: eventsPerPass, threads: threads) == whole)
+        for eventsPerPass in [1, 25] {
+            #expect(try find(path, limit: 3, eventsPerPass: eventsPerPass) == whole)
         }
     }
 
@@ -84,13 +80,13 @@ import TraylogLMDB
             let source = FileSource(directory: path, environment: environment, tables: Tables(environment))
             let (record, head) = try source.read { ($0.record, $0.head) }
             let fold = LogFold(rows: environment, log: source.tables.log, record: record, head: head)
-            var alone = [Holding(check: nil)]
+            var alone = Holding(check: nil)
             try fold.run(into: &alone) { _ in }
-            #expect(alone[0].taken == 400 && alone[0].most == 1)
+            #expect(alone.taken == 400 && alone.most == 1)
             let check = StreamCheck(source: source, head: head)
-            var compared = [Holding(check: StateCheck(check, limit: 1))]
+            var compared = Holding(check: StateCheck(check, limit: 1))
             try fold.run(into: &compared) { _ in }
-            #expect(compared[0].taken == 400 && compared[0].most <= 65)
+            #expect(compared.taken == 400 && compared.most <= 65)
         }
     }
 
@@ -129,22 +125,19 @@ import TraylogLMDB
                     }
                 }
             }
-            for threads in 1...2 {
-                let found = try find(path, limit: 1, eventsPerPass: 1_000, threads: threads)
-                #expect(found == Finding(differences: [], events: 900, users: 3))
-            }
+            let found = try find(path, limit: 1, eventsPerPass: 1_000)
+            #expect(found == Finding(differences: [], events: 900, users: 3))
         }
     }
 
-    @Test(arguments: [1, 2])
-    func aReplayCanBeGivenUp(threads: Int) throws {
+    @Test func aReplayCanBeGivenUp() throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store in
                 for _ in 0..<20 { _ = try store.perform((0..<1_000).map { notify("user\($0 % 50)") }) }
             }
             var calls = 0
             let failure = try failure {
-                try Replay.run(directory: path, threads: threads) { _, _ in
+                try Replay.run(directory: path) { _, _ in
                     calls += 1
                     throw CancellationError()
                 }

@@ -30,11 +30,7 @@ import TestSupport
     }
 
     private func report(_ path: String) throws -> ReplayReport {
-        let one = try Replay.run(directory: path, threads: 1) { _, _ in }
-        let two = try Replay.run(directory: path, threads: 2) { _, _ in }
-        #expect(one.differences == two.differences)
-        #expect(one.events == two.events && one.users == two.users)
-        return one
+        try Replay.run(directory: path) { _, _ in }
     }
 
     @Test func aSoundStoreIsIdenticalAlsoAboveAFloor() throws {

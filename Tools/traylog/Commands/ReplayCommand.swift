@@ -23,9 +23,6 @@ struct ReplayCommand: StoreCommand {
     @OptionGroup var global: GlobalOptions
     @OptionGroup var moment: MomentOption
 
-    @Option(help: ArgumentHelp("1 leaves the other processors alone (default: 2 where there are two).", valueName: "n"))
-    var threads: Int?
-
     @Flag(help: "Replace the stored states by new ones, folded from the log.")
     var rebuild = false
 
@@ -33,7 +30,6 @@ struct ReplayCommand: StoreCommand {
         try requireStore()
         FatalSignal.handle(store: directory)
         if rebuild, moment.asOf != nil { throw ValidationError("'--rebuild' and '--as-of' cannot be combined.") }
-        guard threads.map({ 1...2 ~= $0 }) ?? true else { throw ValidationError("'--threads' is 1 or 2.") }
     }
 
     func run() throws {
@@ -43,8 +39,8 @@ struct ReplayCommand: StoreCommand {
                 progress.update(count: done, fraction: total > 0 ? Double(done) / Double(total) : nil)
             }
             return rebuild
-                ? try Rebuild.run(directory: directory, threads: threads, progress: update)
-                : try Replay.run(directory: directory, asOf: moment.asOf, threads: threads, progress: update)
+                ? try Rebuild.run(directory: directory, progress: update)
+                : try Replay.run(directory: directory, asOf: moment.asOf, progress: update)
         }
         progress.clear()
         let report = try result.get()

@@ -112,9 +112,7 @@ extension BenchCase {
                 events: 2_000_000, metrics: [.rate],
                 rivals: [
                     .program(.lmdbLog, "scan", name: "lmdb-scan"), .program(.sqlite, "scan"),
-                    Rival(
-                        name: "limit", source: .limit([Metric.rateOfOneCore.key: 1_000_000]),
-                        metrics: [.rateOfOneCore]),
+                    .limit([Metric.rate.key: 1_000_000]),
                 ], keepsStore: true)
         case .importing:
             CasePlan(

@@ -14,7 +14,6 @@ struct Metric: Sendable {
     var reference: String?
 
     static let rate = Metric(key: "perSecond", unit: "events/s", better: .higher)
-    static let rateOfOneCore = Metric(key: "perSecondOfOneCore", unit: "events/s", better: .higher)
     /// Processor time an event, of all threads of the process; a server's is not in it.
     static let processorTime = Metric(key: "processorNanoseconds", unit: "ns", better: .lower)
     static let query = Metric(key: "nanoseconds", unit: "ns", better: .lower)

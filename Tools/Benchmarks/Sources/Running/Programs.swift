@@ -51,21 +51,14 @@ struct Programs {
             let input = try trace(events: events, beside: path)
             return try program(options.traylog, ["--store", path, "append", "-", "--json"], input: input).time()
         case .replay:
-            // As anybody runs it, on as many cores as it likes; and on one.
-            var figures = try replay(path, [])
+            var figures = try program(options.traylog, ["--store", path, "replay", "--json"]).measure()
             figures.values["perSecond"] = figures.values["eventsPerSecond"]
-            figures.values[Metric.rateOfOneCore.key] =
-                try replay(path, ["--threads", "1"]).values["eventsPerSecond"]
             return figures
         default:
             var program = own(benchCase, users, events, path)
             program.arguments += ["--queries", "\(queries)"]
             return try program.measure()
         }
-    }
-
-    private func replay(_ path: String, _ options: [String]) throws -> Figures {
-        try program(self.options.traylog, ["--store", path, "replay", "--json"] + options).measure()
     }
 
     private func own(_ benchCase: BenchCase, _ users: Int, _ events: Int, _ path: String) -> Program {
