@@ -35,7 +35,8 @@ public final class Store: TrayQueries {
 
     private init(
         directory: String, environment: Environment, queries: _Queries, hasher: IdentityHasher, writer: Writer,
-        projections: ProjectionBoard, rewriter: StoreRewriter, repair: StateRepair, options: StoreOptions, log: CalledLog?,
+        projections: ProjectionBoard, rewriter: StoreRewriter, repair: StateRepair, options: StoreOptions,
+        log: CalledLog?,
         threads: Threads, isTemporary: Bool
     ) {
         largestGroupBytes = log?.log.largestGroupBytes
@@ -270,19 +271,20 @@ public final class Store: TrayQueries {
         let log = try logOfRecord.map { try CalledLog($0) }
         let threads: Threads
         do {
-            threads = try start(rewriter, options, memory) { packer in
+            threads = try start(rewriter, options, memory) { flushThread in
                 WriterLoop(
                     writer, directory: directory, environment: environment, tables: tables, memory: memory,
                     listener: Announcer(directory: directory, hub: hub, projections: projections, head: head),
                     options: options, logOfRecord: log
-                ).run(packer)
+                ).run(flushThread)
             }
         } catch {
             log?.executor.close()
             throw error
         }
         return Store(
-            directory: directory, environment: environment, queries: queries, hasher: hasher, writer: writer, projections: projections, rewriter: rewriter, repair: repair, options: options,
+            directory: directory, environment: environment, queries: queries, hasher: hasher, writer: writer,
+            projections: projections, rewriter: rewriter, repair: repair, options: options,
             log: log, threads: threads, isTemporary: isTemporary)
     }
 
@@ -297,7 +299,7 @@ public final class Store: TrayQueries {
         }
         do {
             return try open()
-        } catch where DerivedTables.caused(error) {
+        } catch  where DerivedTables.caused(error) {
             try Rebuild.run(directory, environment)
             let store = try open()
             options.observer?.observe(.rebuilt(after: TraylogError(error, in: directory)))
@@ -308,7 +310,7 @@ public final class Store: TrayQueries {
     /// Starts the store's threads; none stays when the system refuses one.
     private static func start(
         _ rewriter: StoreRewriter, _ options: StoreOptions, _ memory: StoreLock,
-        _ write: @escaping @Sendable (_ packer: OSThread) -> Void
+        _ write: @escaping @Sendable (_ flushThread: OSThread) -> Void
     ) throws(ThreadRefused) -> Threads {
         var compaction: Threads.Compaction?
         if let policy = options.compaction {
@@ -316,14 +318,14 @@ public final class Store: TrayQueries {
             let thread = try OSThread.start(name: "traylog-compact") { work.run(rewriter) }
             compaction = Threads.Compaction(work: work, thread: thread)
         }
-        var packer: OSThread?
+        var flushThread: OSThread?
         do throws(ThreadRefused) {
-            let second = try WriterLoop.startPacker(memory)
-            packer = second
+            let second = try WriterLoop.startFlushThread(memory)
+            flushThread = second
             let writer = try OSThread.start(name: "traylog-writer") { write(second) }
             return Threads(writer: writer, compaction: compaction)
         } catch {
-            if let packer { WriterLoop.endPacker(packer, memory) }
+            if let flushThread { WriterLoop.endFlushThread(flushThread, memory) }
             compaction?.end()
             throw error
         }

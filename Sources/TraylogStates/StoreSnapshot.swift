@@ -13,14 +13,14 @@ import TraylogPages
 /// **In the process that writes**, states also come from memory, which the store's lock guards. The transaction begins
 /// under that lock, in the same turn in which the state is copied or brought up to date:
 ///
-/// - Commits are made outside of the lock and published under it. So the file may hold a slice of states that memory
-///   still counts as not stored. A slice holds states as they were in an earlier turn of the lock, so that a state in
-///   memory is never older than the pages in the file. Every page that changed since the last *published* slice is in
-///   the state itself and is never asked of the file: what a slice stored leaves memory with its publication only.
+/// - Commits are made outside of the lock and published under it. So the file may hold a batch of states that memory
+///   still counts as not stored. A batch holds states as they were in an earlier turn of the lock, so that a state in
+///   memory is never older than the pages in the file. Every page that changed since the last *published* batch is in
+///   the state itself and is never asked of the file: what a batch stored leaves memory with its publication only.
 /// - A state that memory does not have is loaded through the same transaction, root and pages alike. It may come from
-///   such a slice; then the chain of the stream's events begins with some that it holds already, and a fold passes over
+///   such a batch; then the chain of the stream's events begins with some that it holds already, and a fold passes over
 ///   events up to ``TrayState/appliedSeq``. The same holds for the events of topics.
-/// - Names are in memory until their slice is published. So a name may be in both places, and never in neither.
+/// - Names are in memory until their batch is published. So a name may be in both places, and never in neither.
 /// - A compaction exchanges the data file and what memory says of it in one turn of the lock.
 ///
 /// The transaction is used after the lock was given up, and its holder never takes the lock again: all that a query needs
@@ -122,7 +122,8 @@ extension StoreSnapshot {
         let wanted = min(limit, 1_000)
         guard first <= end, wanted > 0 else { return ([], end + 1) }
         let next = try read { transaction in
-            try tables.log.events.forEachRecord(from: first, floor: record.floor.seq.rawValue, in: transaction) { seq, bytes in
+            try tables.log.events.forEachRecord(from: first, floor: record.floor.seq.rawValue, in: transaction) {
+                seq, bytes in
                 guard seq <= end else { return false }
                 events.append(try tables.log.events.event(seq, bytes, in: transaction))
                 return events.count < wanted

@@ -50,7 +50,7 @@ package struct LiveStore {
     package var head: EventLog.Head { tail.head }
 
     /// Something is not stored that the log has, or that was damaged.
-    var hasUnstored: Bool { tail.count > 0 || hasRefolded || record.states.staged != nil }
+    var isDirty: Bool { tail.count > 0 || hasRefolded || record.states.staged != nil }
 
     // MARK: Users and topics
 
@@ -114,7 +114,7 @@ package struct LiveStore {
             return stream
         }
         guard let (number, root) = try snapshot().topic(identity) else { return nil }
-        // A name is stored before the events, by a round that did not end: the stream was in memory then.
+        // A name is stored before the events, by a flush that did not end: the stream was in memory then.
         guard let root, root.name.isTopic else { throw PackedError.damaged("the state of a topic") }
         return directory.insert(LiveStream(name: root.name, identity: identity, number: number, isNamed: true))
     }
@@ -242,7 +242,7 @@ package struct LiveStore {
     }
 
     /// The stored state of a stream is this one.
-    mutating func flushed(_ state: Slice.State) {
+    mutating func flushed(_ state: FlushBatch.State) {
         let revision = tail.flushed(state.stream, through: state.lastOwn, isNewest: state.isNewest)
         guard let stream = directory[state.stream] else { return }
         stream.mayBeStored = true
@@ -250,14 +250,14 @@ package struct LiveStore {
         states.flushed(stream, through: state.appliedSeq)
     }
 
-    /// A round has ended: the stored states hold everything through the head of its start.
-    mutating func endRound(_ end: RoundEnd) {
+    /// A flush has ended: the stored states hold everything through the head of its start.
+    mutating func endFlush(_ end: FlushEnd) {
         (record.states.through, record.states.nextStream, record.states.topics) = (end.head, end.nextStream, end.topics)
         hasRefolded = false
         tail.dropThrough(end.head)
         knownKeys.dropThrough(end.head)
         states.discard(directory.endNaming())
-        states.noteEndOfRound()
+        states.noteEndOfFlush()
     }
 
     /// Lets go of states that nobody asked for lately, when they take too much memory.

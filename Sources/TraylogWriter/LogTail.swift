@@ -143,7 +143,7 @@ struct LogTail {
     /// The same for the newest event of a stream, once the end of its chain is near: the next one is linked to it.
     func prefetchLast(of stream: StreamID) { chains.prefetch(chains.last(of: stream)) }
 
-    /// Streams with so many events here that they are better stored than kept for the end of a round.
+    /// Streams with so many events here that they are better stored than kept for the end of a flush.
     var long: Set<StreamID> { chains.long }
 
     /// The stream's durable event that comes so many after `seq`, or the newest one before that; `seq` when there is none.

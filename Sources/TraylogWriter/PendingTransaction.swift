@@ -44,11 +44,11 @@ struct PendingTransaction {
 
     /// The values to write; nil when there are none.
     ///
-    /// - Parameter slice: what is stored beside them.
-    func values(with slice: SliceRows?, _ store: borrowing LiveStore) -> TransactionValues? {
-        guard !batch.isEmpty || !settled.isEmpty || slice != nil || source != nil else { return nil }
+    /// - Parameter flushBatch: what is stored beside them.
+    func values(with flushBatch: FlushRows?, _ store: borrowing LiveStore) -> TransactionValues? {
+        guard !batch.isEmpty || !settled.isEmpty || flushBatch != nil || source != nil else { return nil }
         return TransactionValues(
-            batch: batch, dues: dues.map(\.entry), settled: settled, rows: slice, source: source)
+            batch: batch, dues: dues.map(\.entry), settled: settled, rows: flushBatch, source: source)
     }
 
     /// Takes the events from `seq` on back.
@@ -173,7 +173,7 @@ struct TransactionValues: Sendable {
     let batch: RecordBatch
     let dues: [DueEntry]
     let settled: [DueEntry]
-    let rows: SliceRows?
+    let rows: FlushRows?
     var source: SourcePosition?
 
     /// The last event; nil without any.

@@ -6,7 +6,7 @@ import TraylogStates
 /// The way of one state into the file in parts (``StagedState``).
 struct StagedWrite {
     enum Step {
-        /// The packer is to make its rows.
+        /// The flush thread is to make its rows.
         case wanted
         /// It does so, without the lock.
         case packing
@@ -24,7 +24,7 @@ struct StagedWrite {
     let number: Int
     var step = Step.wanted
     /// The switch stores the state as of this.
-    var mark: Slice.State?
+    var mark: FlushBatch.State?
 
     var isWanted: Bool { if case .wanted = step { true } else { false } }
 }
@@ -34,14 +34,14 @@ struct StorableState: Sendable {
     private let name: StreamName
     private let state: TrayState
     private let landmarks: [TrayState]
-    let mark: Slice.State
+    let mark: FlushBatch.State
 
     /// - Parameter state: nil when it is damaged.
     init(of stream: LiveStream, _ state: CachedState?, _ store: borrowing LiveStore) throws {
         guard let cached = state else { throw PackedError.damaged("a state that is about to be stored") }
         landmarks = StorableState.keepsPast(cached.state, of: stream) ? cached.landmarks : []
         (name, self.state) = (stream.name, cached.state)
-        mark = Slice.State(of: stream, cached.state, store.tail)
+        mark = FlushBatch.State(of: stream, cached.state, store.tail)
     }
 
     /// Whether something of what it replaces is kept.
@@ -59,7 +59,7 @@ struct StorableState: Sendable {
     }
 }
 
-/// Lets the packer make the rows of a state without the lock.
+/// Lets the flush thread make the rows of a state without the lock.
 struct StagedWriteOrder: Sendable {
     let number: Int
     let state: StorableState
@@ -88,7 +88,7 @@ extension Flusher {
         return max(min(160, max(stagedPages / 4, 1)), events)
     }
 
-    /// Nothing can be stored before the packer has made the rows.
+    /// Nothing can be stored before the flush thread has made the rows.
     var waitsForRows: Bool {
         switch stagedWrite?.step {
         case .wanted, .packing: true
@@ -97,7 +97,9 @@ extension Flusher {
     }
 
     /// A state is being stored in parts.
-    func isWritingStaged(_ store: borrowing LiveStore) -> Bool { stagedWrite != nil || store.record.states.staged != nil }
+    func isWritingStaged(_ store: borrowing LiveStore) -> Bool {
+        stagedWrite != nil || store.record.states.staged != nil
+    }
 
     /// Begins to store a heavy state in parts, when there is one and nothing forbids it.
     ///
@@ -116,7 +118,7 @@ extension Flusher {
         return true
     }
 
-    /// Hands the state that is to be stored in parts to the packer; nil when none waits for that.
+    /// Hands the state that is to be stored in parts to the flush thread; nil when none waits for that.
     mutating func takeOrder(_ store: inout LiveStore) -> StagedWriteOrder? {
         guard let stagedWrite, stagedWrite.isWanted else { return nil }
         do {
@@ -133,7 +135,7 @@ extension Flusher {
         }
     }
 
-    /// Takes the rows that the packer made, unless nobody wants them any more.
+    /// Takes the rows that the flush thread made, unless nobody wants them any more.
     mutating func stage(_ rows: Result<StagedState, any Error>, of order: StagedWriteOrder) {
         guard stagedWrite?.number == order.number, waitsForRows else { return }
         switch rows {
@@ -142,11 +144,11 @@ extension Flusher {
         }
     }
 
-    /// The next part of the state that is stored in parts; nil while the packer makes its rows.
-    mutating func stagedSlice(besides events: Int, _ store: inout LiveStore) throws -> Slice? {
+    /// The next part of the state that is stored in parts; nil while the flush thread makes its rows.
+    mutating func stagedBatch(besides events: Int, _ store: inout LiveStore) throws -> FlushBatch? {
         // Meanwhile a chain must not become longer than it was.
         if let number = store.tail.long.first, let stream = try store.stream(number) {
-            _ = try store.storable(stream, events: eventsPerSlice(besides: events, store))
+            _ = try store.storable(stream, events: eventsPerBatch(besides: events, store))
         }
         if stagedWrite == nil, let staged = store.record.states.staged {
             do {
@@ -189,37 +191,37 @@ extension Flusher {
     }
 
     private mutating func write(
-        _ state: StagedState, from start: Int, _ part: Int, _ mark: Slice.State?, _ store: inout LiveStore
-    ) -> Slice {
-        var slice = emptySlice()
+        _ state: StagedState, from start: Int, _ part: Int, _ mark: FlushBatch.State?, _ store: inout LiveStore
+    ) -> FlushBatch {
+        var batch = emptyBatch()
         if start == 0 {
-            state.packList(into: &slice.rows)
-            slice.staged = StagedChange(stream: StagedStream(stream: state.stream, isInForce: false))
+            state.packList(into: &batch.rows)
+            batch.staged = StagedChange(stream: StagedStream(stream: state.stream, isInForce: false))
         }
         let end = state.ahead.endOfPart(from: start, rows: part, bytesPerRow: Self.bytesPerRow)
-        slice.rows.append(state.ahead, start..<end)
+        batch.rows.append(state.ahead, start..<end)
         guard end == state.ahead.count else {
             stagedWrite?.step = .writing(state, from: end)
-            return slice
+            return batch
         }
-        slice.rows.append(state.atSwitch, 0..<state.atSwitch.count)
-        slice.staged = StagedChange(stream: StagedStream(stream: state.stream, isInForce: true))
-        if let mark { slice.states.append(mark) }
+        batch.rows.append(state.atSwitch, 0..<state.atSwitch.count)
+        batch.staged = StagedChange(stream: StagedStream(stream: state.stream, isInForce: true))
+        if let mark { batch.states.append(mark) }
         store.states.discard(state)
         stagedWrite?.step = .settling(state.pages, from: 0)
-        return slice
+        return batch
     }
 
     private mutating func settle(
         _ pages: [StagedState.Page], from start: Int, _ part: Int, _ stream: StreamID, _ store: borrowing LiveStore
-    ) throws -> Slice {
+    ) throws -> FlushBatch {
         let states = store.tables.derived.states
-        var slice = emptySlice()
+        var batch = emptyBatch()
         let end = min(start + part, pages.count)
         try store.snapshot().read { transaction in
             for page in pages[start..<end] {
                 guard page.changedBy > 0 else {
-                    slice.rows.delete(stream, .page(page.space), page.first)
+                    batch.rows.delete(stream, .page(page.space), page.first)
                     continue
                 }
                 guard let content = try states.version(page, of: stream, in: transaction) else {
@@ -228,54 +230,54 @@ extension Flusher {
                     guard inPlace?.changedBy == page.changedBy else { throw PackedError.damaged("a page is missing") }
                     continue
                 }
-                slice.rows.append(stream, .page(page.space), page.first) { $0.append(contentsOf: content) }
-                slice.rows.delete(stream, .kept(page.space), page.first, version: page.changedBy)
+                batch.rows.append(stream, .page(page.space), page.first) { $0.append(contentsOf: content) }
+                batch.rows.delete(stream, .kept(page.space), page.first, version: page.changedBy)
             }
         }
-        if end == pages.count { finish(stream, &slice) } else { stagedWrite?.step = .settling(pages, from: end) }
-        return slice
+        if end == pages.count { finish(stream, &batch) } else { stagedWrite?.step = .settling(pages, from: end) }
+        return batch
     }
 
     private mutating func drop(
         _ pages: [StagedState.Page], from start: Int, _ part: Int, _ stream: StreamID, _ store: borrowing LiveStore
-    ) throws -> Slice {
-        var slice = emptySlice()
+    ) throws -> FlushBatch {
+        var batch = emptyBatch()
         if start == 0 {
             // Before the versions, because landmarks need them.
             let states = store.tables.derived.states
             let ahead = try store.snapshot().read { try states.aheadOfRoot(of: stream, in: $0) }
-            for row in ahead { slice.rows.delete(stream, row.space, row.number) }
+            for row in ahead { batch.rows.delete(stream, row.space, row.number) }
         }
         let end = min(start + part, pages.count)
         for page in pages[start..<end] where page.changedBy > 0 {
-            slice.rows.delete(stream, .kept(page.space), page.first, version: page.changedBy)
+            batch.rows.delete(stream, .kept(page.space), page.first, version: page.changedBy)
         }
-        if end == pages.count { finish(stream, &slice) } else { stagedWrite?.step = .dropping(pages, from: end) }
-        return slice
+        if end == pages.count { finish(stream, &batch) } else { stagedWrite?.step = .dropping(pages, from: end) }
+        return batch
     }
 
     /// A version is damaged: the state is folded anew, and takes the place of all that is stored of it.
     private mutating func replaceStaged(
         _ pages: [StagedState.Page], _ stream: StreamID, _ store: inout LiveStore
-    ) throws -> Slice {
-        var slice = emptySlice()
+    ) throws -> FlushBatch {
+        var batch = emptyBatch()
         let stored = try store.pages(of: stream)
         for space in PageSpace.allCases where space != .events {
             // Where even the ends cannot be read, a rebuild is left.
-            for first in (try? stored.ended(of: space)) ?? [] { slice.rows.delete(stream, .page(space), first) }
+            for first in (try? stored.ended(of: space)) ?? [] { batch.rows.delete(stream, .page(space), first) }
         }
         for page in pages where page.changedBy > 0 {
-            slice.rows.delete(stream, .kept(page.space), page.first, version: page.changedBy)
+            batch.rows.delete(stream, .kept(page.space), page.first, version: page.changedBy)
         }
         if let known = try store.stream(stream) { _ = try store.refold(known) }
-        _ = try collect(stream, store: &store, into: &slice)
-        finish(stream, &slice)
-        return slice
+        _ = try collect(stream, store: &store, into: &batch)
+        finish(stream, &batch)
+        return batch
     }
 
-    private mutating func finish(_ stream: StreamID, _ slice: inout Slice) {
-        slice.rows.delete(stream, .staged, 0)
-        slice.staged = StagedChange(stream: nil)
+    private mutating func finish(_ stream: StreamID, _ batch: inout FlushBatch) {
+        batch.rows.delete(stream, .staged, 0)
+        batch.staged = StagedChange(stream: nil)
         stagedWrite = nil
     }
 }

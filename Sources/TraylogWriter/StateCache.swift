@@ -36,9 +36,9 @@ struct StateCache {
     private var pending: [LiveStream] = []
     /// Streams whose committed states have much that is not stored.
     ///
-    /// Storing it at once is better than all of it at the end of a round: others would wait for that.
+    /// Storing it at once is better than all of it at the end of a flush: others would wait for that.
     private(set) var heavy: Set<StreamID> = []
-    /// Values that take milliseconds to let go of; the packer does so without the lock.
+    /// Values that take milliseconds to let go of; the flush thread does so without the lock.
     private var discarded: [any Sendable] = []
 
     init(limit: Int, heavyPages: Int) {
@@ -111,8 +111,8 @@ struct StateCache {
 
     // MARK: Making room
 
-    /// A round has ended: a sweep finds more.
-    mutating func noteEndOfRound() { (nextSweep, vainPasses) = (0, 0) }
+    /// A flush has ended: a sweep finds more.
+    mutating func noteEndOfFlush() { (nextSweep, vainPasses) = (0, 0) }
 
     /// Lets go of some states that nobody asked for lately, when all take too much memory; and of their streams, but for those
     /// with events or a name that are not stored.

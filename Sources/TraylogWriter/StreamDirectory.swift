@@ -10,7 +10,7 @@ struct StreamDirectory {
     private(set) var topicCount: UInt64
     /// Those of users and topics with durable events whose names are not in the table of names and are not ``beingNamed``.
     private var unnamed: [LiveStream] = []
-    /// Those whose names a round stores, or stored already.
+    /// Those whose names a flush stores, or stored already.
     private var beingNamed: [LiveStream] = []
     /// How many streams are in memory.
     private(set) var count = 0
@@ -152,9 +152,9 @@ struct StreamDirectory {
         if stream.isTopic { topicCount += 1 }
     }
 
-    /// Those whose names are not in the table of names, for a round that stores them.
+    /// Those whose names are not in the table of names, for a flush that stores them.
     ///
-    /// - Complexity: O(1), unless the round before did not end: there may be a million of them.
+    /// - Complexity: O(1), unless the flush before did not end: there may be a million of them.
     mutating func beginNaming() -> [LiveStream] {
         if beingNamed.isEmpty {
             swap(&beingNamed, &unnamed)
@@ -166,7 +166,7 @@ struct StreamDirectory {
         return beingNamed
     }
 
-    /// All that the round began with are in the table of names.
+    /// All that the flush began with are in the table of names.
     ///
     /// - Returns: those, to be let go of without the lock.
     mutating func endNaming() -> NewStreams {

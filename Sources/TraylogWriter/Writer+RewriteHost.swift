@@ -70,7 +70,7 @@ extension WriterLoop {
                         goOn()
                         let old = Handover(memory.store)
                         memory.restart(with: next.value)
-                        // The packer lets go of it, which takes a while.
+                        // The flush thread lets go of it, which takes a while.
                         memory.store.states.discard(old)
                         return memory.store.head.seq
                     }
@@ -78,7 +78,7 @@ extension WriterLoop {
         }
         if let exchanged {
             memory.signalAll()
-            markUnstored()
+            noteDirty()
             if erased != nil { listener.erased() }
             if exchanged > before.head.seq {
                 listener.committed(through: exchanged, Touched(users: user.map { [$0] } ?? []))

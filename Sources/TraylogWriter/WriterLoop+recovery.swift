@@ -69,7 +69,7 @@ extension WriterLoop {
             try memory.reload(environment, tables)
             return (before, memory.store.head.seq)
         }
-        markUnstored()
+        noteDirty()
         guard head != before else { return }
         listener.foundCommitted(through: head)
     }

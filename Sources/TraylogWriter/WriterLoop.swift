@@ -5,7 +5,7 @@ import TraylogStates
 
 /// Takes requests from the queue, decides them, commits once for all, and answers everybody.
 ///
-/// While it waits for the disk, the next group gathers in the queue, and the packer makes the next slice. There is one loop,
+/// While it waits for the disk, the next group gathers in the queue, and the flush thread makes the next flush batch. There is one loop,
 /// and whoever has it writes: the writer's thread or, while that one rests, a caller (``Writer/appendHere(_:)``).
 package struct WriterLoop: ~Copyable, Sendable {
     /// How long the store must be idle before everything unflushed is written.
@@ -45,9 +45,9 @@ package struct WriterLoop: ~Copyable, Sendable {
     /// The requests to wait for with the next transaction, and for how long at a time.
     private var gathering: (expected: Int, nanoseconds: Int)?
     /// Stored states are behind the log.
-    private var hasUnstored: Bool
+    private var isDirty: Bool
     /// So far behind that they and the callers take turns.
-    private var isFarBehind = false
+    private var hasBackPressure = false
     /// A relaxed commit is not on disk yet.
     private var hasUnsynced = false
     /// The store is idle and being brought up to the log.
@@ -70,7 +70,7 @@ package struct WriterLoop: ~Copyable, Sendable {
         observer = options.observer
         self.logOfRecord = logOfRecord
         clock = options.clock
-        (hasUnstored, nextDue) = memory.withLock { ($0.store.hasUnstored, $0.store.nextDue) }
+        (isDirty, nextDue) = memory.withLock { ($0.store.isDirty, $0.store.nextDue) }
     }
 
     /// The present, as the store's clock says it.
@@ -91,25 +91,25 @@ package struct WriterLoop: ~Copyable, Sendable {
         case rest(until: Int64)
     }
 
-    /// Starts the second thread, which makes slices while the writer waits for the disk, and does what takes long without
+    /// Starts the second thread, which makes flush batches while the writer waits for the disk, and does what takes long without
     /// the lock, until the store is closed.
-    package static func startPacker(_ memory: StoreLock) throws(ThreadRefused) -> OSThread {
-        try OSThread.start(name: "traylog-packer") { pack(memory) }
+    package static func startFlushThread(_ memory: StoreLock) throws(ThreadRefused) -> OSThread {
+        try OSThread.start(name: "traylog-flush") { pack(memory) }
     }
 
     /// Ends it where no writer could be started.
-    package static func endPacker(_ packer: OSThread, _ memory: StoreLock) {
+    package static func endFlushThread(_ flushThread: OSThread, _ memory: StoreLock) {
         memory.withLock { $0.isClosed = true }
         memory.signalAll()
-        packer.join()
+        flushThread.join()
     }
 
     /// The thread's life.
     ///
-    /// - Parameter packer: from ``startPacker(_:)``; it ends with this one.
-    package consuming func run(_ packer: OSThread) {
+    /// - Parameter flushThread: from ``startFlushThread(_:)``; it ends with this one.
+    package consuming func run(_ flushThread: OSThread) {
         let writer = writer
-        defer { packer.join() }
+        defer { flushThread.join() }
         while true {
             switch nextStep() {
             case .work(.append(let requests)): append(requests)
@@ -117,7 +117,7 @@ package struct WriterLoop: ~Copyable, Sendable {
                 pause()
                 task.run(&self)
             case .tick: tickByItself()
-            case .store: storeSlice()
+            case .store: flushBatch()
             case .sync: sync()
             case .rest(let time):
                 self = writer.rest(self, until: time)
@@ -129,7 +129,7 @@ package struct WriterLoop: ~Copyable, Sendable {
     }
 
     private mutating func nextStep() -> Step {
-        if isFarBehind, !isStoring { return .store }
+        if hasBackPressure, !isStoring { return .store }
         gather()
         if tick != nil || dueTime == 0 {
             // A tick of many items takes turns with all other work.
@@ -143,7 +143,7 @@ package struct WriterLoop: ~Copyable, Sendable {
     }
 
     /// When there is something to do that nobody asks for, by the monotonic clock; 0 for at once.
-    var nextTime: Int64 { isFarBehind && !isStoring ? 0 : min(idleStep?.time ?? .max, dueTime) }
+    var nextTime: Int64 { hasBackPressure && !isStoring ? 0 : min(idleStep?.time ?? .max, dueTime) }
 
     /// Waits a little for the callers that were just answered to come back.
     ///
@@ -164,7 +164,7 @@ package struct WriterLoop: ~Copyable, Sendable {
     /// The step to take when nobody comes until a time, by the monotonic clock; nil for none.
     private var idleStep: (step: Step, time: Int64)? {
         if hasUnsynced && isRelaxed { return (.sync, idleSince + WriterLoop.relaxedNanoseconds) }
-        guard hasUnstored else { return nil }
+        guard isDirty else { return nil }
         return (.store, isStoring ? 0 : idleSince + WriterLoop.idleNanoseconds)
     }
 
@@ -185,9 +185,9 @@ package struct WriterLoop: ~Copyable, Sendable {
             // What is discarded ends here.
             let (isClosed, order, unsorted, _) = memory.wait(
                 until: { $0.flusher.wantsToPrepare || $0.store.states.hasDiscarded || $0.isClosed },
-                { memory -> (Bool, StagedWriteOrder?, (names: UnsortedNames, round: Int)?, [any Sendable]) in
+                { memory -> (Bool, StagedWriteOrder?, (names: UnsortedNames, flush: Int)?, [any Sendable]) in
                     if memory.isClosed { return (true, nil, nil, []) }
-                    memory.prepareSlice()
+                    memory.prepareFlushBatch()
                     return (
                         false, memory.flusher.takeOrder(&memory.store), memory.flusher.takeUnsorted(),
                         memory.store.states.takeDiscarded()
@@ -200,7 +200,7 @@ package struct WriterLoop: ~Copyable, Sendable {
             }
             if let unsorted {
                 let names = unsorted.names.sorted()
-                memory.withLock { $0.flusher.put(names, ofRound: unsorted.round) }
+                memory.withLock { $0.flusher.put(names, ofFlush: unsorted.flush) }
             }
         }
     }
@@ -271,11 +271,11 @@ package struct WriterLoop: ~Copyable, Sendable {
         var news = TransactionNews()
         do {
             // Given up before it is published, so that the buffers behind the values are filled again in place.
-            let (made, wantsSlice, failure) = memory.withLock {
-                ($0.values(), $0.flusher.wantsToPrepare, $0.takeSliceFailure())
+            let (made, wantsFlushBatch, failure) = memory.withLock {
+                ($0.values(), $0.flusher.wantsToPrepare, $0.takeFlushFailure())
             }
             if let failure { tell(.flush, failure) }
-            if wantsSlice { memory.signalAll() }
+            if wantsFlushBatch { memory.signalAll() }
             guard var values = made else { return }
             if isDecidedHere { try agree(on: &values) }
             newHead = values.newHead
@@ -294,10 +294,10 @@ package struct WriterLoop: ~Copyable, Sendable {
     private mutating func publish(_ newHead: UInt64?) {
         let listener = listener
         let (touched, hasDiscarded): (Touched?, Bool)
-        (touched, hasUnstored, isFarBehind, nextDue, hasDiscarded) = memory.withLock { memory in
+        (touched, isDirty, hasBackPressure, nextDue, hasDiscarded) = memory.withLock { memory in
             (
-                memory.publish(wantsTouched: listener.wantsTouched), memory.store.hasUnstored,
-                memory.flusher.isFarBehind(memory.store), memory.store.nextDue, memory.store.states.hasDiscarded
+                memory.publish(wantsTouched: listener.wantsTouched), memory.store.isDirty,
+                memory.flusher.hasBackPressure(memory.store), memory.store.nextDue, memory.store.states.hasDiscarded
             )
         }
         if hasDiscarded { memory.signalAll() }
@@ -380,25 +380,25 @@ package struct WriterLoop: ~Copyable, Sendable {
     }
 
     /// Brings some of the stored states up to the log, while nobody waits.
-    private mutating func storeSlice() {
+    private mutating func flushBatch() {
         hasUnsynced = false
         isStoring = true
         do {
-            try storeSliceNow()
-            if !hasUnstored { isStoring = false }
+            try flushBatchNow()
+            if !isDirty { isStoring = false }
         } catch {
             tell(.flush, error)
             // Tried again with the next commit; until then the log holds everything.
-            (isStoring, hasUnstored, isFarBehind) = (false, false, false)
+            (isStoring, isDirty, hasBackPressure) = (false, false, false)
         }
     }
 
     /// Brings some of the stored states up to the log.
-    mutating func storeSliceNow() throws {
+    mutating func flushBatchNow() throws {
         try prepare()
         let waits = try memory.withLock { memory in
-            try memory.makeSlice()
-            return memory.flusher.waitsForPacker
+            try memory.makeFlushBatch()
+            return memory.flusher.waitsForFlushThread
         }
         try commit()
         if waits { memory.letOthersIn() }
@@ -406,8 +406,8 @@ package struct WriterLoop: ~Copyable, Sendable {
 
     /// Brings the stored states up to the log and syncs; what fails is derived from the log at the next opening.
     private mutating func close() {
-        markUnstored()
-        while hasUnstored { storeSlice() }
+        noteDirty()
+        while isDirty { flushBatch() }
         noteClean()
         try? environment.sync()
         memory.withLock { $0.isClosed = true }
@@ -431,9 +431,9 @@ package struct WriterLoop: ~Copyable, Sendable {
     }
 
     /// Takes over what memory says that was made anew: whether stored states are behind the log, and what is due.
-    mutating func markUnstored() {
-        (hasUnstored, isFarBehind, nextDue) = memory.withLock { memory in
-            (memory.store.hasUnstored, memory.flusher.isFarBehind(memory.store), memory.store.nextDue)
+    mutating func noteDirty() {
+        (isDirty, hasBackPressure, nextDue) = memory.withLock { memory in
+            (memory.store.isDirty, memory.flusher.hasBackPressure(memory.store), memory.store.nextDue)
         }
     }
 }

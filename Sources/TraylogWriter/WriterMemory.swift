@@ -10,9 +10,9 @@ package struct WriterMemory: ~Copyable {
     var flusher: Flusher
     var transaction = PendingTransaction()
     /// Part of the transaction.
-    private var slice: Slice?
-    /// What kept a slice from being made that events were to be appended with.
-    private var sliceFailure: (any Error)?
+    private var batch: FlushBatch?
+    /// What kept a batch from being made that events were to be appended with.
+    private var flushFailure: (any Error)?
     var random = RandomPool()
     /// The streams of the users of one request.
     var numbers: ContiguousArray<StreamID> = []
@@ -64,7 +64,7 @@ package struct WriterMemory: ~Copyable {
         }
     }
 
-    /// Starts the next transaction, with a slice when one is due.
+    /// Starts the next transaction, with a batch when one is due.
     ///
     /// - Throws: ``UnstoredStates`` while too many events wait for states that cannot be stored.
     mutating func begin(events: Int, now: Timestamp) throws {
@@ -72,30 +72,30 @@ package struct WriterMemory: ~Copyable {
         transaction.begin(store, now: now)
         // A state that cannot be stored must not keep events from being appended: the log holds everything.
         do {
-            slice = try flusher.slice(besides: events, store: &store)
+            batch = try flusher.batch(besides: events, store: &store)
         } catch {
-            (slice, sliceFailure) = (nil, error)
+            (batch, flushFailure) = (nil, error)
             guard let refusal = flusher.refusal(store) else { return }
             rollBack()
             throw refusal
         }
     }
 
-    /// Makes a transaction of nothing but a slice, as large as it may be.
-    mutating func makeSlice() throws {
+    /// Makes a transaction of nothing but a batch, as large as it may be.
+    mutating func makeFlushBatch() throws {
         transaction.begin(store, now: store.head.recordedAt)
-        slice = try flusher.slice(store: &store)
+        batch = try flusher.batch(store: &store)
     }
 
-    /// Makes the slice of the next transaction.
-    mutating func prepareSlice() { flusher.prepare(after: slice, store: &store) }
+    /// Makes the batch of the next transaction.
+    mutating func prepareFlushBatch() { flusher.prepare(after: batch, store: &store) }
 
-    /// What kept the slice of this transaction from being made, once, to be told to whoever observes the store.
-    mutating func takeSliceFailure() -> (any Error)? { sliceFailure.take() }
+    /// What kept the batch of this transaction from being made, once, to be told to whoever observes the store.
+    mutating func takeFlushFailure() -> (any Error)? { flushFailure.take() }
 
     /// The values to write; nil when there are none.
     func values() -> TransactionValues? {
-        transaction.values(with: slice?.rows(store.record.states), store)
+        transaction.values(with: batch?.rows(store.record.states), store)
     }
 
     // MARK: Its end
@@ -103,8 +103,8 @@ package struct WriterMemory: ~Copyable {
     /// The transaction failed: nothing of it remains.
     mutating func rollBack() {
         transaction.rollBack(to: store.head.seq + 1, store: &store)
-        if slice != nil { flusher.startAnew() }
-        slice = nil
+        if batch != nil { flusher.startAnew() }
+        batch = nil
     }
 
     /// The transaction is durable.
@@ -112,7 +112,7 @@ package struct WriterMemory: ~Copyable {
     /// - Returns: whose trays its events may change; nil where nobody wants to know.
     mutating func publish(wantsTouched: Bool) -> Touched? {
         let touched = transaction.publish(to: &store, wantsTouched: wantsTouched)
-        if let slice = slice.take() { flusher.publish(slice, to: &store) }
+        if let batch = batch.take() { flusher.publish(batch, to: &store) }
         store.sweep()
         return touched
     }
@@ -126,11 +126,11 @@ package struct WriterMemory: ~Copyable {
 
     /// Goes on with what an opening of the file gave.
     mutating func restart(with new: LiveStore) {
-        // It goes on counting, so that nothing that the packer still makes is taken for something newer.
+        // It goes on counting, so that nothing that the flush thread still makes is taken for something newer.
         flusher.startAnew()
         store = new
         transaction = PendingTransaction()
-        slice = nil
+        batch = nil
     }
 
     /// The options that an opening needs.

@@ -4,7 +4,7 @@ import Traylog
 package enum PowerCutWorkload: String, CaseIterable, Codable, Sendable {
     /// One command at a time, flushing all the time.
     case commands
-    /// Many users, so that a round of flushing takes many slices.
+    /// Many users, so that a round of flushing takes many batches.
     case crowd
     /// Transactions and groups of commands.
     case batches

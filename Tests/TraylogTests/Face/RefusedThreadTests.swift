@@ -39,7 +39,7 @@ import TraylogDomain
         func confirmEnd(at head: Seq) async throws(StoreFailure) {}
     }
 
-    @Test(arguments: ["traylog-writer", "traylog-packer", "traylog-compact", "traylog-log"])
+    @Test(arguments: ["traylog-writer", "traylog-flush", "traylog-compact", "traylog-log"])
     func anOpeningThrowsAndLeavesNothing(name: String) async throws {
         try await withStorePath { (path: String) async throws in
             var options = StoreOptions()
@@ -246,7 +246,7 @@ import TraylogDomain
                 }
                 for _ in 0..<20 { async let closed: Void = store.close(); await closed }
                 isOver.withLock { $0 = true }
-                // Writer, packer, two for queries and two for long ones, four for jobs with two helpers each, one that closes.
+                // Writer, flush thread, two for queries and two for long ones, four for jobs with two helpers each, one that closes.
                 #expect(try await most.value <= 30)
                 for number in 0..<150 { Files.removeTree("\(path)-\(number)") }
             }

@@ -4,7 +4,7 @@ import TestSupport
 @_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
 
-/// Commits that fail while slices of states are on their way, one in the transaction and one prepared.
+/// Commits that fail while batches of states are on their way, one in the transaction and one prepared.
 @Suite struct FullMapTests {
     @Test func exactlyTheAcknowledgedEventsSurviveAFullMap() throws {
         try withStorePath { path in

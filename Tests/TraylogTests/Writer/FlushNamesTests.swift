@@ -8,12 +8,12 @@ import TraylogLog
 @testable import TraylogWriter
 
 /// The names that a round stores: all of them once, in the order of the table of names.
-@Suite struct RoundNamesTests {
+@Suite struct FlushNamesTests {
     @Test(arguments: [0, 1, 1_024, 1_025, 5_000])
     func namesAreTakenInTheOrderOfTheirKeys(count: Int) throws {
         var random = SeededRandom(seed: UInt64(count))
         let streams = (0..<count).map { stream(StreamID(rawValue: UInt32($0 + 1)), &random) }
-        var names = RoundNames(streams, of: 1_000_000)
+        var names = FlushNames(streams, of: 1_000_000)
         if !names.isSorted {
             var pages = 350.0
             let none = names.take(.max, pages: &pages)
@@ -39,7 +39,7 @@ import TraylogLog
     @Test func neighborsShareThePagesThatATransactionMayChange() throws {
         var random = SeededRandom(seed: 1)
         let streams = (1...2_000).map { stream(StreamID(rawValue: $0), &random) }
-        var all = RoundNames(streams, of: 2_000)
+        var all = FlushNames(streams, of: 2_000)
         let unsorted = all.takeUnsorted()
         let sorted = try #require(unsorted).sorted()
         all.put(sorted)

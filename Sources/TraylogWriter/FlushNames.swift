@@ -1,12 +1,12 @@
 import TraylogLog
 
-/// The names that a round stores, in byte order: those of one transaction then share pages of the table of names.
+/// The names that a flush stores, in byte order: those of one transaction then share pages of the table of names.
 ///
-/// Sorting many takes a while. The packer does it without the lock, and the round stores states meanwhile.
-struct RoundNames {
+/// Sorting many takes a while. The flush thread does it without the lock, and the flush stores states meanwhile.
+struct FlushNames {
     private enum Step {
         case wanted
-        /// The packer has them.
+        /// The flush thread has them.
         case sorting
         case sorted
     }
@@ -40,7 +40,7 @@ struct RoundNames {
     /// All are taken.
     var isEmpty: Bool { isSorted && streams.isEmpty }
 
-    /// Hands them to the packer; nil when it has them, or had.
+    /// Hands them to the flush thread; nil when it has them, or had.
     mutating func takeUnsorted() -> UnsortedNames? {
         guard isWanted else { return nil }
         step = .sorting

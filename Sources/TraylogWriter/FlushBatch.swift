@@ -10,8 +10,8 @@ struct StagedChange {
     let stream: StagedStream?
 }
 
-/// How far the stored states reach when a round has ended.
-struct RoundEnd {
+/// How far the stored states reach when a flush has ended.
+struct FlushEnd {
     /// The head at its start.
     let head: UInt64
     let nextStream: StreamID
@@ -19,7 +19,7 @@ struct RoundEnd {
 }
 
 /// Rows of one transaction that bring stored states up to the log.
-package struct Slice {
+package struct FlushBatch {
     package struct State {
         package let stream: StreamID
         let appliedSeq: UInt64
@@ -37,17 +37,17 @@ package struct Slice {
     package var states: [State] = []
     var rows = RowBuffer()
     package var names: [LiveStream] = []
-    /// Of the round that this slice ends.
-    var end: RoundEnd?
+    /// Of the flush that this batch ends.
+    var end: FlushEnd?
     /// How far a state has come that the transactions store in parts, where that changes.
     var staged: StagedChange?
 
-    /// Whether a slice of a round would store nothing.
+    /// Whether a batch of a flush would store nothing.
     var isEmpty: Bool { states.isEmpty && names.isEmpty && end == nil }
 
     /// Whether it stores a state of the stream.
     func holds(_ stream: StreamID) -> Bool {
-        // Those of a round ascend.
+        // Those of a flush ascend.
         guard let first = states.first, let last = states.last, first.stream <= stream, stream <= last.stream else {
             return false
         }
@@ -55,18 +55,18 @@ package struct Slice {
     }
 
     /// The rows that the transaction writes, without the streams in memory.
-    func rows(_ progress: StateProgress) -> SliceRows {
+    func rows(_ progress: StateProgress) -> FlushRows {
         var new = progress
         if let end { (new.through, new.nextStream, new.topics) = (end.head, end.nextStream, end.topics) }
         if let staged { new.staged = staged.stream }
         let isChanged = end != nil || staged != nil
-        return SliceRows(
+        return FlushRows(
             names: names.map { ($0.nameKey, $0.number) }, states: rows, progress: isChanged ? new : nil)
     }
 }
 
-/// The rows of a slice, as a value that leaves the lock.
-struct SliceRows: Sendable {
+/// The rows of a batch, as a value that leaves the lock.
+struct FlushRows: Sendable {
     let names: [(key: [UInt8], stream: StreamID)]
     let states: RowBuffer
     let progress: StateProgress?

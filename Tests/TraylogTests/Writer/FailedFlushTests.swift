@@ -11,7 +11,7 @@ import TraylogLMDB
 /// While a state cannot be stored, events are still appended, and the observer gets the error.
 ///
 /// Once it can be, nothing is missing.
-@Suite struct FailedSliceTests {
+@Suite struct FailedFlushTests {
     private final class Notes: StoreObserver {
         private struct Counts {
             var flushes = 0
