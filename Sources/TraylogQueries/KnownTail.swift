@@ -42,7 +42,8 @@ final class KnownTail: Sendable {
     func serves(_ other: StoreRecord) -> Bool {
         let stored = record.states.through...record.states.through + Self.mostStored
         // A rebuild may have made a new secret, and may have found fewer streams.
-        return record.hasher == other.hasher && record.erased == other.erased && record.states.nextStream <= other.states.nextStream
+        return record.hasher == other.hasher && record.erased == other.erased
+            && record.states.nextStream <= other.states.nextStream
             && stored.contains(other.states.through) && events.withLock { $0.end >= other.states.through }
     }
 

@@ -58,7 +58,8 @@ extension StoreSnapshot {
         let floor = record.floor
         var room = limitOfBytes
         try read { transaction in
-            _ = try tables.log.events.forEachRecord(from: first, floor: floor.seq.rawValue, in: transaction) { seq, record in
+            _ = try tables.log.events.forEachRecord(from: first, floor: floor.seq.rawValue, in: transaction) {
+                seq, record in
                 guard seq == first + UInt64(records.count) else { return false }
                 let bytes = try tables.log.events.whole(seq, record, in: transaction)
                 room -= bytes.count

@@ -5,7 +5,8 @@ import TraylogStates
 
 extension UserSnapshot {
     package func snapshot(after position: UInt64, limit: Int, contents: Int) throws -> TraySnapshot {
-        let named = try NamingEvents(of: state, stored: pages, hasher: hasher, log: store.tables.log.events, rows: store)
+        let named = try NamingEvents(
+            of: state, stored: pages, hasher: hasher, log: store.tables.log.events, rows: store)
         var page = TraySnapshot(
             user: user, asOf: Seq(asOf), history: store.record.history, stream: stream.rawValue,
             floor: store.record.floor.seq, tray: try tray(),

@@ -63,7 +63,9 @@ struct StoreCopy {
             wholeTopics: try wholeTopics())
         log.erased = erasure?.stream
         log.known = head
-        if movesFloor { log.tree = try environment.read { try TreeCopy(of: tables.log.merkle, tables.log.events, in: $0) } }
+        if movesFloor {
+            log.tree = try environment.read { try TreeCopy(of: tables.log.merkle, tables.log.events, in: $0) }
+        }
         log.archive = archive.map { archive in { try archive.append(seq: $0, record: $1, payload: $2) } }
         try log.run(through: head, progress: progress)
         log.archive = nil
@@ -105,7 +107,9 @@ struct StoreCopy {
         try tree.writeLevels(from: environment, to: target)
     }
 
-    /// Copies the values of custom projections. A rebuild leaves damaged ones out: they are folded anew.
+    /// Copies the values of custom projections.
+    ///
+    /// A rebuild leaves damaged ones out: they are folded anew.
     private func copyValues(_ tableCopy: inout TableCopy) throws {
         do {
             try tableCopy.copy(tables.projections.database)
@@ -139,7 +143,8 @@ struct StoreCopy {
             try target.read { try tables.log.merkle.remove(needed, as: $0, in: &transaction) }
             try log.restore(needed, in: &transaction)
         }
-        try tables.derived.dues.add(try log.late.takeDues(source).filter { $0.stream != erasure?.stream }, to: &transaction)
+        try tables.derived.dues.add(
+            try log.late.takeDues(source).filter { $0.stream != erasure?.stream }, to: &transaction)
     }
 
     /// The same in one transaction, while the writer waits; and the event that reports the rewrite.

@@ -27,7 +27,10 @@ extension StoreRewriter {
     /// - Parameter moved: the directory of all archives, if they were moved.
     package func rewriteArchives(without stream: StreamID, in moved: String?) throws -> [String] {
         let (finished, pending) = try source.environment.read { transaction in
-            (try source.tables.log.archives.all(in: transaction), try source.tables.log.archives.pending(in: transaction))
+            (
+                try source.tables.log.archives.all(in: transaction),
+                try source.tables.log.archives.pending(in: transaction)
+            )
         }
         func path(_ archive: (name: String, directory: String)) -> String {
             "\(moved ?? archive.directory)/\(archive.name)"

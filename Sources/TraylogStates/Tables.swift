@@ -8,7 +8,9 @@ package struct Tables: Sendable {
 
     package let log: LogTables
     package let derived: DerivedTables
-    /// Values of custom projections. They can be folded again, as far as the log reaches; after a compaction they know more.
+    /// Values of custom projections.
+    ///
+    /// They can be folded again, as far as the log reaches; after a compaction they know more.
     package let projectionDatabase: Database
 
     package init(_ environment: Environment) {

@@ -49,7 +49,8 @@ extension BlockingStore {
                     throw Refusal.invalid(field: "user", reason: "has no events: there is nothing to read")
                 }
                 let named = try NamingEvents(
-                    of: now.state, stored: now.pages, hasher: now.hasher, log: now.store.tables.log.events, rows: now.store)
+                    of: now.state, stored: now.pages, hasher: now.hasher, log: now.store.tables.log.events,
+                    rows: now.store)
                 return named.topics.map(\.topic)
             }
             let appended = try store.writer.perform {

@@ -89,7 +89,8 @@ struct Tamperer {
     private func chunked(_ seq: UInt64, _ record: [UInt8]) throws -> [UInt8] {
         guard record[6] & 3 == 1 else { return [] }
         return try raw.environment.read { transaction in
-            try raw.tables.log.events.withPayload(of: seq, RawSpan(_elements: record.span), in: transaction) { _, payload in
+            try raw.tables.log.events.withPayload(of: seq, RawSpan(_elements: record.span), in: transaction) {
+                _, payload in
                 var bytes: [UInt8] = []
                 bytes.append(copying: payload)
                 return bytes
