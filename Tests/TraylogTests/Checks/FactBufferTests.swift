@@ -27,7 +27,7 @@ import TraylogLog
         }
         buffer.sort()
         for stream in StreamID(rawValue: 3)...25 {
-            let facts = StreamFacts(stream, in: [buffer])
+            let facts = StreamFacts(stream, in: buffer)
             #expect(facts.count == expected[stream]?.count ?? 0, "seed \(seed)")
             guard facts.count > 0 else { continue }
             #expect(facts.name == Self.name(stream), "seed \(seed)")
