@@ -4,7 +4,8 @@ import TraylogPages
 
 /// The tables of a store's file (Docs/internals/format.md, "Tables").
 package struct Tables: Sendable {
-    package static let allNames = LogTables.names + DerivedTables.names + ["projections"]
+    package static let allNames =
+        EventLog.tableNames + ["meta", "bases"] + DerivedTables.names + ["projections", "fingerprints", "tree"]
 
     package let log: LogTables
     package let derived: DerivedTables
@@ -22,8 +23,6 @@ package struct Tables: Sendable {
 
 /// What nothing else can give: events, and what is kept of those that left the log.
 package struct LogTables: Sendable {
-    static let names = EventLog.tableNames + ["meta", "bases", "fingerprints", "tree"]
-
     package let events: EventLog
     package let meta: Database
     package let archives: ArchiveList

@@ -304,7 +304,7 @@ package struct Flusher {
     /// - Returns: how many rows it took.
     func collect(_ number: StreamID, store: inout LiveStore, into batch: inout FlushBatch) throws -> Int {
         guard let stream = try store.stream(number) else {
-            preconditionFailure("stream \(number) has unstored events and no user")
+            throw DamagedStates("the name of stream \(number)")
         }
         let wasInMemory = stream.states.committed != nil
         let rows = try collect(stream, store.storable(stream), store, into: &batch)

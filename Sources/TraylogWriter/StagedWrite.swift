@@ -123,7 +123,7 @@ extension Flusher {
         guard let stagedWrite, stagedWrite.isWanted else { return nil }
         do {
             guard let stream = try store.stream(stagedWrite.stream) else {
-                preconditionFailure("stream \(stagedWrite.stream) has unstored events and no user")
+                throw DamagedStates("the name of stream \(stagedWrite.stream)")
             }
             let state = try StorableState(of: stream, store.folded(stream), store)
             self.stagedWrite?.mark = state.mark
