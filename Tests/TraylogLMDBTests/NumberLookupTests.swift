@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 @testable import TraylogLMDB
 @testable import TraylogPages
@@ -11,7 +12,7 @@ import Testing
 
     @Test(arguments: Distances.allCases)
     func everyNumberIsFoundAndNoOther(distances: Distances) throws {
-        var random = SeededGenerator(seed: 11)
+        var random = SeededRandom(seed: 11)
         var keys: [UInt64] = []
         var key: UInt64 = 7
         for index in 0..<6_000 {

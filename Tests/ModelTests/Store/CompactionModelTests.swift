@@ -33,6 +33,7 @@ private func play(
 ) throws {
     try withTemporaryDirectory { directory in
         var random = SeededRandom(seed: seed &+ 77)
+        let (steps, rounds) = (halved(steps), halved(rounds))
         var run = try ModelRun(seed: seed, mix: mix.with(.all)) { try Store.open(directory, options: options) }
         for round in 0..<rounds {
             try run.play(steps: steps, checkEvery: max(steps / 3, 1), reopenPercent: reopenPercent)

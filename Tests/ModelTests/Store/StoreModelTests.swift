@@ -57,7 +57,7 @@ import TraylogDomain
             var run = try ModelRun(seed: seed, mix: .typical.with(Self.features)) {
                 try Store.open(directory, options: .tiny())
             }
-            try run.playBatches(60, size: 8, checkEvery: 6)
+            try run.playBatches(halved(60), size: 8, checkEvery: 6)
             try run.finish(depth: .sample(20))
         }
     }
@@ -138,7 +138,7 @@ private func play(
         var run = try ModelRun(seed: seed, mix: mix.with(StoreModelTests.features)) {
             try Store.open(directory, options: options)
         }
-        try run.play(steps: steps, checkEvery: checkEvery, reopenPercent: reopenPercent)
+        try run.play(steps: halved(steps), checkEvery: checkEvery, reopenPercent: reopenPercent)
         try run.reopen()
         try run.finish(depth: isLong && mix.users <= 6 ? .full : finish)
         let naive = run.naive
