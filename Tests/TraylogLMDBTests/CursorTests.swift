@@ -63,7 +63,7 @@ import TraylogPages
 
     /// Random puts and deletes with aborts, against a dictionary; the seed is the argument.
     @Test(arguments: UInt64(0)..<8)
-    func aStoreEqualsADictionary(seed: UInt64) throws {
+    func randomWritesEqualADictionary(seed: UInt64) throws {
         struct Abandoned: Error {}
         var random = SeededRandom(seed: seed)
         try withEnvironment(.init(durability: .relaxed)) { environment in

@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(arguments: Distances.allCases)
-    func everyNumberIsFoundAndNoOther(distances: Distances) throws {
+    func aLookupFindsEveryStoredNumberAndNoOther(distances: Distances) throws {
         var random = SeededRandom(seed: 11)
         var keys: [UInt64] = []
         var key: UInt64 = 7

@@ -10,12 +10,12 @@ import Testing
     }
 
     @Test(arguments: seeds(1, nightly: 60))
-    func soItHasForALargeTray(seed: UInt64) throws {
+    func aFollowerOfALargeTrayHasTheSameBytesRootAndAnswers(seed: UInt64) throws {
         try follow(seed, .heavy, rounds: 2, steps: 300)
     }
 
     @Test(arguments: seeds(2, quick: 1, nightly: 80))
-    func aFollowerThatTakesOverGoesOnAsTheFirstOneWould(seed: UInt64) throws {
+    func aFollowerThatTakesOverDecidesAsTheLeaderWould(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var run = try ModelRun(seed: seed, mix: HistoryMix.typical.with(.all)) {
                 try Store.open(directory + "/0", options: .tiny())

@@ -23,7 +23,7 @@ import Testing
     @Test(
         .enabled(if: TestLength.current != .quick, "a large tray: runs in full length"),
         arguments: seeds(1, nightly: 20))
-    func aLargeTrayStays(seed: UInt64) throws {
+    func answersOfALargeTrayStayWhateverWasDropped(seed: UInt64) throws {
         try play(seed, .heavy, .tiny(), rounds: 4, steps: sized(400, nightly: 1_500), reopenPercent: 30)
     }
 }

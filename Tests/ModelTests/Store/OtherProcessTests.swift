@@ -9,7 +9,7 @@ import TraylogDomain
 /// LMDB allows one environment a process and file, so the reader is the built `traylog` program.
 @Suite struct OtherProcessTests {
     @Test(arguments: UInt64(0)..<2)
-    func anotherProcessSeesWhatIsNotFlushedYet(seed: UInt64) throws {
+    func anotherProcessSeesEventsThatAreNotFlushedYet(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var options = StoreOptions()
             options.ticking = .manual

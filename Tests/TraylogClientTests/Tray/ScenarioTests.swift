@@ -38,7 +38,7 @@ struct ScenarioTests {
         }
     }
 
-    @Test func fiftyDevicesOfOneUserAgreeWithTheServer() async throws {
+    @Test func manyDevicesOfOneUserAgreeWithTheServer() async throws {
         let service = try SimulatedService(seed: 3)
         try fill(service.store)
         var devices: [TestedClient] = []

@@ -85,7 +85,7 @@ import TraylogDomain
         }
     }
 
-    @Test func tasksGetTheSame() async throws {
+    @Test func tasksReadTheSameArchivedEvents() async throws {
         try await withStorePath { path in
             let store = try Store.open(path, options: options())
             _ = try await store.perform([notify("ann"), notify("bob"), notify("ann")])

@@ -9,7 +9,7 @@ import TestSupport
     private static let mix = HistoryMix.typical.with(.all)
 
     @Test(arguments: StoreWay.allCases, seeds(2, quick: 1, nightly: 40))
-    func everyStepIsWhatQueriesOfThatMomentSay(way: StoreWay, seed: UInt64) throws {
+    func everyStepOfAReportIsWhatQueriesOfThatMomentSay(way: StoreWay, seed: UInt64) throws {
         try TestedStore.with(way) { tested in
             let users = try tested.play(seed: seed, steps: 150, mix: Self.mix)
             for user in users.prefix(3) + ["nobody"] {
@@ -49,7 +49,7 @@ import TestSupport
     private func counts(_ tray: Tray) -> [Int] { [tray.unseen, tray.unread, tray.total] }
 
     @Test(arguments: [StoreWay.atHand, .reader], seeds(3, quick: 1, nightly: 40))
-    func aPartIsThePartOfTheWhole(way: StoreWay, seed: UInt64) throws {
+    func aReportOfAPartEqualsThatPartOfTheWholeReport(way: StoreWay, seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         try TestedStore.with(way) { tested in
             let users = try tested.play(seed: 100 + seed, steps: 300, mix: Self.mix)
@@ -89,7 +89,7 @@ import TestSupport
         }
     }
 
-    @Test func timesBoundItByWhenEventsWereRecorded() throws {
+    @Test func timesBoundAReportByWhenEventsWereRecorded() throws {
         try TestedStore.with(.atHand) { tested in
             for _ in 0..<3 { try tested.notify("ann") }
             let events = try tested.store.events(limit: .max).elements

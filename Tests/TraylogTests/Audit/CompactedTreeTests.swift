@@ -203,7 +203,7 @@ import TestSupport
     }
 
     @Test(arguments: sized([2, 3, 10, 40], quick: [2, 40], nightly: [2, 3, 10, 40]))
-    func ofARemovedEventTheTreeTakesFortyBytesAtMost(everyOther: Int) throws {
+    func aRemovedEventTakesFortyBytesInTheTreeAtMost(everyOther: Int) throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store throws in
                 let thousand = sized(1_000, quick: 250, nightly: 1_000)

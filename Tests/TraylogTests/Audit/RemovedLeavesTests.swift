@@ -42,7 +42,7 @@ import TraylogDomain
     }
 
     @Test(arguments: seeds(20, quick: 5, nightly: 500))
-    func aRowWithoutSomeEventsHasAllOthers(seed: UInt64) throws {
+    func aRowOfLeavesWithoutSomeEventsHasAllOthers(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         for distances in [1, 130, 1 << 20] {
             let row = row(&random, distances: distances)
@@ -55,7 +55,7 @@ import TraylogDomain
     }
 
     @Test(arguments: seeds(50, quick: 10, nightly: 5_000))
-    func bytesThatAreNoRowAreDamageAndTrapNobody(seed: UInt64) throws {
+    func bytesThatAreNoRowOfLeavesAreDamageAndTrapNobody(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let row = row(&random, distances: random.pick([1, 200, 1 << 30]))
         let (_, sealed) = try #require(row.sealed())

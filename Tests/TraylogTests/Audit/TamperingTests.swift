@@ -58,7 +58,7 @@ import TestSupport
     }
 
     @Test(arguments: Tampering.allCases)
-    func theFirstPlaceIsNamed(kind: Tampering) throws {
+    func theFirstTamperedPlaceIsNamed(kind: Tampering) throws {
         for seed in 0..<Self.seeds {
             try withStoreToTamper(seed: 1_000 + seed) { path, head in
                 let sound = try verify(path, [head])

@@ -64,7 +64,7 @@ import TraylogLMDB
         }
     }
 
-    @Test func aMissingStateIsADifferenceThatIsMended() throws {
+    @Test func aMissingStateIsADifferenceThatARebuildMends() throws {
         try withFilledStore { path in
             try RawStore.change(path) { raw in
                 try raw.delete(raw.states, StateTable.key(try raw.stream(of: "ann"), .root, 0))

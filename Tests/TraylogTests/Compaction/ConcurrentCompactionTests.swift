@@ -10,7 +10,7 @@ import TraylogPlatform
 /// Compactions and erasures while threads append and query.
 @Suite struct ConcurrentCompactionTests {
     @Test(arguments: seeds(1, nightly: 40))
-    func everyReceiptIsInTheLogAndAnswersCoverAllEvents(seed: UInt64) throws {
+    func duringCompactionsEveryReceiptIsInTheLogAndAnswersCoverAllEvents(seed: UInt64) throws {
         try withStorePath { path in
             let archive = path + "-archive"
             try withStore(path, Traffic.settings(seed)) { store in
@@ -31,7 +31,7 @@ import TraylogPlatform
     }
 
     @Test(arguments: seeds(1, nightly: 30))
-    func usersAreErasedMeanwhileAndNothingElseIsLost(seed: UInt64) throws {
+    func erasuresBesideWritersLoseNothingElse(seed: UInt64) throws {
         try withStorePath { path in
             let archive = path + "-archive"
             try withStore(path, Traffic.settings(seed)) { store in

@@ -26,7 +26,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func aValueIsFoldedAnewAndNothingOfThePersonIsStored() throws {
+    @Test func anErasureFoldsAProjectionAnewAndStoresNothingOfThePerson() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 let projector = try store.project(Texts.self, storedEveryMilliseconds: 0)
@@ -49,7 +49,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func aStoredValueThatNobodyRunsIsGone() throws {
+    @Test func anErasureRemovesTheStoredValueOfAProjectionThatNobodyRuns() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 let projector = try store.project(Texts.self)

@@ -112,7 +112,7 @@ import TraylogLog
         }
     }
 
-    @Test func largeEventsAndFieldsOfTheFutureSurvive() throws {
+    @Test func largeEventsAndFieldsOfTheFutureSurviveARestore() throws {
         try withStorePath { path throws in
             let data = "[" + Array(repeating: "\"é\\u0001🎈\"", count: 4_000).joined(separator: ", ") + "]"
             try withStore(path) { store throws in
@@ -151,7 +151,7 @@ import TraylogLog
         }
     }
 
-    @Test func membersOfTheFutureAndOtherSpellingsAreTaken() throws {
+    @Test func aRestoreAcceptsMembersOfTheFutureAndOtherSpellings() throws {
         try withStorePath { path throws in
             try withStore(path) { store throws in
                 _ = try store.perform(
@@ -169,7 +169,7 @@ import TraylogLog
         }
     }
 
-    @Test func exportsThatFollowOnEachOtherMakeOne() throws {
+    @Test func consecutiveExportsRestoreAsOne() throws {
         try withStorePath { path throws in
             try withStore(path) { store throws in
                 _ = try store.perform((1...9).map { notify("user \($0 % 3)", "\($0)") })

@@ -75,7 +75,7 @@ import TraylogDomain
         }
     }
 
-    @Test func linesInAnotherOrderOrFewerAreRefused() throws {
+    @Test func linesOfAnExportInAnotherOrderOrMissingAreRefused() throws {
         try withLines { lines, target throws in
             let lines = lines.map { Array($0.utf8) }
             for wrong in [

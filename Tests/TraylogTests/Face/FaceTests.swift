@@ -6,7 +6,7 @@ import TraylogFoundation
 
 /// The library as a program holds it: with nothing but its public face.
 @Suite struct FaceTests {
-    @Test func theUsualCommandsHaveNames() async throws {
+    @Test func theUsualCommandsHaveFactoryMethods() async throws {
         let store = try Store.temporary()
         try await store.notify("ann", title: "Hi", thread: "ci", key: "k")
         try await store.notify("ann", Content(title: "Ho"))
@@ -109,7 +109,7 @@ import TraylogFoundation
         #expect(content.data == #"{"a":[2]}"#)
     }
 
-    @Test func datesAndURLs() throws {
+    @Test func datesAndURLsConvertBothWays() throws {
         let date = Date(timeIntervalSince1970: 1_082_040_961.5)
         #expect(Timestamp(date) == Timestamp("2004-04-15T14:56:01.500Z"))
         #expect(Date(Timestamp(date)) == date)

@@ -24,7 +24,7 @@ import Traylog
         }
     }
 
-    @Test func archivesMakeNoDifference() throws {
+    @Test func aSearchFindsTheSameInArchives() throws {
         try withTemporaryDirectory { directory in
             var run = try ModelRun(seed: 6, mix: .typical.with(.all)) {
                 try Store.open(directory + "/store", options: manual())

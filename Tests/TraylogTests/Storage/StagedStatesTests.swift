@@ -97,7 +97,7 @@ import TraylogPages
     }
 
     @Test(arguments: 1...sized(2, quick: 1, nightly: 12) as ClosedRange<UInt64>)
-    func theFileIsWholeAfterEachPart(
+    func aFileIsWholeAfterEachPartOfAStagedState(
         seed: UInt64
     ) throws {
         var phases: Set<Bool?> = []
@@ -125,7 +125,7 @@ import TraylogPages
         #expect(phases.isSuperset(of: [true, false]), "no copy was made between two parts")
     }
 
-    @Test func aDamagedVersionOrListIsMadeAnewFromTheLog() throws {
+    @Test func aDamagedStagedStateIsMadeAnewFromTheLog() throws {
         var damaged = 0
         try Self.forEachCopy(seed: 3, steps: sized(60, nightly: 300)) { copy, staged, expected, past in
             guard let staged, staged.isInForce else { return }
@@ -153,7 +153,7 @@ import TraylogPages
         #expect(damaged > 1, "no copy had a version that waited for its place")
     }
 
-    @Test func aCompactionWaitsForTheLastPart() throws {
+    @Test func aCompactionWaitsForTheLastPartOfAStagedState() throws {
         try withStorePath { path in
             try Self.fill(path)
             var random = SeededRandom(seed: 4)

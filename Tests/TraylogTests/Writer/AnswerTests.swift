@@ -9,7 +9,7 @@ import TestSupport
         title: "Deploy?", actions: [ItemAction(id: "yes", label: "Deploy"), ItemAction(id: "no", label: "Wait")])
 
     @Test(arguments: StoreWay.allCases)
-    func theFirstAnswerCountsAndMakesTheItemRead(way: StoreWay) throws {
+    func theFirstAnswerToAnItemCountsAndMakesItRead(way: StoreWay) throws {
         try TestedStore.with(way) { store throws in
             let item = try store.notify("ann", Self.question, key: "deploy")
             #expect(

@@ -8,7 +8,7 @@ import TraylogPlatform
 
 /// Many callers of one store at once, as tasks and as threads.
 @Suite struct ConcurrentCallersTests {
-    @Test func tasksGetReceiptsOfTheirOwnAndSeeWhatTheyWrote() async throws {
+    @Test func concurrentTasksGetTheirOwnReceiptsAndSeeTheirWrites() async throws {
         try await withStorePath { path in
             let store = try Store.open(path, options: options(tailEvents: 50, cacheBytes: 20_000))
             let readers = Readers(store)
@@ -42,7 +42,7 @@ import TraylogPlatform
         return seqs
     }
 
-    @Test func threadsThatBlockGetReceiptsOfTheirOwn() throws {
+    @Test func concurrentThreadsGetTheirOwnReceipts() throws {
         try withStorePath { path in
             try withStore(path, options(tailEvents: 100, isRelaxed: true)) { store in
                 let seqs = Monitor<[Seq]>([])

@@ -24,7 +24,7 @@ import TraylogLog
     }
 
     /// A full filter restarts with the keys of the tail, and forgets which streams were in it.
-    @Test func aFullFilterBeginsAnew() throws {
+    @Test func aFullFilterOfKeysBeginsAnew() throws {
         var random = SeededRandom(seed: 5)
         var tail = LogTail(after: 0)
         var known = KnownKeys(filterWords: 64)

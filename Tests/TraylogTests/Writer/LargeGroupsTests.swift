@@ -77,7 +77,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func commandsWithoutEventsAreAnswered() throws {
+    @Test func aGroupAnswersCommandsWithoutEvents() throws {
         try withStorePath { path in
             try withStore(path, options(tailEvents: 3_000)) { store in
                 let commands = (0..<Self.batchCommands).map { notify("user\($0 % 50)", key: "k\($0)") }

@@ -94,7 +94,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func statesAreStoredOnceItPauses() async throws {
+    @Test func statesAreStoredOnceALoneCallerPauses() async throws {
         try await withNotes { store, notes in
             try appendAlone(store, notes)
             notes.waitUntilStored()
@@ -135,7 +135,7 @@ import TraylogPlatform
         func erased() {}
     }
 
-    @Test func theLoopIsLentOnceAndOnlyWhileNothingWaits() throws {
+    @Test func theWritersLoopIsLentOnceAndOnlyWhileNothingWaits() throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store in
                 let (environment, memory) = try store.writer.perform { ($0.environment, $0.memory) }
