@@ -6,8 +6,22 @@ import PackageDescription
 /// Warnings are errors where `TRAYLOG_STRICT` is set, as `Tools/test` does. Nowhere else: the flag contradicts
 /// `-suppress-warnings`, with which a build system compiles dependencies, and a newer compiler's new warning must not break a
 /// package that depends on this one.
-let strict: [SwiftSetting] =
+let tests: [SwiftSetting] =
     (Context.environment["TRAYLOG_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]) + [.strictMemorySafety()]
+
+/// The same for what the tests run.
+///
+/// `Tools/test --full` optimizes it in its debug build, with all assertions: the tests of that length win far more time than the
+/// compiler takes.
+let strict: [SwiftSetting] =
+    tests
+    + (Context.environment["TRAYLOG_OPTIMIZED"] == "1"
+        ? [
+            .unsafeFlags(
+                ["-O", "-whole-module-optimization", "-num-threads", "2", "-assert-config", "Debug"],
+                .when(configuration: .debug))
+        ]
+        : [])
 
 /// For what only TraylogLogging needs: without the trait, a package that depends on this one does not resolve it.
 let logging = TargetDependencyCondition.when(traits: ["Logging"])
@@ -198,18 +212,19 @@ let package = Package(
         .testTarget(
             name: "TraylogDomainTests", dependencies: ["TraylogJSON", "TestSupport", "TraylogDomain"],
             exclude: ["Fixtures"],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
-            name: "TraylogLMDBTests", dependencies: ["TraylogLMDB", "TraylogPages", "TraylogPlatform"],
-            swiftSettings: strict),
+            name: "TraylogLMDBTests", dependencies: ["TestSupport", "TraylogLMDB", "TraylogPages", "TraylogPlatform"],
+            swiftSettings: tests),
         .testTarget(
-            name: "TraylogLogTests", dependencies: ["TraylogDomain", "TraylogLog"], exclude: ["Fixtures"],
-            swiftSettings: strict),
-        .testTarget(name: "TraylogAuditTests", dependencies: ["TraylogAudit"], swiftSettings: strict),
+            name: "TraylogLogTests", dependencies: ["TestSupport", "TraylogDomain", "TraylogLog"],
+            exclude: ["Fixtures"],
+            swiftSettings: tests),
+        .testTarget(name: "TraylogAuditTests", dependencies: ["TraylogAudit"], swiftSettings: tests),
         .testTarget(
             name: "TraylogArchiveTests",
             dependencies: ["TestSupport", "TraylogArchive", "TraylogDomain", "TraylogLog"],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "TraylogTests",
             dependencies: [
@@ -220,18 +235,19 @@ let package = Package(
                 "TraylogFold", "TraylogFoundation", "TraylogPages", "TraylogPlatform", "TraylogStates", "TraylogTree",
                 "traylog-cli",
             ],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "TraylogClientTests",
             dependencies: [
-                "Traylog", "TraylogClient", "TraylogClientHTTP", "TraylogDomain", "TraylogJSON", "TraylogPlatform",
+                "TestSupport", "Traylog", "TraylogClient", "TraylogClientHTTP", "TraylogDomain", "TraylogJSON",
+                "TraylogPlatform",
                 "TraylogReplica",
             ],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "ModelTests",
             dependencies: ["TestSupport", "Traylog", "TraylogDomain", "TraylogPlatform", "traylog-cli"],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .executableTarget(
             name: "traylog-powercut", dependencies: ["TestSupport"], path: "Tests/PowerCut", swiftSettings: strict),
         .executableTarget(
@@ -243,12 +259,12 @@ let package = Package(
                 "TestSupport", "Traylog", "TraylogLMDB", "TraylogPlatform", "traylog-cli", "traylog-powercut",
                 "traylog-torture",
             ],
-            exclude: ["PowerCut/recorder.c"], swiftSettings: strict),
+            exclude: ["PowerCut/recorder.c"], swiftSettings: tests),
         .executableTarget(
             name: "traylog-damage", dependencies: ["TestSupport", "Traylog"], path: "Tests/Damage",
             swiftSettings: strict),
         .testTarget(
-            name: "FaultTests", dependencies: ["TestSupport", "traylog-cli", "traylog-damage"], swiftSettings: strict),
+            name: "FaultTests", dependencies: ["TestSupport", "traylog-cli", "traylog-damage"], swiftSettings: tests),
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
@@ -257,7 +273,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Snapshots"],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "FuzzTests",
             dependencies: [
@@ -265,31 +281,31 @@ let package = Package(
                 "TestSupport", "Traylog", "TraylogClient", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages",
                 "TraylogReplica", "TraylogStates",
             ],
-            exclude: ["Fixtures"], swiftSettings: strict),
+            exclude: ["Fixtures"], swiftSettings: tests),
         .testTarget(
             name: "CompatibilityTests",
             dependencies: [
                 "TraylogArchive", "TraylogChecks", "TraylogRewrite",
                 "TestSupport", "Traylog", "TraylogStates", "TraylogDomain", "TraylogLMDB", "TraylogLog", "traylog-cli",
             ],
-            exclude: ["Fixtures"], swiftSettings: strict),
+            exclude: ["Fixtures"], swiftSettings: tests),
         .testTarget(
             name: "SampleTests", dependencies: ["Traylog", "TraylogFoundation"], packageAccess: false,
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "ClusterTests",
             dependencies: [
                 "TestSupport", "Traylog", "TraylogCluster", "TraylogDomain", "TraylogLog", "TraylogPlatform",
             ],
-            swiftSettings: strict),
-        .testTarget(name: "ArchitectureTests", swiftSettings: strict),
+            swiftSettings: tests),
+        .testTarget(name: "ArchitectureTests", swiftSettings: tests),
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
                 "TestSupport", "Traylog", "TraylogAudit", "TraylogClient", "TraylogClientHTTP", "TraylogCluster",
                 "TraylogFoundation", "traylog-cli",
             ],
-            swiftSettings: strict),
+            swiftSettings: tests),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -19,11 +19,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVER_TESTS = ROOT / "Tools/Server/Tests"
+SERVER_BUILD = ["--package-path", "Tools/Server", "--scratch-path", ".build-server"]
 # The files whose tests drive a browser begin so.
 BROWSED = ("test_console", "test_report", "test_bell")
 LENGTHS = ("quick", "full", "nightly")
 # Minutes without the end of any test, after which a process counts as stuck. The slowest test takes 5, alone.
 STUCK = {"quick": 20, "full": 20, "nightly": 240}
+# Seconds of a suite that has not run here yet, by module; of all others 3.
+GUESSES = {"FuzzTests": 15, "FaultTests": 15, "CrashTests": 9, "ModelTests": 7, "CommandLineTests": 6, "CompatibilityTests": 6,
+           "ClusterTests": 6, "DocumentationTests": 1, "TraylogArchiveTests": 1, "TraylogAuditTests": 1, "SampleTests": 1}
+# A file system in memory, on Linux.
+MEMORY = "/dev/shm"
 BOLD = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 LOCK = threading.Lock()
 WITHIN = "    the process ended within this test"
@@ -52,8 +58,12 @@ class Run:
         self.many, self.length, self.jobs, self.work = many, length, jobs, Path(work)
         self.phases, self.results, self.broken = [], [], []
         self.running = set()
+        # Where the library's tests have their files, if not in the usual place.
+        self.memory = None
         # SwiftPM takes one build of a package at a time.
         self.environment = {**os.environ, "TRAYLOG_TESTS": length, "TRAYLOG_STRICT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        # Optimized code takes longer to compile, and long tests win more than that. See Package.swift.
+        self.environment["TRAYLOG_OPTIMIZED"] = "0" if length == "quick" else "1"
 
     def phase(self, name, body):
         """Runs a phase; one that fails ends those that need it, but no other lane."""
@@ -123,7 +133,9 @@ class Run:
                 os.killpg(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
-        shutil.rmtree(self.work, ignore_errors=True)
+        for place in (self.work, self.memory):
+            if place:
+                shutil.rmtree(place, ignore_errors=True)
         os._exit(128 + number)
 
     def add(self, results):
@@ -154,7 +166,14 @@ class Run:
         if not suites:
             raise Failed("the tests are not listed")
         work = collections.deque(self.portions(list(suites)))
-        say(f"    {len(listed)} tests in {len(work)} portions, {self.jobs} at a time")
+        # One more than processors: tests wait for the disk and for the programs that they start.
+        workers = self.jobs + 1
+        # Stores in memory, where a sync takes no time; those of nightly tests are on the disk.
+        if self.length != "nightly" and os.path.isdir(MEMORY) and shutil.disk_usage(MEMORY).free > 4 << 30:
+            self.memory = tempfile.mkdtemp(prefix="traylog-test.", dir=MEMORY)
+            # As open as /tmp: some tests become another user.
+            os.chmod(self.memory, 0o1777)
+        say(f"    {len(listed)} tests in {len(work)} portions, {workers} at a time")
         failures = []
 
         def worker():
@@ -168,21 +187,26 @@ class Run:
                 except Failed as failure:
                     failures.append(str(failure))
 
-        self.together([worker] * self.jobs)
+        try:
+            self.together([worker] * workers)
+        finally:
+            if self.memory:
+                shutil.rmtree(self.memory, ignore_errors=True)
         if failures:
             raise Failed("; ".join(failures))
 
     def portions(self, suites):
-        """Suites in portions of about the same length, the longest first: by what they took last time, and by number."""
+        """Suites in portions of about the same length, the longest first: by what they took last time, or take by experience."""
         path = ROOT / ".build/test-seconds.json"
         try:
             known = json.loads(path.read_text())
         except (OSError, ValueError):
             known = {}
-        bins = [[0.0, []] for _ in range(8 * self.jobs)]
-        for suite in sorted(suites, key=lambda suite: -known.get(suite, 1.0)):
+        seconds = {suite: known.get(suite) or GUESSES.get(suite.split(".")[0], 3) for suite in suites}
+        bins = [[0.0, []] for _ in range(16 * self.jobs)]
+        for suite in sorted(suites, key=lambda suite: -seconds[suite]):
             least = min(bins, key=lambda portion: portion[0])
-            least[0] += known.get(suite, 1.0) + 0.1
+            least[0] += seconds[suite] + 0.1
             least[1].append(suite)
         bins = [portion for portion in bins if portion[1]]
         return [portion[1] for portion in sorted(bins, key=lambda portion: -portion[0])]
@@ -193,8 +217,10 @@ class Run:
         pattern = "^(" + "|".join(re.escape(suite) for suite in suites) + ")(/|$)"
         command = [*base, "--no-parallel", "--filter", pattern, "--event-stream-output-path", str(stream),
                    "--event-stream-version", "0"]
-        code, stuck = self.watched(command, log, stream)
-        results = swift_results(stream)
+        code, stuck = self.watched(command, log, stream, {**self.environment, "TMPDIR": str(self.memory or tempfile.gettempdir())})
+        # The bundle itself: `swift test` would build with the flags of another call.
+        rerun = f"TRAYLOG_TESTS={self.length} {Path(base[0]).relative_to(ROOT)} {shlex.join(base[1:])}"
+        results = swift_results(stream, rerun)
         for result in results if stuck else []:
             if result.message == WITHIN:
                 result.message = f"    stuck: {stuck}"
@@ -284,9 +310,9 @@ def waits(pid):
     return ", ".join(f"{count} {name}" for name, count in found.most_common())
 
 
-def swift_results(path):
-    """The results in an event stream of Swift Testing."""
-    starts, ends, issues, skipped, functions = {}, {}, collections.defaultdict(list), set(), {}
+def swift_results(path, rerun):
+    """The results in an event stream of Swift Testing. `rerun` is the command that takes a filter."""
+    starts, ends, issues, skipped, functions = {}, {}, collections.defaultdict(list), {}, {}
     try:
         lines = path.read_text(errors="replace").splitlines()
     except OSError:
@@ -307,21 +333,24 @@ def swift_results(path):
         elif kind == "testEnded":
             ends[test] = payload["instant"]["absolute"]
         elif kind == "testSkipped":
-            skipped.add(test)
+            # The reason stands at the end of what is said about it, in quotation marks.
+            said = " ".join(message["text"] for message in payload.get("messages", []))
+            reason = re.search(r'skipped: "(.*)"', said, re.S)
+            skipped[test] = reason[1] if reason else ""
         elif kind == "issueRecorded" and not payload["issue"].get("isKnown"):
             place = payload["issue"].get("sourceLocation") or {}
             where = f"{place.get('fileID', '')}:{place.get('line', '')}: "
             issues[test].append("    " + where + " ".join(message["text"] for message in payload.get("messages", [])))
     results = []
     for test, name in functions.items():
-        rerun = "swift test --disable-xctest --filter " + shlex.quote(re.escape(name.split("(")[0]))
+        again = f"{rerun} --filter " + shlex.quote(re.escape(name.split("(")[0]))
         if test in skipped:
-            results.append(Result(name, 0, "skipped", rerun))
+            results.append(Result(name, 0, "skipped", again, skipped[test]))
         elif test in ends and test in starts:
             outcome = "failed" if issues[test] else "passed"
-            results.append(Result(name, ends[test] - starts[test], outcome, rerun, "\n".join(issues[test])[:4_000]))
+            results.append(Result(name, ends[test] - starts[test], outcome, again, "\n".join(issues[test])[:4_000]))
         elif test in starts:
-            results.append(Result(name, 0, "failed", rerun, WITHIN))
+            results.append(Result(name, 0, "failed", again, WITHIN))
     return results
 
 
@@ -330,7 +359,8 @@ def swift_results(path):
 PARTS = {
     "lint": "the format of all Swift files",
     "library": "builds the package, and runs the tests of the library and the command line",
-    "smoke": "the main commands of the program, end to end, and its installation",
+    "smoke": "the main commands of the program, end to end",
+    "install": "the installation: what it writes, and that it can be removed",
     "proofs": "proofs and reports, checked by a program that shares no code, and a report in a browser",
     "server": "the service and the device client, against real programs",
     "console": "the console and the reports, in a browser",
@@ -338,9 +368,11 @@ PARTS = {
     "cluster": "several servers on real brokers, and partitions",
     "benchmarks": "builds the benchmarks, runs them small, and counts allocations, pages and syncs",
     "docs": "that each promise's tests exist; how many declarations are public; the reference, without a warning and without a gap, and its samples, compiled",
-    "embed": "a package that depends on this one by URL, with both build systems",
+    "embed": "a package that depends on this one by URL, with both build systems; among other parts with one",
 }
 DEFAULT = ["lint", "library", "smoke"]
+# What `--full` leaves to the nightly workflow: it needs the release build, which nothing else uses.
+NIGHTLY = ["benchmarks"]
 
 
 def python_files(part):
@@ -362,6 +394,8 @@ class Plan:
         self.run = run
         self.release = None
         self.server = None
+        # Where the programs of the package's own build are, once there is one.
+        self.built = None
         self.building = threading.Lock()
 
     def programs(self):
@@ -379,27 +413,29 @@ class Plan:
             return self.release
 
     def server_programs(self):
-        release = self.programs()
+        """The server, and the programs that its tests use beside it: of the package's build, where there is one."""
+        programs = self.built or self.programs()
         with self.building:
             if self.server is None:
-                options = ["--package-path", "Tools/Server", "--scratch-path", ".build-server", "--product", "traylog-server"]
-                self.run.phase("Build the server", lambda: self.run.call("swift", "build", *options, quiet=True))
-                self.server = self.run.bin_path(*options[:4])
-        return {"TRAYLOG_SERVER": self.server / "traylog-server", "TRAYLOG_TRAY": release / "traylog-tray",
-                "TRAYLOG": release / "traylog"}
+                options = [*SERVER_BUILD, "--product", "traylog-server"]
+                self.run.phase("Build the server", lambda: self.run.call(
+                    "swift", "build", *options, quiet=True, TRAYLOG_OPTIMIZED="0"))
+                self.server = self.run.bin_path(*SERVER_BUILD)
+        return {"TRAYLOG_SERVER": self.server / "traylog-server", "TRAYLOG_TRAY": programs / "traylog-tray",
+                "TRAYLOG": programs / "traylog"}
 
     def server_libraries(self):
         """The Swift tests of the server's libraries, and that the program can be built without the experimental ones."""
-        options = ["--package-path", "Tools/Server", "--scratch-path", ".build-server"]
 
         def plain():
-            self.run.call("swift", "build", *options, "--product", "traylog-server", quiet=True, TRAYLOG_SERVER_PARTS="")
-            program = self.run.bin_path(*options) / "traylog-server"
+            self.run.call("swift", "build", *SERVER_BUILD, "--product", "traylog-server", quiet=True,
+                          TRAYLOG_SERVER_PARTS="", TRAYLOG_OPTIMIZED="0")
+            program = self.run.bin_path(*SERVER_BUILD) / "traylog-server"
             if "nats" in self.run.call("ldd", program, quiet=True):
                 raise Failed("the server without experimental parts needs libnats")
 
         def tests():
-            log = self.run.call("swift", "test", *options, "--disable-xctest", quiet=True)
+            log = self.run.call("swift", "test", *SERVER_BUILD, "--disable-xctest", quiet=True, TRAYLOG_OPTIMIZED="0")
             counts = re.search(r"Test run with (\d+) tests?", log)
             if counts is None or int(counts[1]) == 0:
                 raise Failed("no test of the server's libraries ran")
@@ -420,9 +456,12 @@ class Plan:
     def smoke(self):
         program = self.run.bin_path() / "traylog"
         self.run.phase("Smoke", lambda: self.run.call("Tools/smoke", program, quiet=True))
-        self.run.phase("Install", lambda: self.install(program))
 
-    def install(self, program):
+    def install(self):
+        program = self.run.bin_path() / "traylog"
+        self.run.phase("Install", lambda: self.installed(program))
+
+    def installed(self, program):
         """What Tools/install writes, from a program that is built: a page for each command, with its options; --remove leaves nothing."""
         prefix = self.run.work / "prefix"
         self.run.call("Tools/install", "--prefix", prefix, "--program", program, quiet=True)
@@ -478,14 +517,15 @@ class Plan:
         self.run.phase("Reference", lambda: self.run.call("Tools/reference", self.run.work / "reference", quiet=True))
 
     def embed(self):
-        self.run.phase("Embed", lambda: self.run.call("Tools/embed", quiet=True))
+        system = "native" if self.run.many else "both"
+        self.run.phase("Embed", lambda: self.run.call("Tools/embed", system, quiet=True))
 
 
 def perform(plan, parts, only):
     """Runs parts: those that need the debug build after it, and the others beside them."""
     first = [part for part in ("lint", "library") if part in parts]
     lanes = [
-        [part for part in ("smoke", "proofs", "docs") if part in parts],
+        [part for part in ("smoke", "install", "proofs", "docs") if part in parts],
         [part for part in ("benchmarks", "server", "console", "bell", "cluster", "embed") if part in parts],
     ]
     titles = {"server": "Service and device", "console": "Console and reports", "bell": "Bell", "cluster": "Cluster and partitions"}
@@ -513,6 +553,7 @@ def perform(plan, parts, only):
             plan.run.phase("Build the package and its tests", plan.run.build)
         except Failed:
             return None
+        plan.built = plan.run.bin_path()
         plan.library = lambda: plan.run.phase("Library", plan.run.library)
     return plan.run.together([lambda: lane(after), lambda: lane(lanes[1])])
 
@@ -556,20 +597,21 @@ def main():
         prog="Tools/test", description="Runs the tests: without a part, the quick form of those of the library.",
         epilog="Parts: " + "; ".join(f"{name}: {text}" for name, text in PARTS.items()) + ".")
     parser.add_argument("parts", nargs="*", metavar="PART", choices=[*PARTS, []], help=", ".join(PARTS))
-    parser.add_argument("--full", action="store_true", help="all parts, in full length")
+    parser.add_argument("--full", action="store_true", help=f"all parts but {', '.join(NIGHTLY)}, in full length")
     parser.add_argument("--length", choices=LENGTHS, help="how long random tests go on; quick without --full")
     parser.add_argument("--list", action="store_true", help="lists the parts and their tests")
     parser.add_argument("--only", metavar="FILE[.CLASS.TEST]", help="of the server's tests, only this")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="tests at a time")
     parser.add_argument("--needs", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    parts = list(PARTS) if options.full else options.parts or DEFAULT
+    whole = [part for part in PARTS if part not in NIGHTLY or options.length == "nightly"]
+    parts = whole if options.full else options.parts or DEFAULT
     if options.needs:
         print("\n".join(parts))
         return 0
     if options.list:
         for name, text in PARTS.items():
-            print(f"{name:<12} {text}{' (default)' if name in DEFAULT else ''}")
+            print(f"{name:<12} {text}{' (default)' if name in DEFAULT else ' (nightly)' if name in NIGHTLY else ''}")
             for file in python_files(name) if name in ("server", "console", "bell", "cluster") else []:
                 print(f"             Tools/Server/Tests/{file}")
         return 0

@@ -12,11 +12,11 @@ import TraylogLMDB
 
 /// Rows of a store that somebody forged, with checksums that are right: every call ends, with an answer or an error.
 @Suite struct ForgedStoreTests {
-    @Test(arguments: seeds(4, nightly: 400))
+    @Test(arguments: seeds(4, quick: 1, nightly: 400))
     func aForgedStoreNeverEndsTheProcess(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: seed)
-            _ = try SeedStore(directory: directory + "/store", seed: seed, steps: 150)
+            _ = try SeedStore(directory: directory + "/store", seed: seed, steps: halved(150))
             for round in 0..<6 {
                 let path = "\(directory)/\(round)"
                 let data = try Data(contentsOf: URL(filePath: StoreFiles.data(of: directory + "/store")))
@@ -28,15 +28,17 @@ import TraylogLMDB
     }
 
     /// Numbers at their ends, where one more would be too many.
-    @Test(arguments: [
+    private static let lastRows: [(String, [UInt8])] = [
         ("log", [UInt8](repeating: 0xff, count: 8)), ("log", [0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff]),
         ("states", [0, 0, 0, 1, 1] + [UInt8](repeating: 0xff, count: 8)), ("names", Array("uzoe".utf8)),
         ("due", [UInt8](repeating: 0, count: 16) + [1, 0xff, 0xff, 0xff, 0xff]), ("projections", [0]),
-    ])
+    ]
+
+    @Test(arguments: lastRows)
     func aRowAtTheEndOfAllNumbersNeverEndsTheProcess(table: String, key: [UInt8]) throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/store"
-            _ = try SeedStore(directory: path, seed: 3, steps: 120)
+            _ = try SeedStore(directory: path, seed: 3, steps: halved(120))
             try change(path) { environment in
                 let values = try rows(environment, table).map(\.value)
                 let value = values.last ?? [0xff, 0xff, 0xff, 0x7f]

@@ -30,6 +30,9 @@ package func sized<Size>(_ full: Size, quick: Size? = nil, nightly: Size) -> Siz
     }
 }
 
+/// Half as much in quick tests.
+package func halved(_ full: Int) -> Int { sized(full, quick: full / 2, nightly: full) }
+
 /// Seeds, as many as ``sized(_:quick:nightly:)`` says.
 package func seeds(_ full: UInt64, quick: UInt64? = nil, nightly: UInt64) -> Range<UInt64> {
     0..<sized(full, quick: quick, nightly: nightly)

@@ -16,7 +16,7 @@ import Testing
             // At the header, within blocks, and in index and footer.
             for limit in [10, 1_000, size / 2, size - 100, size - 10] {
                 let status = ChildProcess.start {
-                    ChildProcess.limitFileSize(bytes: limit)
+                    limitFileSize(bytes: limit)
                     let written = try? archiveError { try write(events, to: directory) }
                     let rewritten = try? archiveError {
                         try ArchiveRewriter.rewrite(
@@ -34,12 +34,12 @@ import Testing
         }
     }
 
-    @Test(arguments: seeds(2, nightly: 20))
+    @Test(arguments: seeds(2, quick: 1, nightly: 20))
     func aKilledWriterOrRewriterLeavesWholeArchivesOnly(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: seed)
             let events = random.archivedEvents(300, largest: 5_000)
-            for round in 0..<sized(8, nightly: 60) {
+            for round in 0..<sized(8, quick: 4, nightly: 60) {
                 let child = ChildProcess.start {
                     while true {
                         guard let name = try? write(events, to: directory).name else { return 1 }

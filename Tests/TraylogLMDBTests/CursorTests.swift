@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import TraylogLMDB
@@ -62,9 +63,9 @@ import TraylogPages
 
     /// Random puts and deletes with aborts, against a dictionary; the seed is the argument.
     @Test(arguments: UInt64(0)..<8)
-    func aStoreEqualsADictionary(seed: UInt64) throws {
+    func randomWritesEqualADictionary(seed: UInt64) throws {
         struct Abandoned: Error {}
-        var random = SeededGenerator(seed: seed)
+        var random = SeededRandom(seed: seed)
         try withEnvironment(.init(durability: .relaxed)) { environment in
             let index = environment.database("index")
             var model: [[UInt8]: [UInt8]] = [:]

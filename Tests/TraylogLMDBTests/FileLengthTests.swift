@@ -21,7 +21,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func fewCommitsChangeTheLengthAndClosingTakesTheRestAway() throws {
+    @Test func fewCommitsChangeTheFilesLengthAndClosingRemovesTheSpare() throws {
         try withEnvironment { environment in
             var lengths: Set<Int> = []
             for round in 0..<400 {
@@ -39,7 +39,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func theRestTakesNoSpaceAndIsZeros() throws {
+    @Test func theSpareLengthTakesNoSpaceAndIsZeros() throws {
         try withEnvironment { environment in
             for round in 0..<20 { try append(10, bytes: 200, from: UInt64(round * 10 + 1), to: environment) }
             let bytes = try environment.information().fileBytes
@@ -54,7 +54,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func theLengthStaysWithinTheMap() throws {
+    @Test func theFilesLengthStaysWithinTheMap() throws {
         var configuration = Environment.Configuration()
         configuration.mapSizeBytes = 256 << 10
         try withEnvironment(configuration) { environment in
@@ -66,7 +66,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func aLengthThatAKilledWriterLeftIsUsedAndTakenAwayByTheNext() throws {
+    @Test func theSpareLengthOfAKilledWriterIsUsedAndRemovedByTheNext() throws {
         try withEnvironment { environment in
             try append(1, bytes: 200, from: 1, to: environment)
             let path = dataFile(of: environment.directory)

@@ -8,7 +8,7 @@ import TraylogPages
         try reader.read { try $0.get(log, 1) { $0.copy } }
     }
 
-    @Test func allItsReadsSeeOneCommit() throws {
+    @Test func allReadsOfAHeldReadSeeOneCommit() throws {
         try withEnvironment { environment in
             let log = environment.database("log")
             try environment.write { try $0.append(log, 1, [1]) }
@@ -35,7 +35,7 @@ import TraylogPages
         }
     }
 
-    @Test func usingItAfterItsEndStopsTheProcess() async {
+    @Test func usingAHeldReadAfterItsEndStopsTheProcess() async {
         await #expect(processExitsWith: .failure) {
             try withEnvironment { environment in
                 let held = try environment.hold()

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import TraylogPlatform
 
@@ -40,10 +41,10 @@ import TraylogPlatform
     }
 
     /// Whatever commit each page of the data file is of, and wherever the journal ends.
-    @Test(arguments: UInt64(1)...6)
+    @Test(arguments: seeds(6, quick: 2, nightly: 60))
     func theNewestCommitThatTheJournalHasCountsWhateverTheDataFileHas(seed: UInt64) throws {
         try withPath { path in
-            var random = SeededGenerator(seed: seed)
+            var random = SeededRandom(seed: seed)
             let copies = try randomCommits(path, 40, &random)
             let journal = JournalBytes(try #require(copies.last).journal)
             let first = try #require(copies.firstIndex { $0.commit == journal.commits.first })
@@ -97,7 +98,7 @@ import TraylogPlatform
 
     @Test func anyBitOfTheJournalMayBeWrong() throws {
         try withLeftFiles { left in
-            var random = SeededGenerator(seed: 1)
+            var random = SeededRandom(seed: 1)
             for _ in 0..<200 {
                 var journal = left.journal.bytes
                 journal[Int.random(in: 0..<left.journal.end, using: &random)] ^=
@@ -219,7 +220,7 @@ import TraylogPlatform
 
     /// Commits of all kinds, with a copy of the files after each.
     private func randomCommits(
-        _ path: String, _ count: Int, _ random: inout SeededGenerator
+        _ path: String, _ count: Int, _ random: inout SeededRandom
     ) throws -> [(commit: UInt64, data: Data, journal: Data, rows: [[UInt8]])] {
         let environment = try openWriter(path)
         defer { environment.close() }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import TraylogLMDB
 import TraylogPages
@@ -37,7 +38,7 @@ import TraylogPages
     }
 
     @Test(arguments: 0..<7)
-    func besideOthersADamagedLockFileIsAnErrorOrDoesNoHarm(damage: Int) async throws {
+    func besideOtherProcessesADamagedLockFileIsAnErrorOrHarmless(damage: Int) async throws {
         try await withPath { path in
             await #expect(processExitsWith: .success) { [path = path as String, damage] in
                 try Self.makeStore(path)

@@ -1,10 +1,11 @@
 import Synchronization
+import TestSupport
 import Testing
 
 import TraylogPlatform
 
 @Suite struct MonitorTests {
-    @Test func noIncrementIsLost() {
+    @Test func aMonitorLosesNoIncrement() {
         let monitor = Monitor(0)
         let threads = (0..<4).map { number in
             startThread("increment-\(number)") {
@@ -64,7 +65,7 @@ import TraylogPlatform
         #expect(received.withLock { $0 } == Array(0..<1000))
     }
 
-    @Test func joiningTwiceReturns() {
+    @Test func joiningAThreadTwiceReturns() {
         let ran = Atomic(0)
         let thread = startThread("a name that is longer than the system keeps") {
             ran.wrappingAdd(1, ordering: .relaxed)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 @testable import TraylogLMDB
 @testable import TraylogPages
@@ -10,8 +11,8 @@ import Testing
     }
 
     @Test(arguments: Distances.allCases)
-    func everyNumberIsFoundAndNoOther(distances: Distances) throws {
-        var random = SeededGenerator(seed: 11)
+    func aLookupFindsEveryStoredNumberAndNoOther(distances: Distances) throws {
+        var random = SeededRandom(seed: 11)
         var keys: [UInt64] = []
         var key: UInt64 = 7
         for index in 0..<6_000 {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import TraylogLMDB
 import TraylogPages
@@ -7,6 +8,8 @@ import TraylogPages
 @Suite struct OpeningPagesTests {
     /// More than the pages of the header, of the list of free pages, and the way through some tables.
     private static let few = 30
+    /// Of a large file.
+    private static let many = sized(60_000, quick: 15_000, nightly: 60_000)
 
     /// A store with a number of rows of 500 bytes, and some free pages.
     ///
@@ -36,7 +39,7 @@ import TraylogPages
     }
 
     @Test func anOpeningReadsAsFewPagesOfALargeFileAsOfASmallOne() throws {
-        for rows in [1_000, 60_000] {
+        for rows in [1_000, Self.many] {
             try withPath { path in
                 let killed = try fill(path, rows: rows)
                 #expect(try pagesRead(openReader(path)) < Self.few)
@@ -53,13 +56,13 @@ import TraylogPages
 
     @Test func theFirstCommitAfterAKillTakesAccountOfAllBranches() throws {
         try withPath { path in
-            let killed = try fill(path, rows: 60_000)
+            let killed = try fill(path, rows: Self.many)
             try killed.write(to: URL(filePath: dataFile(of: path)))
             let writer = try openWriter(path)
             let opened = try writer.countExaminedPages()
             try writer.write { try $0.put(writer.database("index"), [1], [2]) }
-            // There are more than 8,000 leaves, and a branch for some 225 of them.
-            #expect(try pagesRead(writer) > opened + 8_000 / 250)
+            // Of 60,000 rows there are more than 8,000 leaves, and a branch for some 225 of them.
+            #expect(try pagesRead(writer) > opened + Self.many * 8 / 60 / 250)
             // From then on the close leaves the result of the account.
             let next = try openWriter(path)
             try next.write { try $0.put(next.database("index"), [1], [3]) }
@@ -112,7 +115,7 @@ import TraylogPages
                 try openWriter(path).close()
             }
             let list = Int(sound.number(meta + 80)) * 4_096
-            for offset in stride(from: 0, to: 4_096, by: 61) {
+            for offset in stride(from: 0, to: 4_096, by: sized(61, quick: 183, nightly: 7)) {
                 var changed = sound
                 changed[list + offset] ^= 4
                 try changed.write(to: url)
@@ -150,7 +153,7 @@ import TraylogPages
     /// written then.
     @Test func aWrongNumberInABranchNeverGivesAWrongAnswer() throws {
         let seed = UInt64.random(in: 0 ... .max)
-        var random = SeededGenerator(seed: seed)
+        var random = SeededRandom(seed: seed)
         var failures = 0
         try withPath { path in
             let right = try fillTwo(path)
@@ -164,7 +167,7 @@ import TraylogPages
             }
             let firsts = entries.filter { sound.number($0 + 4) >> 16 & 0xFFFF == 0 }
             #expect(entries.count > 20 && firsts.count > 1)
-            for round in 0..<200 {
+            for round in 0..<sized(200, quick: 40, nightly: 2_000) {
                 var changed = sound
                 // At the beginning of a table, only a look at the other tables shows it.
                 let entry =

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import TraylogLMDB
@@ -204,7 +205,7 @@ import TraylogPlatform
     /// LMDB never writes pages that one transaction takes and gives up again.
     @Test(arguments: UInt64(0)..<6)
     func aShortButHealthyFileOpens(seed: UInt64) throws {
-        var random = SeededGenerator(seed: seed)
+        var random = SeededRandom(seed: seed)
         try withPath { path in
             var shortFiles = 0
             for round in 0..<12 {

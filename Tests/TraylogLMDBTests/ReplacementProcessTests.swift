@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import TraylogLMDB
@@ -120,7 +121,7 @@ import TraylogPlatform
     }
 
     @Test(arguments: Environment.ReplacementStep.allCases)
-    func killedAtAnyStepItIsTheOldStoreOrTheNewOne(_ step: Environment.ReplacementStep) async throws {
+    func aReplacementKilledAtAnyStepLeavesTheOldStoreOrTheNewOne(_ step: Environment.ReplacementStep) async throws {
         try await withPath { path in
             let environment = try openWriter(path)
             try environment.writeRound(1, keys: 5)

@@ -7,7 +7,7 @@ import TraylogPlatform
 
 /// One data file takes the place of another while it is open.
 @Suite struct ReplacementTests {
-    @Test func theSuccessorHasTheRowsAndTheFileIsSmaller() throws {
+    @Test func aReplacementHasAllRowsInASmallerFile() throws {
         try withEnvironment { environment in
             try environment.fillAndThin()
             let before = try environment.information().fileBytes
@@ -20,7 +20,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func writingGoesOnInTheNewFileAndOutlivesIt() throws {
+    @Test func writesAfterAReplacementAreInTheNewFileAndSurviveReopening() throws {
         try withPath { path in
             let environment = try openWriter(path)
             try environment.write { try $0.append(environment.database("log"), 1, [1]) }
@@ -72,7 +72,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func theLastWordBeforeTheRenamingIsInTheNewFile() throws {
+    @Test func theLastCommitBeforeTheRenamingIsInTheNewFile() throws {
         try withEnvironment { environment in
             let log = environment.database("log")
             let successor = try environment.openSuccessor()
@@ -134,7 +134,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func theNextWriterFinishesWhatWasNotFinishedAtTheClosing() throws {
+    @Test func theNextWriterFinishesAReplacementThatWasNotFinished() throws {
         try withPath { path in
             let environment = try openWriter(path)
             try environment.write { try $0.append(environment.database("log"), 1, [1]) }

@@ -15,7 +15,7 @@ import TraylogPlatform
     }
 
     @Test(arguments: [0, 1, 4095, 4096, 4097, 100_000])
-    func everyByteIsFilled(count: Int) {
+    func randomBytesFillTheWholeBuffer(count: Int) {
         // A byte that stays zero in twelve draws was never written (one in 2^96 otherwise).
         var union = [UInt8](repeating: 0, count: count)
         for _ in 0..<12 {
@@ -24,7 +24,7 @@ import TraylogPlatform
         #expect(union.allSatisfy { $0 != 0 })
     }
 
-    @Test func clocksTellTheTime() {
+    @Test func systemClocksTellTheTime() {
         #expect(abs(Double(SystemClock.nowMilliseconds()) / 1000 - Date().timeIntervalSince1970) < 5)
         let first = SystemClock.monotonicNanoseconds()
         #expect(SystemClock.monotonicNanoseconds() >= first)

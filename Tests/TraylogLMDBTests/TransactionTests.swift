@@ -43,7 +43,7 @@ import TraylogPages
         }
     }
 
-    @Test func deletingTellsWhetherTheKeyWasStored() throws {
+    @Test func aDeletionTellsWhetherTheKeyWasStored() throws {
         try withEnvironment { environment in
             let log = environment.database("log")
             try environment.write { try $0.put(log, [1], [2]) }
@@ -97,7 +97,7 @@ import TraylogPages
         }
     }
 
-    @Test func aSnapshotDoesNotChange() throws {
+    @Test func aReadTransactionSeesNoLaterCommit() throws {
         try withEnvironment { environment in
             let log = environment.database("log")
             try environment.write { try $0.append(log, 1, [1]) }

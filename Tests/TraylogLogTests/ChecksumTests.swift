@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import TraylogLog
@@ -20,7 +21,7 @@ import Testing
 
     @Test(arguments: UInt64(0)..<20)
     func tableAndInstructionAgree(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededRandom(seed: seed)
         for _ in 0..<50 {
             let bytes = random.bytes(Int.random(in: 0..<600, using: &random))
             let start = UInt32(truncatingIfNeeded: random.next())

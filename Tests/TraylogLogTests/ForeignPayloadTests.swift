@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TraylogDomain
 
@@ -9,7 +10,7 @@ import TraylogDomain
     let later = bytes(hex: "900305 99030102030405060708 a203026869 ad0304030201")
 
     @Test func unknownFieldsSurviveARoundTrip() throws {
-        var random = Seeded(1)
+        var random = SeededRandom(seed: 1)
         for event in random.eventsOfEveryKind() {
             let decoded = try decode(encode(event) + later, like: event)
             #expect(decoded.unknownFields == later)
@@ -89,7 +90,7 @@ import TraylogDomain
     }
 
     @Test func everyCutOfAPayloadIsTotal() throws {
-        var random = Seeded(7)
+        var random = SeededRandom(seed: 7)
         for event in random.eventsOfEveryKind() {
             let payload = encode(event)
             for length in 0..<payload.count { total(Array(payload[..<length]), event.kind) }
@@ -98,7 +99,7 @@ import TraylogDomain
 
     @Test(arguments: UInt64(0)..<12)
     func randomAndMutatedBytesNeverTrap(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededRandom(seed: seed)
         for event in random.eventsOfEveryKind() {
             total(random.bytes(Int.random(in: 0..<200, using: &random)), event.kind)
             let payload = encode(event)
@@ -115,7 +116,7 @@ import TraylogDomain
 
     @Test(arguments: UInt64(0)..<20)
     func randomRecordsNeverTrap(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededRandom(seed: seed)
         for _ in 0..<500 {
             var record = random.bytes(Int.random(in: 0..<120, using: &random))
             if record.count > 8, Bool.random(using: &random) {

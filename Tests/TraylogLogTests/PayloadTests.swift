@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TraylogDomain
 
@@ -6,7 +7,7 @@ import TraylogDomain
 @Suite struct PayloadTests {
     @Test(arguments: UInt64(0)..<60)
     func everyEventSurvivesEncodingAndDecoding(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededRandom(seed: seed)
         for event in random.eventsOfEveryKind() {
             let decoded = try decode(encode(event), like: event)
             #expect(decoded == event)
@@ -16,7 +17,7 @@ import TraylogDomain
 
     @Test(arguments: UInt64(100)..<160)
     func factOfThePayloadIsTheFactOfTheEvent(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededRandom(seed: seed)
         for event in random.eventsOfEveryKind() {
             let expected = Fact(event, hasher: testHasher)
             #expect(try fact(encode(event), like: event) == expected)
@@ -25,7 +26,7 @@ import TraylogDomain
 
     @Test(arguments: UInt64(200)..<230)
     func identityNamesTheSameStrings(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededRandom(seed: seed)
         for event in random.eventsOfEveryKind() {
             let payload = encode(event)
             let found = try EventDecoder.names(seq: 1, payload: RawSpan(_elements: payload.span))
@@ -38,7 +39,7 @@ import TraylogDomain
 
     @Test(arguments: UInt64(300)..<320)
     func encodingIsTheSameInAnyBuffer(seed: UInt64) {
-        var random = Seeded(seed)
+        var random = SeededRandom(seed: seed)
         for event in random.eventsOfEveryKind() {
             var used = random.bytes(77)
             PayloadEncoder.append(event, to: &used)
@@ -62,7 +63,7 @@ import TraylogDomain
     }
 
     @Test func payloadFieldsAscend() throws {
-        var random = Seeded(1)
+        var random = SeededRandom(seed: 1)
         for event in random.eventsOfEveryKind() {
             let numbers = try fields(encode(event)).map(\.number)
             #expect(numbers == numbers.sorted())

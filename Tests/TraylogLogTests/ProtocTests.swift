@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import TraylogDomain
 
@@ -28,7 +29,7 @@ struct ProtocTests {
 
     @Test(arguments: [UInt64(7), 8, 9])
     func protocAndTheCodecReadFieldsInAnyOrderAmongUnknownOnes(seed: UInt64) throws {
-        var random = Seeded(seed)
+        var random = SeededRandom(seed: seed)
         let events = Self.events(seed)
         var payloads: [[UInt8]] = []
         var lines: [[String]] = []
@@ -60,7 +61,7 @@ struct ProtocTests {
     }
 
     static func events(_ seed: UInt64) -> [Event] {
-        var random = Seeded(seed)
+        var random = SeededRandom(seed: seed)
         return (0..<20).flatMap { _ in random.eventsOfEveryKind() }
     }
 

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TraylogDomain
 
@@ -6,7 +7,7 @@ import TraylogDomain
 @Suite struct RecordTests {
     @Test(arguments: [0, 1, 200, 1_951, 1_952])
     func anInlineRecordReadsBack(payloadBytes: Int) throws {
-        var random = Seeded(UInt64(payloadBytes))
+        var random = SeededRandom(seed: UInt64(payloadBytes))
         let payload = random.bytes(payloadBytes)
         var record: [UInt8] = []
         #expect(append(payload, to: &record) == .inline)
@@ -34,7 +35,7 @@ import TraylogDomain
 
     @Test(arguments: [1_953, 4_080, 4_081, 100_000])
     func aLargePayloadGoesIntoChunks(payloadBytes: Int) throws {
-        var random = Seeded(UInt64(payloadBytes))
+        var random = SeededRandom(seed: UInt64(payloadBytes))
         let payload = random.bytes(payloadBytes)
         var record: [UInt8] = []
         let count = RecordCodec.chunkCount(of: payloadBytes)
@@ -72,7 +73,7 @@ import TraylogDomain
     @Test func anErasedRecordKeepsTimesAndDigestOnly() throws {
         var record: [UInt8] = []
         _ = append([1, 2, 3], to: &record)
-        var random = Seeded(4)
+        var random = SeededRandom(seed: 4)
         let digest = random.bytes(32)
         var erased: [UInt8] = [0xEE]
         let header = try RecordHeader.read(RawSpan(_elements: record.span))
@@ -106,7 +107,7 @@ import TraylogDomain
     }
 
     @Test func everyFlippedBitOfAChunkedRecordIsDetected() throws {
-        var random = Seeded(5)
+        var random = SeededRandom(seed: 5)
         var payload = random.bytes(2_100)
         var record: [UInt8] = []
         _ = append(payload, to: &record)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `--as-of` on every query, with a seq and with a time.
@@ -25,7 +26,7 @@ struct AsOfOptionTests {
         try TraylogRun.of(["--store", store.directory, "--json"] + query + more)
     }
 
-    @Test(arguments: queries)
+    @Test(arguments: sized(queries, quick: [["tray", "ada"], ["threads", "ada"], ["log"]], nightly: queries))
     func asOfAnswersLikeTheStoreAtThatMoment(query: [String]) throws {
         try withStore { store throws in
             var answers = [""]

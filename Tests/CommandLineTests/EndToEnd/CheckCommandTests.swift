@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Proofs and reports checked without the store they came from.
@@ -51,7 +52,11 @@ struct CheckCommandTests {
         }
     }
 
-    @Test(arguments: [("proof", 23), ("growth", 17), ("report", 401)])
+    @Test(
+        arguments: sized(
+            [("proof", 23), ("growth", 17), ("report", 401)],
+            quick: [("proof", 101), ("growth", 101), ("report", 1_601)],
+            nightly: [("proof", 1), ("growth", 1), ("report", 41)]))
     func aChangedByteOfAReportIsFound(name: String, step: Int) throws {
         try withHandedOut { directory in
             let path = directory + "/" + name

@@ -91,7 +91,7 @@ struct OperatorFaultTests {
 
     @Test func aDryRunChangesNoByteOfTheData() throws {
         try withStore { store in
-            for number in 1...40 { try store.append(notify("ada", number)) }
+            try store.append((1...40).map { notify("ada", $0) }.joined(separator: "\n"))
             try store.append(#"{"kind":"markAll","user":"ada","as":"deleted"}"#)
             let data = URL(filePath: StoreFiles.data(of: store.directory))
             let before = try Data(contentsOf: data)

@@ -14,7 +14,8 @@ struct RemoteFileSystemTests {
         }
         """
 
-    @Test(.enabled(if: SharedLibrary.compiler != nil)) func aRemoteFileSystemErrorAdvisesALocalDirectory() throws {
+    @Test(.enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile a library"))
+    func aRemoteFileSystemErrorAdvisesALocalDirectory() throws {
         try withDirectory { directory in
             let (source, library) = (directory + "/remote.c", directory + "/remote.so")
             try Self.source.write(toFile: source, atomically: true, encoding: .utf8)

@@ -149,16 +149,15 @@ struct TopicAndTimeCommandTests {
         }
     }
 
-    struct Refused: Sendable, CustomTestStringConvertible {
+    private struct Refused: Sendable {
         var arguments: [String]
         var error: String
-        var testDescription: String { arguments.joined(separator: " ") }
 
         init(_ error: String, _ arguments: String...) { (self.arguments, self.error) = (arguments, error) }
     }
 
     /// Item 2 is a broadcast, item 3 ada's own, item 4 retracted.
-    @Test(arguments: [
+    private static let refusals = [
         Refused("unknownItem", "edit", "ada", "2", "--title", "x"), Refused("unknownItem", "retract", "ada", "2"),
         Refused("unknownItem", "edit", "--broadcast", "3", "--title", "x"),
         Refused("unknownItem", "retract", "--broadcast", "99"),
@@ -171,17 +170,19 @@ struct TopicAndTimeCommandTests {
         Refused("keyConflict", "broadcast", "news", "--title", "y", "--key", "k"),
         Refused("invalid", "subscribe", "ada", ""), Refused("invalid", "broadcast", ""),
         Refused("invalid", "edit", "ada", "3"),
-    ])
-    func aRefusalIs65AndStoresNothing(refused: Refused) throws {
+    ]
+
+    @Test func aRefusalIs65AndStoresNothing() throws {
         try withStore { store throws in
             for verb in Self.verbs.prefix(2) { _ = try appended(store, verb) }
             let others = [["notify", "ada"], ["notify", "ada"], ["retract", "ada", "4"]]
             for verb in others { _ = try appended(store, verb) }
-            let run = try TraylogRun.of(["--store", store.directory, "--json"] + refused.arguments)
-            #expect(run.status == 65)
-            #expect(run.text.isEmpty)
-            #expect(try JSONValue.object(run.errorText)["error"] == .text(refused.error))
-            #expect(try store.log().count == 5)
+            for refused in Self.refusals {
+                let run = try TraylogRun.of(["--store", store.directory, "--json"] + refused.arguments)
+                #expect(run.status == 65 && run.text.isEmpty, "\(refused.arguments)")
+                #expect(try JSONValue.object(run.errorText)["error"] == .text(refused.error), "\(refused.arguments)")
+                #expect(try store.log().count == 5, "\(refused.arguments)")
+            }
         }
     }
 

@@ -11,13 +11,13 @@ import TraylogDomain
         case observerMissesTheLast, followerSkips, pastOfTheFuture, staleProcess
     }
 
-    @Test func aTrueHistoryIsExplained() {
+    @Test func theCheckerExplainsATrueHistory() {
         let complaints = HistoryCheck.complaints(about: Self.history())
         #expect(complaints.isEmpty, "\(complaints)")
     }
 
     @Test(arguments: Forgery.allCases)
-    func aForgedHistoryIsNoticed(forgery: Forgery) {
+    func theCheckerNoticesAForgedHistory(forgery: Forgery) {
         var history = Self.history()
         forgery.apply(to: &history)
         #expect(!HistoryCheck.complaints(about: history).isEmpty)

@@ -4,23 +4,25 @@ import Testing
 
 /// Random histories that one store decides, applied to others in groups of any size.
 @Suite struct ApplyModelTests {
-    @Test(arguments: seeds(3, nightly: 150))
+    @Test(arguments: seeds(3, quick: 1, nightly: 150))
     func aFollowerHasTheSameBytesRootAndAnswers(seed: UInt64) throws {
         try follow(seed, .typical, rounds: 5, steps: 70)
     }
 
     @Test(arguments: seeds(1, nightly: 60))
-    func soItHasForALargeTray(seed: UInt64) throws { try follow(seed, .heavy, rounds: 2, steps: 300) }
+    func aFollowerOfALargeTrayHasTheSameBytesRootAndAnswers(seed: UInt64) throws {
+        try follow(seed, .heavy, rounds: 2, steps: 300)
+    }
 
-    @Test(arguments: seeds(2, nightly: 80))
-    func aFollowerThatTakesOverGoesOnAsTheFirstOneWould(seed: UInt64) throws {
+    @Test(arguments: seeds(2, quick: 1, nightly: 80))
+    func aFollowerThatTakesOverDecidesAsTheLeaderWould(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var run = try ModelRun(seed: seed, mix: HistoryMix.typical.with(.all)) {
                 try Store.open(directory + "/0", options: .tiny())
             }
             // Whoever decided so far hands over to an empty store, which decides from then on.
             for next in 1...3 {
-                try run.play(steps: 60, checkEvery: 60)
+                try run.play(steps: halved(60), checkEvery: halved(60))
                 let records = try #require(run.store as? Store).records(after: 0, limit: .max, bytes: .max)
                 let follower = try Store.open("\(directory)/\(next)", options: .tiny())
                 try follower.apply(records, expecting: 0)
@@ -34,6 +36,7 @@ import Testing
 private func follow(_ seed: UInt64, _ mix: HistoryMix, rounds: Int, steps: Int) throws {
     try withTemporaryDirectory { directory in
         var random = SeededRandom(seed: seed &+ 4_711)
+        let steps = halved(steps)
         var run = try ModelRun(seed: seed, mix: mix.with(.all)) {
             try Store.open(directory + "/leader", options: .tiny())
         }

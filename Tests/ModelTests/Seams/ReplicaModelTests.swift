@@ -23,6 +23,7 @@ import Testing
 private func play(_ seed: UInt64, _ mix: HistoryMix, rounds: Int, steps: Int) throws {
     try withTemporaryDirectory { directory in
         var random = SeededRandom(seed: seed &+ 991)
+        let steps = halved(steps)
         var run = try ModelRun(seed: seed, mix: mix.with(.all)) { try Store.open(directory, options: .tiny()) }
         var copies: [Copy] = []
         for round in 0..<rounds {

@@ -7,7 +7,7 @@ import TraylogPlatform
 
 /// A projection that one process runs while another reads it.
 @Suite struct OtherProcessProjectionTests {
-    @Test func readersAreNeverBehindTheirHeadAndNeverWrong() async throws {
+    @Test func projectionsOfReadersAreNeverBehindTheirHeadAndNeverWrong() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "traylog-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: directory) }

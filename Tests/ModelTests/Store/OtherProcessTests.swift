@@ -9,7 +9,7 @@ import TraylogDomain
 /// LMDB allows one environment a process and file, so the reader is the built `traylog` program.
 @Suite struct OtherProcessTests {
     @Test(arguments: UInt64(0)..<2)
-    func anotherProcessSeesWhatIsNotFlushedYet(seed: UInt64) throws {
+    func anotherProcessSeesEventsThatAreNotFlushedYet(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var options = StoreOptions()
             options.ticking = .manual
@@ -21,7 +21,7 @@ import TraylogDomain
             mix.categories = 2
             var run = try ModelRun(seed: seed, mix: mix.with(.all)) { try Store.open(directory, options: options) }
             for _ in 0..<3 {
-                try run.play(steps: 90, checkEvery: 90)
+                try run.play(steps: halved(90), checkEvery: halved(90))
                 try compare(run, directory)
             }
             run.store.close()

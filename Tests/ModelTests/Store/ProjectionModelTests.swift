@@ -6,8 +6,8 @@ import TraylogDomain
 
 /// Random histories with projections that come and go: a value is always the fold of the log's first events.
 @Suite struct ProjectionModelTests {
-    @Test(arguments: seeds(6, nightly: 200))
-    func aValueIsTheFoldOfTheLogUpToItsPosition(seed: UInt64) throws {
+    @Test(arguments: seeds(6, quick: 2, nightly: 200))
+    func aProjectionIsTheFoldOfTheLogUpToItsPosition(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var history = ProjectedHistory(seed: seed, directory: directory + "/store")
             for _ in 0..<8 { try history.session() }

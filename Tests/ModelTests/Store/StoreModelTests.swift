@@ -32,14 +32,14 @@ import TraylogDomain
     }
 
     @Test(arguments: seeds(1, nightly: 20))
-    func manyUsersAgreeWhileTheyAreEvicted(seed: UInt64) throws {
+    func theStoreAgreesWhileManyUsersAreEvicted(seed: UInt64) throws {
         try play(seed, .crowd, .tiny(), steps: 500, checkEvery: 50, reopenPercent: 20, finish: .sample(4))
     }
 
     @Test(
         .enabled(if: TestLength.current != .quick, "a large tray: runs in full length"),
         arguments: seeds(1, nightly: 10))
-    func aLargeTrayAgrees(seed: UInt64) throws {
+    func theStoreAgreesOnALargeTray(seed: UInt64) throws {
         try play(seed, .heavy, .tiny(), steps: sized(1_500, nightly: 6_000), checkEvery: 250, finish: .sample(40))
     }
 
@@ -47,17 +47,17 @@ import TraylogDomain
     @Test(
         .enabled(if: TestLength.current != .quick, "a large tray: runs in full length"),
         arguments: seeds(2, nightly: 40))
-    func aLargeTrayThatIsMarkedInBulkAgrees(seed: UInt64) throws {
+    func theStoreAgreesOnALargeTrayThatIsMarkedInBulk(seed: UInt64) throws {
         try play(seed, .bulky, .tiny(), steps: sized(1_300, nightly: 4_000), checkEvery: 130, finish: .sample(30))
     }
 
     @Test(arguments: seeds(2, quick: 1, nightly: 60))
-    func transactionsAndGroupsAgree(seed: UInt64) throws {
+    func theStoreAgreesOnTransactionsAndGroups(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var run = try ModelRun(seed: seed, mix: .typical.with(Self.features)) {
                 try Store.open(directory, options: .tiny())
             }
-            try run.playBatches(60, size: 8, checkEvery: 6)
+            try run.playBatches(halved(60), size: 8, checkEvery: 6)
             try run.finish(depth: .sample(20))
         }
     }
@@ -138,7 +138,7 @@ private func play(
         var run = try ModelRun(seed: seed, mix: mix.with(StoreModelTests.features)) {
             try Store.open(directory, options: options)
         }
-        try run.play(steps: steps, checkEvery: checkEvery, reopenPercent: reopenPercent)
+        try run.play(steps: halved(steps), checkEvery: checkEvery, reopenPercent: reopenPercent)
         try run.reopen()
         try run.finish(depth: isLong && mix.users <= 6 ? .full : finish)
         let naive = run.naive

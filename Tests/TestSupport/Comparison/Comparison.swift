@@ -87,7 +87,7 @@ package struct Comparison {
                 case .sample(let count):
                     let queries = queries(of: user)
                     try checkInbox(of: user, InboxQuery(), limit: random.pick(Self.pageSizes))
-                    for _ in 1..<max(2, count) {
+                    for _ in 1..<max(2, halved(count)) {
                         try checkInbox(of: user, random.pick(queries), limit: random.pick(Self.pageSizes))
                         try checkSearch(of: user)
                     }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import TraylogClient
 
@@ -55,8 +56,8 @@ struct RestartTests {
     }
 
     @Test func replayGivesTheSameStateAfterAnyHistory() async throws {
-        for seed in UInt64(0)..<20 {
-            var random = SplitMix(seed)
+        for seed in seeds(20, quick: 5, nightly: 200) {
+            var random = SeededRandom(seed: seed)
             try await withOutbox(isStarted: true) { tested in
                 for _ in 0..<60 {
                     switch random.next() % 8 {
@@ -68,7 +69,8 @@ struct RestartTests {
                     case 5:
                         let pending = await tested.outbox.entries.filter { !$0.isOver }
                         if let entry = pending.randomElement(using: &random) {
-                            try await tested.outbox.discard(entry.id)
+                            // An answer may have ended it by now.
+                            try? await tested.outbox.discard(entry.id)
                         }
                     default:
                         guard tested.transport.untaken > 0 else { continue }

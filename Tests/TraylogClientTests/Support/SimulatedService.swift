@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 @_spi(Replication) @_spi(Operations) @_spi(JSON) import Traylog
+import TestSupport
 import TraylogClient
 @_spi(JSON) import TraylogJSON
 
@@ -30,7 +31,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
     private struct State {
         var store: Store
         var weather = Weather.fine
-        var random: SplitMix
+        var random: SeededRandom
         var requests: [String] = []
         var validToken = "good"
         var givenToken = "good"
@@ -45,7 +46,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
     private let state: Mutex<State>
 
     init(seed: UInt64 = 0) throws {
-        state = Mutex(State(store: try Store.temporary(), random: SplitMix(seed)))
+        state = Mutex(State(store: try Store.temporary(), random: SeededRandom(seed: seed)))
     }
 
     /// The server's store; a test may put another one in its place, such as a backup.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import Traylog
 import TraylogClient
@@ -6,10 +7,10 @@ struct RandomClientTests {
     private static let actions = [ItemAction(id: "yes", label: "Yes"), ItemAction(id: "no", label: "No")]
 
     /// Requests are lost, answered without an answer, and done twice; the process ends anywhere.
-    @Test(arguments: UInt64(0)..<6)
+    @Test(arguments: seeds(6, quick: 2, nightly: 60))
     func afterAllIsQuietTheClientEqualsTheServerAndEachEntryIsStoredOnce(seed: UInt64) async throws {
         try await withClient(seed: seed) { tested in
-            var random = SplitMix(seed &+ 1_000)
+            var random = SeededRandom(seed: seed &+ 1_000)
             let store = tested.service.store
             _ = try await store.perform(.subscribe("ann", to: "news"))
             for index in 0..<10 {

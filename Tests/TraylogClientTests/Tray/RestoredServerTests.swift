@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import Traylog
 import TraylogClient
@@ -81,14 +82,7 @@ struct RestoredServerTests {
     /// Backups, restores to any of them, growth, marks, messages, storms, and sleep.
     ///
     /// Ten lives a block.
-    private static let blocks: UInt64 =
-        switch ProcessInfo.processInfo.environment["TRAYLOG_TESTS"] {
-        case "full": 6
-        case "nightly": 40
-        default: 2
-        }
-
-    @Test(arguments: 0..<blocks)
+    @Test(arguments: seeds(6, quick: 1, nightly: 40))
     func aSleepingDeviceConvergesWithoutHelp(block: UInt64) async throws {
         for seed in block * 10..<block * 10 + 10 {
             try await withClient(seed: seed, before: fill) { tested in
@@ -103,7 +97,7 @@ struct RestoredServerTests {
 private struct Life {
     let seed: UInt64
     let tested: TestedClient
-    var random: SplitMix
+    var random: SeededRandom
     var backups: [SimulatedService.Backup] = []
     /// Titles of items that were shown when the user marked them; each title is used once.
     var marked: Set<String?> = []
@@ -113,7 +107,7 @@ private struct Life {
 
     init(seed: UInt64, tested: TestedClient) {
         (self.seed, self.tested) = (seed, tested)
-        random = SplitMix(seed &+ 77)
+        random = SeededRandom(seed: seed &+ 77)
     }
 
     private var client: TrayClient { tested.client }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import Traylog
 import TraylogClient
@@ -37,11 +38,11 @@ struct ScenarioTests {
         }
     }
 
-    @Test func fiftyDevicesOfOneUserAgreeWithTheServer() async throws {
+    @Test func manyDevicesOfOneUserAgreeWithTheServer() async throws {
         let service = try SimulatedService(seed: 3)
         try fill(service.store)
         var devices: [TestedClient] = []
-        for _ in 0..<50 { devices.append(try await TestedClient(service)) }
+        for _ in 0..<sized(50, quick: 15, nightly: 50) { devices.append(try await TestedClient(service)) }
         for device in devices { #expect(await device.client.wait(for: .synced, seconds: 60)) }
         service.weather = .stormy
         for (index, device) in devices.enumerated() {

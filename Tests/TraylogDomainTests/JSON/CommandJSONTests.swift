@@ -102,7 +102,7 @@ import Testing
         #expect(try command(" \t{ \"kind\" : \"mark\" , \"user\":\"u\",\"as\":\"seen\",\"items\":[1] } \r\n") == plain)
     }
 
-    @Test(arguments: [
+    private static let malformedLines: [(String, String)] = [
         // The line.
         ("", "line"), (" ", "line"), ("[]", "line"), ("null", "line"), ("\u{feff}{}", "line"), ("{", "line"),
         (#"{"kind":"erase","user":"u"} x"#, "line"), (#"{"kind":"erase","user":"u"}{}"#, "line"),
@@ -181,7 +181,9 @@ import Testing
         (#"{"kind":"notify","user":"u","device":"\u001b"}"#, "device"),
         (#"{"kind":"notify","user":"u","summaryArgument":""}"#, "summaryArgument"),
         (#"{"kind":"notify","user":"u","collapseKey":"\t"}"#, "collapseKey"),
-    ])
+    ]
+
+    @Test(arguments: malformedLines)
     func aMalformedLineIsRefusedForItsField(line: String, field: String) {
         #expect(refusedField(line) == field)
     }

@@ -75,7 +75,8 @@ import Testing
         try script.notify(80)
         query.cursor = first.next
         let rest = try walk(script, query).flatMap { $0 }
-        #expect(rest == (1...89).reversed().filter { $0 != 60 })
+        let expected: [UInt64] = (1...89).reversed().filter { $0 != 60 }
+        #expect(rest == expected)
     }
 
     @Test(arguments: [1, 2, 5, 100])

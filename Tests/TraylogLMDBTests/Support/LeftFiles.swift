@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import TraylogLMDB
@@ -80,7 +81,7 @@ struct JournalBytes {
     var lastPlace: Int { places[places.count - 2] }
 
     /// So many entries, and any piece of the next one.
-    func prefix(_ count: Int, torn random: inout SeededGenerator) -> Data {
+    func prefix(_ count: Int, torn random: inout SeededRandom) -> Data {
         guard count < commits.count else { return bytes }
         var rest = bytes
         let place = places[count]

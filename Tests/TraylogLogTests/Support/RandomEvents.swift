@@ -1,7 +1,8 @@
+import TestSupport
 import TraylogDomain
 
 /// Any event that the types allow: more than the rules of commands would let through.
-extension Seeded {
+extension SeededRandom {
     mutating func event(_ kind: EventKind) -> Event {
         Event(
             seq: Seq(number()), recordedAt: time(), occurredAt: maybe { $0.time() },
@@ -47,7 +48,7 @@ extension Seeded {
         return edit
     }
 
-    mutating func change<Value>(_ make: (inout Seeded) -> Value) -> Change<Value> {
+    mutating func change<Value>(_ make: (inout SeededRandom) -> Value) -> Change<Value> {
         switch Int.random(in: 0..<3, using: &self) {
         case 0: .keep
         case 1: .clear

@@ -40,7 +40,7 @@ import TraylogDomain
         }
     }
 
-    @Test(arguments: seeds(3, nightly: 80))
+    @Test(arguments: seeds(3, quick: 1, nightly: 80))
     func historyLogAndExportWithArchivesAreThoseFromBefore(seed: UInt64) throws {
         try withHistory(seed) { path, random throws in
             let whole = try copy(path)
@@ -85,7 +85,7 @@ import TraylogDomain
         }
     }
 
-    @Test func tasksGetTheSame() async throws {
+    @Test func tasksReadTheSameArchivedEvents() async throws {
         try await withStorePath { path in
             let store = try Store.open(path, options: options())
             _ = try await store.perform([notify("ann"), notify("bob"), notify("ann")])

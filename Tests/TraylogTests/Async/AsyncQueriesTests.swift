@@ -52,7 +52,7 @@ import TraylogLMDB
         }
     }
 
-    @Test func refusalsComeThrough() async throws {
+    @Test func aTaskGetsTheRefusalOfItsCall() async throws {
         try await withStorePath { path in
             let store = try Store.open(path)
             defer { store.close() }
@@ -62,7 +62,7 @@ import TraylogLMDB
         }
     }
 
-    @Test func closingAnswersEverybody() async throws {
+    @Test func closingAStoreAnswersAllWaitingTasks() async throws {
         try await withStorePath { path in
             let store = try Store.open(path)
             _ = try await store.perform(notify("ann"))

@@ -8,8 +8,8 @@ import TestSupport
 @Suite struct AuditReportTests {
     private static let mix = HistoryMix.typical.with(.all)
 
-    @Test(arguments: StoreWay.allCases, seeds(2, nightly: 40))
-    func everyStepIsWhatQueriesOfThatMomentSay(way: StoreWay, seed: UInt64) throws {
+    @Test(arguments: StoreWay.allCases, seeds(2, quick: 1, nightly: 40))
+    func everyStepOfAReportIsWhatQueriesOfThatMomentSay(way: StoreWay, seed: UInt64) throws {
         try TestedStore.with(way) { tested in
             let users = try tested.play(seed: seed, steps: 150, mix: Self.mix)
             for user in users.prefix(3) + ["nobody"] {
@@ -48,8 +48,8 @@ import TestSupport
     private func counts(_ counts: TrayCounts) -> [Int] { [counts.unseen, counts.unread, counts.total] }
     private func counts(_ tray: Tray) -> [Int] { [tray.unseen, tray.unread, tray.total] }
 
-    @Test(arguments: [StoreWay.atHand, .reader], seeds(3, nightly: 40))
-    func aPartIsThePartOfTheWhole(way: StoreWay, seed: UInt64) throws {
+    @Test(arguments: [StoreWay.atHand, .reader], seeds(3, quick: 1, nightly: 40))
+    func aReportOfAPartEqualsThatPartOfTheWholeReport(way: StoreWay, seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         try TestedStore.with(way) { tested in
             let users = try tested.play(seed: 100 + seed, steps: 300, mix: Self.mix)
@@ -73,7 +73,7 @@ import TestSupport
     @Test(arguments: [false, true])
     func everyEventIsProvedAgainstTheOneTreeHead(isStored: Bool) throws {
         try TestedStore.with(.atHand) { tested in
-            let users = try tested.play(seed: 7, steps: 700, mix: Self.mix)
+            let users = try tested.play(seed: 7, steps: sized(700, quick: 250, nightly: 700), mix: Self.mix)
             if isStored { try tested.store.storeTree() }
             for user in users {
                 let report = try tested.store.audit(of: user)
@@ -89,7 +89,7 @@ import TestSupport
         }
     }
 
-    @Test func timesBoundItByWhenEventsWereRecorded() throws {
+    @Test func timesBoundAReportByWhenEventsWereRecorded() throws {
         try TestedStore.with(.atHand) { tested in
             for _ in 0..<3 { try tested.notify("ann") }
             let events = try tested.store.events(limit: .max).elements

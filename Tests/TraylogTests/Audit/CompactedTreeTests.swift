@@ -61,6 +61,8 @@ import TestSupport
         }
     }
 
+    private static let events: UInt64 = sized(600, quick: 180, nightly: 600)
+
     private func fill(_ store: Store, through head: UInt64) throws {
         let start = try store.head().rawValue
         _ = try store.perform(
@@ -73,18 +75,18 @@ import TestSupport
             })
     }
 
-    @Test(arguments: sized([0, 600], quick: [300], nightly: [0, 300, 600]) as [UInt64])
+    @Test(arguments: sized([0, 600], quick: [90], nightly: [0, 300, 600]) as [UInt64])
     func everyHeadAndEveryProofHoldsAfterCompactions(stored: UInt64) throws {
         try withStorePath { path in
             let kept = try withStore(path, options(tailEvents: 64, isRelaxed: true)) { store throws in
                 try fill(store, through: stored)
                 try store.storeTree()
-                try fill(store, through: 600)
+                try fill(store, through: Self.events)
                 let kept = try Kept(store)
                 // The second one finds gaps below its floor.
-                for floor: Seq in [350, 580] {
-                    let report = try store.compact(before: .seq(floor))
-                    #expect(report.dropped > 100)
+                for percent: UInt64 in [58, 97] {
+                    let report = try store.compact(before: .seq(Seq(Self.events * percent / 100)))
+                    #expect(report.dropped > Self.events / 6)
                     #expect(try store.proof(of: 62).leaf == nil)
                     try kept.expectHold(store)
                     try fill(store, through: store.head().rawValue + 40)
@@ -101,11 +103,11 @@ import TestSupport
     @Test func proofsFromBeforeAnErasureHoldAfterIt() throws {
         try withStorePath { path in
             let kept = try withStore(path, options(isRelaxed: true)) { store throws in
-                try fill(store, through: 600)
+                try fill(store, through: Self.events)
                 let kept = try Kept(store)
                 try store.erase("u3")
                 try kept.expectHold(store)
-                try store.compact(before: .seq(400))
+                try store.compact(before: .seq(Seq(Self.events * 2 / 3)))
                 try store.erase("u4")
                 try kept.expectHold(store)
                 return kept
@@ -116,15 +118,16 @@ import TestSupport
     }
 
     @Test func anItemRestoredMeanwhileIsProvedLikeAllOthers() throws {
+        let restored: UInt64 = sized(400, quick: 130, nightly: 400)
         try withStorePath { path in
             let kept = try withStore(path, options(isRelaxed: true)) { store throws in
-                try fill(store, through: 300)
+                try fill(store, through: restored - 100)
                 let item = try #require(try store.perform(notify("ann")).seq)
                 _ = try store.perform(Command(user: "ann", .mark(.deleted, [.seq(item)])))
-                try fill(store, through: 400)
+                try fill(store, through: restored)
                 let kept = try Kept(store)
                 var plan = RewritePlan()
-                plan.floor = 400
+                plan.floor = restored
                 _ = try store.rewriter.exclusively {
                     try store.rewriter.compact(plan) { done, total in
                         guard done == total, total > 1 else { return }
@@ -134,7 +137,7 @@ import TestSupport
                 #expect(try store.inbox(of: "ann").elements.map(\.seq) == [item])
                 #expect(try store.proof(of: item).leaf?.seq == item.rawValue)
                 try kept.expectHold(store, "restored")
-                try store.compact(before: .seq(401))
+                try store.compact(before: .seq(Seq(restored + 1)))
                 try kept.expectHold(store, "compacted again")
                 return kept
             }
@@ -142,7 +145,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: seeds(4, nightly: 40))
+    @Test(arguments: seeds(4, quick: 1, nightly: 40))
     func aChangedHashOfAnEventThatLeftIsNamed(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         try withStorePath { path in
@@ -199,12 +202,13 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [2, 3, 10, 40])
-    func ofARemovedEventTheTreeTakesFortyBytesAtMost(everyOther: Int) throws {
+    @Test(arguments: sized([2, 3, 10, 40], quick: [2, 40], nightly: [2, 3, 10, 40]))
+    func aRemovedEventTakesFortyBytesInTheTreeAtMost(everyOther: Int) throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store throws in
+                let thousand = sized(1_000, quick: 250, nightly: 1_000)
                 // One of so many is superseded by the next one.
-                let commands = (0..<40_000).map { number in
+                let commands = (0..<40 * thousand).map { number in
                     var content = Content(title: "T\(number)")
                     if number % everyOther == 0 { content.collapseKey = "c" }
                     return Command(user: "u\(number % 211)", .notify(content))
@@ -212,8 +216,8 @@ import TestSupport
                 for start in stride(from: 0, to: commands.count, by: 2_000) {
                     _ = try store.perform(Array(commands[start..<(start + 2_000)]))
                 }
-                for floor: Seq in [20_000, 39_000] {
-                    try store.compact(before: .seq(floor))
+                for floor in [20 * thousand, 39 * thousand] {
+                    try store.compact(before: .seq(Seq(UInt64(floor))))
                     let statistics = try store.statistics()
                     let tree = try #require(statistics.tables.first { $0.name == "tree" }?.bytes)
                     // The pages of the levels above are there for all events.

@@ -40,9 +40,10 @@ import TestSupport
             }
             return times.min() ?? 0
         }
-        let (short, long) = (try cost(3_000), try cost(12_000))
+        let count = sized(3_000, quick: 2_000, nightly: 3_000)
+        let (short, long) = (try cost(count), try cost(4 * count))
         // Four times as much; sixteen times, if each mark looked at every item.
-        #expect(long < 9 * short, "3,000 events: \(short), 12,000: \(long)")
+        #expect(long < 9 * short, "\(count) events: \(short), \(4 * count): \(long)")
     }
 
     @Test func progressGoesUpToTheEndAndNotBeyond() throws {

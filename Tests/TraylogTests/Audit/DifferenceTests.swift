@@ -7,8 +7,8 @@ import TestSupport
 
 /// The reported changes are the differences between the two moments, and the named events made them.
 @Suite struct DifferenceTests {
-    @Test(arguments: [StoreWay.atHand, .reader], seeds(4, nightly: 60))
-    func itemsAreThoseThatDiffer(way: StoreWay, seed: UInt64) throws {
+    @Test(arguments: [StoreWay.atHand, .reader], seeds(4, quick: 1, nightly: 60))
+    func aComparisonOfTwoMomentsNamesTheItemsThatDiffer(way: StoreWay, seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         try TestedStore.with(way) { tested in
             let users = try tested.play(seed: 200 + seed, steps: 250, mix: HistoryMix.typical.with(.all))
@@ -73,7 +73,7 @@ import TestSupport
         return items
     }
 
-    @Test func theEventsThatDidItAreNamed() throws {
+    @Test func aComparisonOfTwoMomentsNamesTheEventsBetweenThem() throws {
         try TestedStore.with(.atHand) { tested in
             try tested.notify("ann", Content(title: "One"))
             try tested.notify("ann", Content(title: "Two", collapseKey: "c"))

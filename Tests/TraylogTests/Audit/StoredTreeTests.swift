@@ -64,7 +64,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func growingInPiecesGivesTheSameRows() throws {
+    @Test func aTreeGrownInPiecesHasTheSameRows() throws {
         var random = SeededRandom(seed: 11)
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store throws in
@@ -94,7 +94,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func storingThatIsCancelledGivesUpAndGoesOnLater() throws {
+    @Test func aCancelledStoringOfTheTreeResumesLater() throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store throws in
                 try fill(store, 1_100)
@@ -175,7 +175,7 @@ import TraylogPlatform
     }
 
     @Test(arguments: [UInt64(300), 600, 900])
-    func eventsThatAreGoneStayInTheTree(stored: UInt64) throws {
+    func eventsThatLeftTheLogStayInTheTree(stored: UInt64) throws {
         try withStorePath { path in
             var heads: [TreeHead] = []
             var growth: TreeGrowth?
@@ -218,7 +218,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func tasksGetTheSameAnswers() async throws {
+    @Test func tasksGetTheSameHeadsAndProofs() async throws {
         try await withStorePath { path in
             let store = try Store.open(path, options: options(isRelaxed: true))
             defer { store.close() }
@@ -237,7 +237,7 @@ import TraylogPlatform
     }
 
     @Test(arguments: [UInt64.max - 255, UInt64(1) << 63, UInt64(1) << 32, 512, UInt64.max, 301] as [UInt64])
-    func aSizeThatIsNotTrueIsNamedAndTrapsNobody(size: UInt64) throws {
+    func aWrongTreeSizeIsNamedAndTrapsNobody(size: UInt64) throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store throws in
                 try fill(store, 300)

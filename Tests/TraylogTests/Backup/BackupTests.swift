@@ -43,7 +43,7 @@ import TraylogDomain
         }
     }
 
-    @Test func aReaderMakesOneToo() throws {
+    @Test func aReaderMakesABackup() throws {
         try withStorePath { path throws in
             try withStore(path) { store in _ = try store.perform([notify("ann"), notify("bob")]) }
             let report = try withReader(path) { try $0.backup(to: path + "-2") }
@@ -62,7 +62,7 @@ import TraylogDomain
         }
     }
 
-    @Test func aClosedStoreAndAPlaceThatIsTakenAreNamed() throws {
+    @Test func aBackupOfAClosedStoreOrToATakenPlaceIsRefusedByName() throws {
         try withStorePath { path throws in
             let store = try Store.open(path, options: options())
             #expect(try failure { try store.backup(to: path) }?.code == .unusableTarget)

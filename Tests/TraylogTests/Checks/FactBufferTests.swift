@@ -8,8 +8,8 @@ import TraylogLog
 
 /// Facts come out of the buffer as they went in, sorted by stream.
 @Suite struct FactBufferTests {
-    @Test(arguments: seeds(5, nightly: 200))
-    func everyFactComesOutAsItWentIn(seed: UInt64) {
+    @Test(arguments: seeds(5, quick: 2, nightly: 200))
+    func aBufferReturnsEveryFactUnchanged(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var buffer = FactBuffer(firstStream: 3)
         var expected: [StreamID: [(fact: Fact, times: FactTimes)]] = [:]
@@ -39,7 +39,7 @@ import TraylogLog
         }
     }
 
-    @Test func aUsualFactTakesLittleRoom() {
+    @Test func aUsualFactTakesFewBytes() {
         var buffer = FactBuffer(firstStream: 1)
         for seq in 1...UInt64(10_000) {
             var fact = Fact(seq: seq, kind: .notified)

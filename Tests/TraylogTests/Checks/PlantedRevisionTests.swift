@@ -42,7 +42,7 @@ import TraylogChecks
     }
 
     @Test(arguments: planted)
-    func verifyNamesTheEventItsStreamAndBothRevisions(revision: UInt32) throws {
+    func verifyNamesTheEventStreamAndBothRevisionsOfAPlantedOne(revision: UInt32) throws {
         try withEvents { path in
             try plant(revision, in: path)
             let found = try findings(path)
@@ -54,7 +54,7 @@ import TraylogChecks
     }
 
     @Test(arguments: planted)
-    func anOpeningNamesTheEventItsStreamAndBothRevisions(revision: UInt32) throws {
+    func anOpeningNamesTheEventStreamAndBothRevisionsOfAPlantedOne(revision: UInt32) throws {
         try withUnstored { path in
             try plant(revision, in: path)
             let found = try failure { try withStore(path) { try $0.tray(of: "ann") } }
@@ -84,7 +84,7 @@ import TraylogChecks
     }
 
     @Test(arguments: planted)
-    func aReaderAndAReplayFindIt(revision: UInt32) throws {
+    func aReaderAndAReplayFindAPlantedRevision(revision: UInt32) throws {
         try withUnstored { path in
             try plant(revision, in: path)
             let found = try failure { try withReader(path) { try $0.tray(of: "ann") } }
@@ -94,7 +94,7 @@ import TraylogChecks
     }
 
     @Test(arguments: planted)
-    func aFollowerRefusesIt(revision: UInt32) throws {
+    func aFollowerRefusesAPlantedRevision(revision: UInt32) throws {
         try withEvents { path in
             var records = try withReader(path) { try $0.records(after: 0) }
             records[2].bytes.plant(revision, seq: 3)
@@ -109,7 +109,7 @@ import TraylogChecks
     }
 
     @Test(arguments: planted)
-    func aRestoreRefusesIt(revision: UInt32) throws {
+    func aRestoreRefusesAPlantedRevision(revision: UInt32) throws {
         try withEvents { path in
             let lines = try changed(exported(path), seq: 3) { $0.revision = UInt64(revision) }
             let refusal = try refusal { try restore(lines, to: path + "-restored") }

@@ -89,7 +89,7 @@ import TestSupport
         }
     }
 
-    @Test func aNameThatLeadsElsewhereIsFound() throws {
+    @Test func aReplayFindsANameThatLeadsToAnotherUser() throws {
         try withFilledStore { path in
             try RawStore.change(path) { raw in
                 let ann = try raw.stream(of: "ann")
@@ -99,7 +99,7 @@ import TestSupport
         }
     }
 
-    @Test func anOpenStoreReplaysItself() async throws {
+    @Test func anOpenStoreCanBeReplayed() async throws {
         try await withStorePath { path in
             let store = try Store.open(path, options: Self.settings)
             defer { store.close() }

@@ -40,13 +40,17 @@ import TestSupport
         }
     }
 
-    @Test(arguments: Shape.allCases, sized([false, true], quick: [false], nightly: [false, true]))
+    @Test(
+        arguments: sized(Shape.allCases, quick: [.manySmallUsers, .muchData], nightly: Shape.allCases),
+        sized([false, true], quick: [false], nightly: [false, true]))
     func aDryRunPredictsTheSizeWithinFivePercent(shape: Shape, isArchived: Bool) throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store throws in
-                try fill(store, shape, 0..<12_000)
+                let thousand = sized(1_000, quick: 500, nightly: 1_000)
+                try fill(store, shape, 0..<12 * thousand)
                 // The second one compacts a compacted store.
-                for (floor, end) in [(9_000, 14_000), (13_500, 15_000)] as [(Seq, Int)] {
+                for (floor, end) in [(9 * thousand, 14 * thousand), (27 * thousand / 2, 15 * thousand)] {
+                    let floor = Seq(UInt64(floor))
                     let comment = Comment("\(shape), archived: \(isArchived), floor \(floor)")
                     let archive = isArchived ? path + "-archives" : nil
                     let untouched = try store.statistics().tables.first { $0.name == "tree" }
@@ -69,7 +73,7 @@ import TestSupport
                     for table in statistics.tables {
                         #expect(report.tables.first { $0.name == table.name }?.bytesAfter == table.bytes, comment)
                     }
-                    try fill(store, shape, (end - 2_000)..<end)
+                    try fill(store, shape, (end - 2 * thousand)..<end)
                 }
             }
         }

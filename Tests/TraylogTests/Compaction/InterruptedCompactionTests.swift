@@ -175,7 +175,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func aTaskThatIsCancelledLeavesTheStoreAsItWas() async throws {
+    @Test func aCancelledCompactionLeavesTheStoreAsItWas() async throws {
         try await withStorePath { path in
             let store = try Store.open(path, options: options())
             defer { store.close() }
@@ -189,7 +189,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func oneAtATime() throws {
+    @Test func onlyOneRewriteRunsAtATime() throws {
         try atEachStep { path, step throws in
             try withStore(path, options(tailEvents: 4)) { store throws in
                 try fill(store)
@@ -211,7 +211,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func closingMeanwhileIsNoHarm() throws {
+    @Test func closingAStoreDuringACompactionLosesNothing() throws {
         try atEachStep { path, step throws in
             let store = try Store.open(path, options: options(tailEvents: 4))
             try fill(store)
@@ -237,7 +237,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func aFullDiskIsNamedAndTheStoreIsAsItWas() async throws {
+    @Test func aCompactionOnAFullDiskNamesItAndLeavesTheStoreAsItWas() async throws {
         try await withStorePath { (path: String) async throws in
             await #expect(processExitsWith: .success) { [path = path as String] in
                 let store = try Store.open(path, options: options())

@@ -26,7 +26,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func aValueIsFoldedAnewAndNothingOfThePersonIsStored() throws {
+    @Test func anErasureFoldsAProjectionAnewAndStoresNothingOfThePerson() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 let projector = try store.project(Texts.self, storedEveryMilliseconds: 0)
@@ -49,7 +49,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func aStoredValueThatNobodyRunsIsGone() throws {
+    @Test func anErasureRemovesTheStoredValueOfAProjectionThatNobodyRuns() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 let projector = try store.project(Texts.self)
@@ -70,7 +70,7 @@ import TraylogPlatform
         }
     }
 
-    @Test(arguments: seeds(2, nightly: 40))
+    @Test(arguments: seeds(2, quick: 1, nightly: 40))
     func aProjectionThatRunsAndStoresAllTheTimeStoresNothingOfThePerson(seed: UInt64) throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store in

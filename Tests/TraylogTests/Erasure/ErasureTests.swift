@@ -73,7 +73,7 @@ import TestSupport
         }
     }
 
-    @Test func theHistoryOfThePseudonymIsASkeleton() throws {
+    @Test func theHistoryOfAnErasedPersonsPseudonymIsASkeleton() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 for command in life(of: Self.user) { _ = try store.perform(command) }
@@ -115,7 +115,7 @@ import TestSupport
         }
     }
 
-    @Test func theNameIsFreeForANewcomer() throws {
+    @Test func anErasedNameIsFreeForANewcomer() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 for command in life(of: Self.user) { _ = try store.perform(command) }
@@ -134,7 +134,7 @@ import TestSupport
         }
     }
 
-    @Test func archivesAreErasedToo() throws {
+    @Test func anErasureReachesArchives() throws {
         try withStorePath { path in
             let archive = path + "-archive"
             try withStore(path) { store in
@@ -153,7 +153,7 @@ import TestSupport
         }
     }
 
-    @Test func proofsFromBeforeStillHold() throws {
+    @Test func proofsFromBeforeAnErasureStillHold() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 for command in life(of: Self.user) + [notify("bob")] { _ = try store.perform(command) }

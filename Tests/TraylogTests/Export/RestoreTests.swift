@@ -10,7 +10,7 @@ import TraylogLog
 @Suite struct RestoreTests {
     /// Random histories of all kinds: the restored log has the same bytes, the restored store gives the same answers, and
     /// goes on like the first one.
-    @Test(arguments: seeds(3, nightly: 60))
+    @Test(arguments: seeds(3, quick: 1, nightly: 60))
     func aRestoredStoreIsTheOneThatWasExported(seed: UInt64) throws {
         try withStorePath { path throws in
             var settings = options(tailEvents: 8)
@@ -38,7 +38,7 @@ import TraylogLog
     }
 
     /// A store that is restored through any moment gives the answers that the first one gives as of it.
-    @Test(arguments: seeds(2, nightly: 40))
+    @Test(arguments: seeds(2, quick: 1, nightly: 40))
     func aStoreRestoredThroughAMomentAnswersAsItDidThen(seed: UInt64) throws {
         try withStorePath { path throws in
             var run = try ModelRun(seed: seed, mix: HistoryMix.typical.with(.all)) {
@@ -112,7 +112,7 @@ import TraylogLog
         }
     }
 
-    @Test func largeEventsAndFieldsOfTheFutureSurvive() throws {
+    @Test func largeEventsAndFieldsOfTheFutureSurviveARestore() throws {
         try withStorePath { path throws in
             let data = "[" + Array(repeating: "\"é\\u0001🎈\"", count: 4_000).joined(separator: ", ") + "]"
             try withStore(path) { store throws in
@@ -151,7 +151,7 @@ import TraylogLog
         }
     }
 
-    @Test func membersOfTheFutureAndOtherSpellingsAreTaken() throws {
+    @Test func aRestoreAcceptsMembersOfTheFutureAndOtherSpellings() throws {
         try withStorePath { path throws in
             try withStore(path) { store throws in
                 _ = try store.perform(
@@ -169,7 +169,7 @@ import TraylogLog
         }
     }
 
-    @Test func exportsThatFollowOnEachOtherMakeOne() throws {
+    @Test func consecutiveExportsRestoreAsOne() throws {
         try withStorePath { path throws in
             try withStore(path) { store throws in
                 _ = try store.perform((1...9).map { notify("user \($0 % 3)", "\($0)") })

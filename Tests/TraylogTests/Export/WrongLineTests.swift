@@ -64,7 +64,7 @@ import TraylogDomain
         (4, #""items":[1]"#, #""items":[1,2]"#, "items"),
         (4, #""last":5"#, #""last":6"#, "stored.last"),
     ])
-    func aChangedLineIsRefused(index: Int, old: String, new: String, field: String) throws {
+    func aChangedLineOfAnExportIsRefused(index: Int, old: String, new: String, field: String) throws {
         try withLines { lines, target throws in
             var lines = lines
             #expect(lines[index].contains(old), "\(lines[index])")
@@ -75,7 +75,7 @@ import TraylogDomain
         }
     }
 
-    @Test func linesInAnotherOrderOrFewerAreRefused() throws {
+    @Test func linesOfAnExportInAnotherOrderOrMissingAreRefused() throws {
         try withLines { lines, target throws in
             let lines = lines.map { Array($0.utf8) }
             for wrong in [

@@ -40,7 +40,7 @@ import TraylogDomain
     }
 
     @Test(arguments: ["traylog-writer", "traylog-flush", "traylog-compact", "traylog-log"])
-    func anOpeningThrowsAndLeavesNothing(name: String) async throws {
+    func withoutAThreadAnOpeningThrowsAndLeavesNothing(name: String) async throws {
         try await withStorePath { (path: String) async throws in
             var options = StoreOptions()
             options.ticking = .manual
@@ -85,7 +85,7 @@ import TraylogDomain
         func encoded() -> [UInt8] { [count] }
     }
 
-    @Test func aReaderThatWatchesThrows() async throws {
+    @Test func withoutAThreadAWatchingReaderThrows() async throws {
         try await withStorePath { (path: String) async throws in
             await (try Store.open(path)).close()
             let reader = try StoreReader.open(path)
@@ -212,7 +212,7 @@ import TraylogDomain
         #expect(words.isEmpty, "\(words)")
     }
 
-    @Test func manyCallsShareFewThreads() async throws {
+    @Test func manyWaitingCallsShareFewThreads() async throws {
         try await withStorePath { (path: String) async throws in
             _ = await #expect(processExitsWith: .success) { [path = path as String] in
                 let store = try Store.open(path)

@@ -45,7 +45,7 @@ struct FetchedItemsTests {
         #expect(result.new == [item(5)])
     }
 
-    @Test func theLimitGivesUpTheOldest() {
+    @Test func beyondItsLimitAFetcherDropsTheOldestItems() {
         var fetched = loaded(limit: 3, page(9, [item(9), item(8)], next: 8), page(9, [item(7)], next: nil))
         #expect(fetched.endReached)
         let result = fetched.refresh(with: page(11, [item(11), item(10)], next: 10), hasGap: false)

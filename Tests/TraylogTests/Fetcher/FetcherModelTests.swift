@@ -46,8 +46,8 @@ struct FetcherModelTests {
         }
     }
 
-    @Test(arguments: seeds(30, nightly: 2_000))
-    func aFetcherHasWhatTheListHas(seed: UInt64) async throws {
+    @Test(arguments: seeds(30, quick: 10, nightly: 2_000))
+    func aFetcherHoldsWhatTheInboxHolds(seed: UInt64) async throws {
         try await withStorePath { path in
             let store = try Store.open(path)
             do {

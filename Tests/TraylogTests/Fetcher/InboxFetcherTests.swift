@@ -90,7 +90,7 @@ import TraylogLMDB
         }
     }
 
-    @Test func moreThanANewPageIsAGap() async throws {
+    @Test func moreThanOnePageOfNewItemsIsAGap() async throws {
         try await withStore(items: 30) { store in
             let fetcher = try InboxFetcher(store, of: "ann", pageSize: 10)
             try await fetcher.fetchNew()
@@ -192,7 +192,7 @@ import TraylogLMDB
         }
     }
 
-    @Test func callsAtOnceComeOneAfterTheOther() async throws {
+    @Test func simultaneousCallsOfAFetcherTakeTurns() async throws {
         try await withStore(items: 100) { store in
             let fetcher = try InboxFetcher(store, of: "ann", pageSize: 7)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -206,7 +206,7 @@ import TraylogLMDB
         }
     }
 
-    @Test func aReaderFetchesToo() async throws {
+    @Test func aFetcherWorksOnAReader() async throws {
         try await withStorePath { path in
             let store = try Store.open(path)
             try await add(5, store)
@@ -284,7 +284,7 @@ import TraylogLMDB
     }
 
     @Test(arguments: [(0, 0), (101, 0), (20, -1)])
-    func sizesThatCannotBeAreRefused(pageSize: Int, limit: Int) async throws {
+    func impossibleSizesOfAFetcherAreRefused(pageSize: Int, limit: Int) async throws {
         try await withStore(items: 0) { store in
             #expect(throws: TraylogError.self) {
                 _ = try InboxFetcher(store, of: "ann", pageSize: pageSize, limit: limit)

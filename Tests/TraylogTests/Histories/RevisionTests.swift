@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [1, 200_000])
-    func compactionBackupExportAndRestoreKeepThem(tailEvents: Int) throws {
+    func compactionBackupExportAndRestoreKeepRevisions(tailEvents: Int) throws {
         try withStorePath { path in
             let before = try withStore(path, options(tailEvents: tailEvents)) { store in
                 for index in 0..<40 {
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [1, 200_000])
-    func anErasureKeepsThemAndANameThatIsUsedAnewBeginsAtOne(tailEvents: Int) throws {
+    func anErasureKeepsRevisionsAndANameUsedAgainBeginsAtOne(tailEvents: Int) throws {
         try withStorePath { path in
             try withStore(path, options(tailEvents: tailEvents)) { store in
                 _ = try store.perform([notify("ann"), notify("bob"), notify("ann"), notify("bob"), notify("ann")])

@@ -74,7 +74,7 @@ struct ObserversTests {
         #expect(observers.count == 1)
     }
 
-    @Test func usersWithoutAStreamAreLookedUpWhenStrangersCome() {
+    @Test func observersOfUsersWithoutAStreamAreLookedUpWhenNewUsersCome() {
         var observers = observers()
         #expect(observers.unresolvedUsers(withStrangers: false) == [1: "ann", 2: "bob"])
         _ = observers.resolve(1, user: "ann", stream: nil)
@@ -95,7 +95,7 @@ struct ObserversTests {
         expect(observers().signals(of: touched), ann, annToo, bob, follower)
     }
 
-    @Test func anEditOfAUsersItemIsNoTopics() throws {
+    @Test func anEditOfAUsersItemWakesNoTopic() throws {
         let touched = try touched([
             (1, .edited(item: 1, ContentEdit())), (2, .retracted(item: 1)), (3, .expired(item: 1)),
         ])

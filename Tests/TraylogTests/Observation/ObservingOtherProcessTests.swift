@@ -126,7 +126,7 @@ import TestSupport
         }
     }
 
-    @Test func closingAndCancellingEndTheWait() async throws {
+    @Test func closingAndCancellingEndTheWaitForAnotherProcess() async throws {
         try await withWriter { _, reader, _ in
             let tasks = ["ann", "bob"].map { user in
                 Task {
@@ -144,7 +144,7 @@ import TestSupport
         }
     }
 
-    @Test func theWriterEndsAndAnotherOneGoesOn() async throws {
+    @Test func anObserverGoesOnWithTheNextWriter() async throws {
         try await withStorePath { path in
             let first = try AppendingProcess(store: path)
             try append(first, "ann")

@@ -16,7 +16,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func thePresentStateComesFirst() async throws {
+    @Test func anObserverGetsThePresentStateFirst() async throws {
         try await withStore { store in
             _ = try await store.perform(notify("ann"))
             var trays = store.trayUpdates(of: "ann").makeAsyncIterator()

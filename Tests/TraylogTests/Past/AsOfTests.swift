@@ -151,7 +151,7 @@ import TestSupport
     }
 
     @Test(arguments: StoreWay.allCases)
-    func aUserOfTopicsAloneHasAPast(way: StoreWay) throws {
+    func aUserWithOnlyBroadcastsHasAPast(way: StoreWay) throws {
         try TestedStore.with(way) { store throws in
             try store.act("ann", .subscribe(topic: "news"))
             let items = try (0..<40).map { _ in try store.broadcast("news") }

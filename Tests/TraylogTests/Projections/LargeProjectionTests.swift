@@ -9,7 +9,7 @@ import TraylogLog
 
 /// Values that do not fit into a record.
 @Suite struct LargeProjectionTests {
-    @Test func valuesOfAllSizesComeBack() throws {
+    @Test func projectionValuesOfAllSizesComeBack() throws {
         try withStorePath { path in
             // Around the limits of a record, of one chunk, and of one transaction.
             for bytes in [

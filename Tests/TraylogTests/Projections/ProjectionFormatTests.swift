@@ -8,7 +8,7 @@ import TraylogLog
 
 /// The bytes of Docs/internals/format.md, "Projections".
 @Suite struct ProjectionFormatTests {
-    @Test func aShortValueStandsInItsRecord() throws {
+    @Test func aShortProjectionValueIsStoredInItsRecord() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 _ = try store.perform((0..<300).map { notify("ann", "\($0)") })
@@ -27,7 +27,7 @@ import TraylogLog
         }
     }
 
-    @Test func aLongValueStandsInChunks() throws {
+    @Test func aLongProjectionValueIsStoredInChunks() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 _ = try store.perform(notify("ann"))

@@ -8,7 +8,7 @@ import TraylogPlatform
 
 /// Running projections: their answers, their beginning and their end.
 @Suite struct ProjectorTests {
-    @Test func theValueHoldsWhatTheCallerAppended() async throws {
+    @Test func aProjectionHoldsWhatItsCallerAppended() async throws {
         try await withStorePath { path in
             let store = try Store.open(path)
             defer { store.close() }
@@ -25,7 +25,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func anEmptyStoreHasTheFirstValue() throws {
+    @Test func aProjectionOfAnEmptyStoreHasItsFirstValue() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 let projector = try store.project(MainDigest.self)
@@ -50,7 +50,7 @@ import TraylogPlatform
     }
 
     @Test(arguments: ["", String(repeating: "n", count: 129), "a\u{0}b", "line\n"])
-    func aBadNameIsRefused(name: String) throws {
+    func aBadProjectionNameIsRefused(name: String) throws {
         try withStorePath { path in
             try withStore(path) { store in
                 BadlyNamed.current.withLock { $0 = name }
@@ -61,7 +61,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func aNameIsUsedOnceAtATime() throws {
+    @Test func aProjectionNameIsUsedOnceAtATime() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 let first = try store.project(MainDigest.self)
@@ -78,7 +78,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func severalFoldTheSameLogWhileManyAppend() throws {
+    @Test func severalProjectionsFoldTheSameLogWhileManyAppend() throws {
         try withStorePath { path in
             let store = try Store.open(path, options: options(tailEvents: 50, isRelaxed: true))
             defer { store.close() }
@@ -116,7 +116,7 @@ import TraylogPlatform
         return try replay(path)
     }
 
-    @Test func stoppingEndsAllWaitingAndKeepsTheLastValue() throws {
+    @Test func stoppingAProjectionEndsAllWaitsAndKeepsItsLastValue() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 _ = try store.perform(notify("ann"))

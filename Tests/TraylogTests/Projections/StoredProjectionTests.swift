@@ -26,7 +26,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func anotherVersionFoldsTheLogAnewAndReplacesWhatWasStored() throws {
+    @Test func aProjectionOfAnotherVersionFoldsTheLogAnewAndReplacesTheStoredValue() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 for index in 0..<30 { _ = try store.perform(notify("ann", "\(index)")) }
@@ -83,7 +83,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func readersFoldWhatIsNotStored() throws {
+    @Test func readersFoldProjectionsThatAreNotStored() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 for index in 0..<30 { _ = try store.perform(notify("ann", "\(index)")) }
@@ -106,7 +106,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func theListNamesWhatIsStored() throws {
+    @Test func theListOfProjectionsNamesThoseThatAreStored() throws {
         try withStorePath { path in
             try withStore(path) { store in
                 #expect(try store.storedProjections().isEmpty)

@@ -106,7 +106,7 @@ import TraylogPages
         }
     }
 
-    @Test func thePositionIsStoredWithTheRecordsOrAlone() throws {
+    @Test func aSourcePositionIsStoredWithItsRecordsOrAlone() throws {
         try withStorePath { path in
             let source = try Store.temporary(options: options())
             defer { source.close() }
@@ -125,7 +125,7 @@ import TraylogPages
         }
     }
 
-    @Test func aRefusedGroupLeavesNothing() throws {
+    @Test func aRefusedGroupOfRecordsLeavesNothing() throws {
         try withPair { first, second in
             var records = try first.records(after: 0)
             records[6].bytes[50] ^= 1
@@ -138,7 +138,7 @@ import TraylogPages
         }
     }
 
-    @Test(arguments: seeds(3, nightly: 100))
+    @Test(arguments: seeds(3, quick: 1, nightly: 100))
     func wrongBytesAreAnErrorAndStoreNothing(seed: UInt64) throws {
         try withPair { first, second in
             let records = try first.records(after: 0)
@@ -162,7 +162,7 @@ import TraylogPages
         }
     }
 
-    @Test func anErasureAndACompactionThatComeAloneAreDoneHereToo() throws {
+    @Test func aFollowerRepeatsAnErasureAndACompaction() throws {
         try withPair { first, second in
             let head = try first.head()
             try second.apply(try first.records(after: 0), expecting: 0)
@@ -194,7 +194,7 @@ import TraylogPages
         }
     }
 
-    @Test func recordsThatLeftTheLogAreNamed() throws {
+    @Test func recordsThatLeftTheLogAreNamedWhenAskedFor() throws {
         try withPair { first, _ in
             _ = try first.perform(command("bob", .mark(.deleted, [4, 5])))
             _ = try first.compact(before: .seq(first.head()))
@@ -205,7 +205,7 @@ import TraylogPages
         }
     }
 
-    @Test func tasksApplyToo() async throws {
+    @Test func tasksApplyRecords() async throws {
         let (first, second) = (try Store.temporary(options: options()), try Store.temporary(options: options()))
         _ = try await first.perform(notify("ann"))
         let records = try await first.records(after: 0)
@@ -216,8 +216,8 @@ import TraylogPages
         await second.close()
     }
 
-    @Test(arguments: seeds(2, nightly: 50))
-    func theRowOfThePositionTakesAnyBytes(seed: UInt64) {
+    @Test(arguments: seeds(2, quick: 1, nightly: 50))
+    func damagedBytesOfASourcePositionAreAnErrorAndNoTrap(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for _ in 0..<2_000 {
             let bytes = (0..<random.below(24)).map { _ in UInt8(random.below(256)) }

@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func onlyTheNewestItemsHaveTheirContent() throws {
+    @Test func inASnapshotOnlyTheNewestItemsHaveTheirContent() throws {
         try withTemporaryDirectory { directory in
             let store = try Store.open(directory)
             _ = try store.perform((1...5).map { Command(user: "ann", .notify(Content(thread: "t", title: "\($0)"))) })
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func aVersionThatIsAnsweredAtOnceIsTheOneThatIsRead() async throws {
+    @Test func aVersionFromMemoryEqualsTheOneRead() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("traylog-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }
         let commands = [

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func theEndsOfTheRangesAreAccepted() async throws {
+    @Test func optionsAtTheEndsOfTheirRangesAreAccepted() async throws {
         for (map, cache, tail) in [(1 << 20, 0, 1), (1 << 40, 1 << 46, 1_000_000_000)] {
             var options = options(tailEvents: tail, cacheBytes: cache)
             options.mapSizeBytes = map

@@ -96,11 +96,12 @@ import TraylogPages
         }
     }
 
-    @Test(arguments: 1...sized(2, nightly: 12) as ClosedRange<UInt64>) func theFileIsWholeAfterEachPart(
+    @Test(arguments: 1...sized(2, quick: 1, nightly: 12) as ClosedRange<UInt64>)
+    func aFileIsWholeAfterEachPartOfAStagedState(
         seed: UInt64
     ) throws {
         var phases: Set<Bool?> = []
-        try Self.forEachCopy(seed: seed, steps: sized(60, nightly: 300)) { copy, staged, expected, past in
+        try Self.forEachCopy(seed: seed, steps: sized(60, quick: 30, nightly: 300)) { copy, staged, expected, past in
             phases.insert(staged?.isInForce)
             let read = try withReader(copy) { try Answers($0, asOf: past) }
             #expect(read == expected)
@@ -124,7 +125,7 @@ import TraylogPages
         #expect(phases.isSuperset(of: [true, false]), "no copy was made between two parts")
     }
 
-    @Test func aDamagedVersionOrListIsMadeAnewFromTheLog() throws {
+    @Test func aDamagedStagedStateIsMadeAnewFromTheLog() throws {
         var damaged = 0
         try Self.forEachCopy(seed: 3, steps: sized(60, nightly: 300)) { copy, staged, expected, past in
             guard let staged, staged.isInForce else { return }
@@ -152,7 +153,7 @@ import TraylogPages
         #expect(damaged > 1, "no copy had a version that waited for its place")
     }
 
-    @Test func aCompactionWaitsForTheLastPart() throws {
+    @Test func aCompactionWaitsForTheLastPartOfAStagedState() throws {
         try withStorePath { path in
             try Self.fill(path)
             var random = SeededRandom(seed: 4)

@@ -70,7 +70,7 @@ struct AutomaticTickingTests {
         }
     }
 
-    @Test func aStoreThatTicksByHandWaitsForIt() throws {
+    @Test func aStoreWithManualTickingWaitsForItsTicks() throws {
         try withStorePath { path in
             try withStore(path) { store throws in
                 _ = try store.perform([notify("ann"), command("ann", .snooze(.seq(1), until: .at(5)))])

@@ -22,7 +22,7 @@ import TraylogLMDB
         }
     }
 
-    @Test func rowsAreGoneAfterTheTickThatMeetsThem() throws {
+    @Test func dueRowsAreGoneAfterTheirTick() throws {
         try TestedStore.with(.atHand) { store throws in
             for index in 0..<20 { try store.notify("ann", Content(expiresAt: .at(Int64(index)))) }
             for item in 1...3 { try store.act("ann", .snooze(.seq(Seq(UInt64(item))), until: .at(50))) }
@@ -38,7 +38,7 @@ import TraylogLMDB
         }
     }
 
-    @Test func theRowOfADeletedItemStaysUntilItIsBack() throws {
+    @Test func theDueRowOfADeletedItemStaysUntilItIsRestored() throws {
         try TestedStore.with(.atHand) { store throws in
             try store.notify("ann")
             try store.act("ann", .snooze(.seq(1), until: .at(5)))
@@ -72,7 +72,7 @@ import TraylogLMDB
     }
 
     /// Some 500 rows share a transaction; those of one item and time are never parted.
-    @Test func aTickOfManyIsInOrderAcrossItsTransactions() throws {
+    @Test func aTickOfManyItemsIsInOrderAcrossItsTransactions() throws {
         try withStorePath { path in
             let users = (0..<700).map { "user\(($0 * 37) % 700)" }
             try withStore(path, options(tailEvents: 300, isRelaxed: true)) { store throws in

@@ -36,7 +36,7 @@ import TestSupport
     }
 
     @Test(arguments: StoreWay.allCases)
-    func anotherEndReplacesTheFirstAndTheMuteGoesOn(way: StoreWay) throws {
+    func anotherEndOfAMuteReplacesTheFirstAndTheMuteGoesOn(way: StoreWay) throws {
         try TestedStore.with(way) { store throws in
             let began = try store.act("ann", .mute(.category("ci"), until: .at(10)))
             #expect(try store.receipt("ann", .mute(.category("ci"), until: .at(10))) == .unchanged)

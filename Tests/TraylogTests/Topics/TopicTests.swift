@@ -7,7 +7,7 @@ import TestSupport
 /// The receivers of a broadcast, and its later changes.
 @Suite struct TopicTests {
     @Test(arguments: StoreWay.allCases)
-    func joiningBringsNoBacklog(way: StoreWay) throws {
+    func subscribingBringsNoBacklog(way: StoreWay) throws {
         try TestedStore.with(way) { store in
             let early = try store.broadcast("news")
             try store.act("ann", .subscribe(topic: "news"))
@@ -21,7 +21,7 @@ import TestSupport
     }
 
     @Test(arguments: StoreWay.allCases)
-    func leavingKeepsWhatWasReceivedAndItStillChanges(way: StoreWay) throws {
+    func unsubscribingKeepsReceivedItemsWhichStillChange(way: StoreWay) throws {
         try TestedStore.with(way) { store in
             try store.act("ann", .subscribe(topic: "news"))
             let edited = try store.broadcast("news")
@@ -42,7 +42,7 @@ import TestSupport
     }
 
     @Test(arguments: StoreWay.allCases)
-    func subscribingAgainBringsWhatComesFromThenOn(way: StoreWay) throws {
+    func subscribingAgainBringsBroadcastsFromThenOn(way: StoreWay) throws {
         try TestedStore.with(way) { store in
             try store.act("ann", .subscribe(topic: "news"))
             try store.act("bob", .subscribe(topic: "news"))
@@ -150,7 +150,7 @@ import TestSupport
     }
 
     @Test(arguments: StoreWay.allCases)
-    func oneTransactionCanBroadcastAndActOnIt(way: StoreWay) throws {
+    func oneTransactionCanBroadcastAndActOnTheBroadcast(way: StoreWay) throws {
         try TestedStore.with(way) { store in
             _ = try store.store.perform([
                 command("ann", .subscribe(topic: "news")),
@@ -177,7 +177,7 @@ import TestSupport
 
     /// A user who looks only after hundreds of broadcasts, most of them no longer in the tail, misses none.
     @Test(arguments: StoreWay.allCases)
-    func aUserWhoNeverLookedIsExact(way: StoreWay) throws {
+    func theTrayOfASubscriberWhoNeverLookedIsExact(way: StoreWay) throws {
         try TestedStore.with(way) { store in
             try store.act("ann", .subscribe(topic: "a"))
             try store.act("ann", .subscribe(topic: "b"))

@@ -9,7 +9,7 @@ import TestSupport
         title: "Deploy?", actions: [ItemAction(id: "yes", label: "Deploy"), ItemAction(id: "no", label: "Wait")])
 
     @Test(arguments: StoreWay.allCases)
-    func theFirstAnswerCountsAndMakesTheItemRead(way: StoreWay) throws {
+    func theFirstAnswerToAnItemCountsAndMakesItRead(way: StoreWay) throws {
         try TestedStore.with(way) { store throws in
             let item = try store.notify("ann", Self.question, key: "deploy")
             #expect(
@@ -79,7 +79,7 @@ import TestSupport
     }
 
     @Test func ofTwoDevicesAndARetryOneAnswerCounts() async throws {
-        for round in 0..<sized(20, nightly: 300) {
+        for round in 0..<sized(20, quick: 8, nightly: 300) {
             try await withStorePath { path in
                 let store = try Store.open(path, options: options(isRelaxed: true))
                 let item = try await store.perform(.notify("ann", Self.question)).seq

@@ -56,7 +56,7 @@ import TestSupport
         }
     }
 
-    @Test func anEmptyBatchIsNothing() throws {
+    @Test func anEmptyBatchStoresNothing() throws {
         try withStorePath { path in
             let receipts = try withStore(path) { try $0.perform([]) }
             #expect(receipts.isEmpty)

@@ -37,7 +37,7 @@ import TestSupport
         #expect(queue.indices.allSatisfy { queue[$0] == expected[$0 - start] })
     }
 
-    @Test func elementsAreChangedInTheirPlace() {
+    @Test func aBlockQueueChangesElementsInPlace() {
         var queue = BlockQueue<Int>(from: 3)
         for number in 0..<10_000 { queue.append(number) }
         for index in queue.indices { queue[index] += 1 }
@@ -45,7 +45,7 @@ import TestSupport
     }
 
     /// Who searches gets an index of the queue, also when elements are gone.
-    @Test func searchingFindsAnIndex() {
+    @Test func aSearchOfABlockQueueFindsAnIndex() {
         var queue = BlockQueue<Int>(from: 100)
         for number in 0..<9_000 { queue.append(2 * number) }
         queue.drop(before: 5_100)

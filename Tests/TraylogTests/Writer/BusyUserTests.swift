@@ -63,11 +63,12 @@ import TraylogPlatform
     }
 
     @Test func aLongChainIsFoldedAndStoredBeforeTheRoundEnds() throws {
+        let rounds = sized(40, quick: 24, nightly: 40)
         try withStorePath { path in
             try withStore(path, options(tailEvents: 10_000_000, isRelaxed: true)) { store in
                 let source = try #require(store.queries.source as? LiveSource)
                 _ = try store.perform(notify("other"))
-                for _ in 0..<40 {
+                for _ in 0..<rounds {
                     _ = try store.perform((0..<1_000).map { _ in notify("busy") })
                     source.memory.withLock { $0.store.checkInvariants() }
                 }
@@ -76,7 +77,7 @@ import TraylogPlatform
                     return Int(memory.store.head.seq - memory.store.tail.first(of: stream.number))
                 }
                 #expect(waiting < 20_000)
-                #expect(try store.tray(of: "busy").total == 40_000)
+                #expect(try store.tray(of: "busy").total == 1_000 * rounds)
                 #expect(try store.tray(of: "other").total == 1)
             }
             #expect(try replay(path).identical)
@@ -199,7 +200,7 @@ import TraylogPlatform
             try withStore(path, options(tailEvents: 12_000, isRelaxed: true)) { store in
                 _ = try store.perform((0..<27_000).map { notify("busy-\($0 % 3)") })
                 var (unflushed, roundsEnded) = (UInt64(0), 0)
-                for round in 0..<80 {
+                for round in 0..<sized(80, quick: 50, nightly: 80) {
                     _ = try store.perform(
                         (0..<60).map { notify("user-\(round % 9)-\($0)") } + (0..<540).map { notify("busy-\($0 % 3)") })
                     let before = unflushed

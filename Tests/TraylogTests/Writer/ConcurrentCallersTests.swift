@@ -8,12 +8,12 @@ import TraylogPlatform
 
 /// Many callers of one store at once, as tasks and as threads.
 @Suite struct ConcurrentCallersTests {
-    @Test func tasksGetReceiptsOfTheirOwnAndSeeWhatTheyWrote() async throws {
+    @Test func concurrentTasksGetTheirOwnReceiptsAndSeeTheirWrites() async throws {
         try await withStorePath { path in
             let store = try Store.open(path, options: options(tailEvents: 50, cacheBytes: 20_000))
             let readers = Readers(store)
             let seqs = try await withThrowingTaskGroup(of: [Seq].self) { group in
-                for task in 0..<64 {
+                for task in 0..<sized(64, quick: 24, nightly: 64) {
                     group.addTask { try await Self.appendAndLook(store, user: "user\(task)") }
                 }
                 return try await group.reduce(into: []) { $0 += $1 }
@@ -42,7 +42,7 @@ import TraylogPlatform
         return seqs
     }
 
-    @Test func threadsThatBlockGetReceiptsOfTheirOwn() throws {
+    @Test func concurrentThreadsGetTheirOwnReceipts() throws {
         try withStorePath { path in
             try withStore(path, options(tailEvents: 100, isRelaxed: true)) { store in
                 let seqs = Monitor<[Seq]>([])
@@ -84,7 +84,7 @@ import TraylogPlatform
                         before = now
                     }
                 }
-                for round in 0..<120 {
+                for round in 0..<halved(120) {
                     // Each in its turn, so that some have nothing to flush but their name.
                     let known = (max(0, round * 20 - 900)..<round * 20).filter { $0 % 3 == round % 3 }
                         .map { notify("v\($0)") }

@@ -27,7 +27,7 @@ import Testing
     ]
 
     @Test(arguments: commands)
-    func onlyThePresentRevisionIsTaken(command: Command) throws {
+    func onlyTheCurrentRevisionIsAccepted(command: Command) throws {
         try withEvents { store throws in
             for wrong: UInt64 in [0, 1, 3, .max] {
                 #expect(
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func whoHasNoEventsHasRevisionZero() throws {
+    @Test func aUserWithoutEventsHasRevisionZero() throws {
         try withEvents { store throws in
             #expect(try refused(store, notify("new"), expecting: 1) == .wrongRevision(expected: 1, revision: 0))
             #expect(try store.perform(notify("new").with(expectedRevision: 0)) == .appended(5))
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func withoutAUserTheTopicIsMeant() throws {
+    @Test func aRevisionWithoutAUserIsTheTopics() throws {
         try withEvents { store throws in
             let more = Command(user: nil, .broadcast(topic: "news", Content(title: "More")))
             #expect(try refused(store, more, expecting: 2) == .wrongRevision(expected: 2, revision: 1))
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func aStoreThatWasOpenedAgainKnowsThem() throws {
+    @Test func aReopenedStoreKnowsItsRevisions() throws {
         try withStorePath { path in
             for tailEvents in [1, 200_000] {
                 for round in 0..<3 {

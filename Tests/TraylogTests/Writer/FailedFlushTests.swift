@@ -110,7 +110,7 @@ import TraylogLMDB
         }
     }
 
-    @Test func aRoundThatFailedIsMadeAnew() throws {
+    @Test func aFailedRoundOfStatesIsRepeated() throws {
         try withUnstoredState { path in
             let notes = Notes()
             var settings = options(tailEvents: 64, cacheBytes: 0)

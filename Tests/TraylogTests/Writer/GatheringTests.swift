@@ -99,7 +99,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func aTaskEndsTheWaiting() throws {
+    @Test func aTaskEndsTheWaitForMoreRequests() throws {
         try withWriter { writer in
             writer.perform({ _ in }, answer: { _ in })
             #expect(writer.gather(9, nanoseconds: 60_000_000_000))

@@ -26,7 +26,7 @@ import Testing
         #expect(joined.nextWait() != nil)
     }
 
-    @Test func largeGroupsAndPausesEndTheWaiting() {
+    @Test func largeGroupsAndPausesEndTheWaitForCallers() {
         var large = after(jobs: 3, commands: 3_000, waiting: 2)
         #expect(large.nextWait() == nil)
         var window = after(jobs: 3, waiting: 2)

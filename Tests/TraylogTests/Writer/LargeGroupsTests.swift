@@ -18,7 +18,7 @@ import TraylogPlatform
             let runs = Monitor<[ClosedRange<UInt64>]>([])
             let threads = (0..<Self.callers).map { caller in
                 startThread("caller") {
-                    for round in 0..<10 {
+                    for round in 0..<sized(10, quick: 4, nightly: 10) {
                         do { try append(to: store, caller, round, runs) } catch { Issue.record(error) }
                     }
                 }
@@ -77,7 +77,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func commandsWithoutEventsAreAnswered() throws {
+    @Test func aGroupAnswersCommandsWithoutEvents() throws {
         try withStorePath { path in
             try withStore(path, options(tailEvents: 3_000)) { store in
                 let commands = (0..<Self.batchCommands).map { notify("user\($0 % 50)", key: "k\($0)") }

@@ -9,7 +9,7 @@ import TraylogLog
 /// The tail against arrays of all facts.
 @Suite struct LogTailTests {
     @Test(arguments: UInt64(0)..<20)
-    func everyFactComesBackAsItWas(seed: UInt64) {
+    func theTailReturnsEveryFactUnchanged(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var tail = LogTail(after: 0)
         var facts: [(fact: Fact?, stream: StreamID)] = []

@@ -94,7 +94,7 @@ import TraylogPlatform
         }
     }
 
-    @Test func statesAreStoredOnceItPauses() async throws {
+    @Test func statesAreStoredOnceALoneCallerPauses() async throws {
         try await withNotes { store, notes in
             try appendAlone(store, notes)
             notes.waitUntilStored()
@@ -135,7 +135,7 @@ import TraylogPlatform
         func erased() {}
     }
 
-    @Test func theLoopIsLentOnceAndOnlyWhileNothingWaits() throws {
+    @Test func theWritersLoopIsLentOnceAndOnlyWhileNothingWaits() throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store in
                 let (environment, memory) = try store.writer.perform { ($0.environment, $0.memory) }
@@ -182,7 +182,7 @@ import TraylogPlatform
     }
 
     /// Threads, tasks and a close meanwhile: every caller with a receipt finds the event.
-    @Test(arguments: 0..<sized(4, nightly: 40))
+    @Test(arguments: 0..<sized(4, quick: 2, nightly: 40))
     func threadsAndTasksShareTheStore(round: Int) async throws {
         try await withStorePath { path in
             let store = try Store.open(path, options: options(isRelaxed: round % 2 == 1))

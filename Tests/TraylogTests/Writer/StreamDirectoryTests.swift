@@ -39,7 +39,7 @@ import TraylogLog
         return LiveStream(name: name, identity: identity, number: number, isNamed: true)
     }
 
-    @Test func newStreamsComeWithTheirTransactionOrNotAtAll() {
+    @Test func newStreamsAppearWithTheirTransactionOrNotAtAll() {
         var directory = StreamDirectory(nextNumber: 5, topics: 1)
         let first = directory.add(.user("A"), identity: 1)
         let second = directory.add(.topic("T"), identity: 2)
@@ -55,7 +55,7 @@ import TraylogLog
         #expect(directory.newest == nil && directory.count == 2, "what is durable stays")
     }
 
-    @Test func aRoundNamesThoseWhoCameBeforeIt() {
+    @Test func aFlushNamesTheStreamsThatCameBeforeIt() {
         var directory = StreamDirectory(nextNumber: 1, topics: 0)
         func add(_ name: StreamName, _ identity: Identity) -> LiveStream {
             defer { directory.publish() }
