@@ -6,22 +6,8 @@ import PackageDescription
 /// Warnings are errors where `TRAYLOG_STRICT` is set, as `Tools/test` does. Nowhere else: the flag contradicts
 /// `-suppress-warnings`, with which a build system compiles dependencies, and a newer compiler's new warning must not break a
 /// package that depends on this one.
-let tests: [SwiftSetting] =
-    (Context.environment["TRAYLOG_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]) + [.strictMemorySafety()]
-
-/// The same for what the tests run.
-///
-/// `Tools/test --full` optimizes it in its debug build, with all assertions: the tests of that length win far more time than the
-/// compiler takes.
 let strict: [SwiftSetting] =
-    tests
-    + (Context.environment["TRAYLOG_OPTIMIZED"] == "1"
-        ? [
-            .unsafeFlags(
-                ["-O", "-whole-module-optimization", "-num-threads", "2", "-assert-config", "Debug"],
-                .when(configuration: .debug))
-        ]
-        : [])
+    (Context.environment["TRAYLOG_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]) + [.strictMemorySafety()]
 
 /// For what only TraylogLogging needs: without the trait, a package that depends on this one does not resolve it.
 let logging = TargetDependencyCondition.when(traits: ["Logging"])
@@ -212,19 +198,19 @@ let package = Package(
         .testTarget(
             name: "TraylogDomainTests", dependencies: ["TraylogJSON", "TestSupport", "TraylogDomain"],
             exclude: ["Fixtures"],
-            swiftSettings: tests),
+            swiftSettings: strict),
         .testTarget(
             name: "TraylogLMDBTests", dependencies: ["TestSupport", "TraylogLMDB", "TraylogPages", "TraylogPlatform"],
-            swiftSettings: tests),
+            swiftSettings: strict),
         .testTarget(
             name: "TraylogLogTests", dependencies: ["TestSupport", "TraylogDomain", "TraylogLog"],
             exclude: ["Fixtures"],
-            swiftSettings: tests),
-        .testTarget(name: "TraylogAuditTests", dependencies: ["TraylogAudit"], swiftSettings: tests),
+            swiftSettings: strict),
+        .testTarget(name: "TraylogAuditTests", dependencies: ["TraylogAudit"], swiftSettings: strict),
         .testTarget(
             name: "TraylogArchiveTests",
             dependencies: ["TestSupport", "TraylogArchive", "TraylogDomain", "TraylogLog"],
-            swiftSettings: tests),
+            swiftSettings: strict),
         .testTarget(
             name: "TraylogTests",
             dependencies: [
@@ -235,7 +221,7 @@ let package = Package(
                 "TraylogFold", "TraylogFoundation", "TraylogPages", "TraylogPlatform", "TraylogStates", "TraylogTree",
                 "traylog-cli",
             ],
-            swiftSettings: tests),
+            swiftSettings: strict),
         .testTarget(
             name: "TraylogClientTests",
             dependencies: [
@@ -243,11 +229,11 @@ let package = Package(
                 "TraylogPlatform",
                 "TraylogReplica",
             ],
-            swiftSettings: tests),
+            swiftSettings: strict),
         .testTarget(
             name: "ModelTests",
             dependencies: ["TestSupport", "Traylog", "TraylogDomain", "TraylogPlatform", "traylog-cli"],
-            swiftSettings: tests),
+            swiftSettings: strict),
         .executableTarget(
             name: "traylog-powercut", dependencies: ["TestSupport"], path: "Tests/PowerCut", swiftSettings: strict),
         .executableTarget(
@@ -259,12 +245,12 @@ let package = Package(
                 "TestSupport", "Traylog", "TraylogLMDB", "TraylogPlatform", "traylog-cli", "traylog-powercut",
                 "traylog-torture",
             ],
-            exclude: ["PowerCut/recorder.c"], swiftSettings: tests),
+            exclude: ["PowerCut/recorder.c"], swiftSettings: strict),
         .executableTarget(
             name: "traylog-damage", dependencies: ["TestSupport", "Traylog"], path: "Tests/Damage",
             swiftSettings: strict),
         .testTarget(
-            name: "FaultTests", dependencies: ["TestSupport", "traylog-cli", "traylog-damage"], swiftSettings: tests),
+            name: "FaultTests", dependencies: ["TestSupport", "traylog-cli", "traylog-damage"], swiftSettings: strict),
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
@@ -273,7 +259,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Snapshots"],
-            swiftSettings: tests),
+            swiftSettings: strict),
         .testTarget(
             name: "FuzzTests",
             dependencies: [
@@ -281,31 +267,31 @@ let package = Package(
                 "TestSupport", "Traylog", "TraylogClient", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages",
                 "TraylogReplica", "TraylogStates",
             ],
-            exclude: ["Fixtures"], swiftSettings: tests),
+            exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
             name: "CompatibilityTests",
             dependencies: [
                 "TraylogArchive", "TraylogChecks", "TraylogRewrite",
                 "TestSupport", "Traylog", "TraylogStates", "TraylogDomain", "TraylogLMDB", "TraylogLog", "traylog-cli",
             ],
-            exclude: ["Fixtures"], swiftSettings: tests),
+            exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
             name: "SampleTests", dependencies: ["Traylog", "TraylogFoundation"], packageAccess: false,
-            swiftSettings: tests),
+            swiftSettings: strict),
         .testTarget(
             name: "ClusterTests",
             dependencies: [
                 "TestSupport", "Traylog", "TraylogCluster", "TraylogDomain", "TraylogLog", "TraylogPlatform",
             ],
-            swiftSettings: tests),
-        .testTarget(name: "ArchitectureTests", swiftSettings: tests),
+            swiftSettings: strict),
+        .testTarget(name: "ArchitectureTests", swiftSettings: strict),
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
                 "TestSupport", "Traylog", "TraylogAudit", "TraylogClient", "TraylogClientHTTP", "TraylogCluster",
                 "TraylogFoundation", "traylog-cli",
             ],
-            swiftSettings: tests),
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

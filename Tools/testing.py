@@ -62,8 +62,6 @@ class Run:
         self.memory = None
         # SwiftPM takes one build of a package at a time.
         self.environment = {**os.environ, "TRAYLOG_TESTS": length, "TRAYLOG_STRICT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        # Optimized code takes longer to compile, and long tests win more than that. See Package.swift.
-        self.environment["TRAYLOG_OPTIMIZED"] = "0" if length == "quick" else "1"
 
     def phase(self, name, body):
         """Runs a phase; one that fails ends those that need it, but no other lane."""
@@ -419,7 +417,7 @@ class Plan:
             if self.server is None:
                 options = [*SERVER_BUILD, "--product", "traylog-server"]
                 self.run.phase("Build the server", lambda: self.run.call(
-                    "swift", "build", *options, quiet=True, TRAYLOG_OPTIMIZED="0"))
+                    "swift", "build", *options, quiet=True))
                 self.server = self.run.bin_path(*SERVER_BUILD)
         return {"TRAYLOG_SERVER": self.server / "traylog-server", "TRAYLOG_TRAY": programs / "traylog-tray",
                 "TRAYLOG": programs / "traylog"}
@@ -429,13 +427,13 @@ class Plan:
 
         def plain():
             self.run.call("swift", "build", *SERVER_BUILD, "--product", "traylog-server", quiet=True,
-                          TRAYLOG_SERVER_PARTS="", TRAYLOG_OPTIMIZED="0")
+                          TRAYLOG_SERVER_PARTS="")
             program = self.run.bin_path(*SERVER_BUILD) / "traylog-server"
             if "nats" in self.run.call("ldd", program, quiet=True):
                 raise Failed("the server without experimental parts needs libnats")
 
         def tests():
-            log = self.run.call("swift", "test", *SERVER_BUILD, "--disable-xctest", quiet=True, TRAYLOG_OPTIMIZED="0")
+            log = self.run.call("swift", "test", *SERVER_BUILD, "--disable-xctest", quiet=True)
             counts = re.search(r"Test run with (\d+) tests?", log)
             if counts is None or int(counts[1]) == 0:
                 raise Failed("no test of the server's libraries ran")
