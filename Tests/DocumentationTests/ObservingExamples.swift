@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 import Traylog
 import TraylogDomain
@@ -7,13 +8,19 @@ import TraylogDomain
 @Suite struct ObservingExamples {
     /// What an app would show.
     private final class Screen {
-        var badge = 0
-        var tabs: [String: Int] = [:]
+        let changes = Changes()
+        var badge = 0 { didSet { changes.count.wrappingAdd(1, ordering: .releasing) } }
+        var tabs: [String: Int] = [:] { didSet { changes.count.wrappingAdd(1, ordering: .releasing) } }
         var dots: Set<String> = []
         var items: [Item] = []
 
         func show(_ items: [Item]) { self.items = items }
         func scrollToTop() {}
+    }
+
+    /// How often it changed.
+    private final class Changes: Sendable {
+        let count = Atomic(0)
     }
 
     private let screen = Screen()
@@ -28,10 +35,11 @@ import TraylogDomain
         try await body(store)
     }
 
-    /// Closes the store soon, so that an iteration ends.
+    /// Closes the store once the screen shows something, so that an iteration ends.
     private func closeSoon(_ store: Store) {
+        let changes = screen.changes
         Task {
-            try await Task.sleep(for: .milliseconds(50))
+            while changes.count.load(ordering: .acquiring) == 0 { try await Task.sleep(for: .milliseconds(5)) }
             await store.close()
         }
     }
@@ -88,8 +96,15 @@ import TraylogDomain
             _ = try await store.perform(Command(user: "cy", .notify(Content(thread: "noise"))))
             let cy = try await store.tray(of: "cy")
             #expect(cy.newest != nil && !hasDot(cy, shownHere: [:]), "muted items light no dot")
-            closeSoon(store)
             let dots = AsyncStream<(String, Seq?)>.makeStream()
+            let newest = Task {
+                var newest: [String: Seq?] = [:]
+                for await (account, seq) in dots.stream {
+                    newest.updateValue(seq, forKey: account)
+                    if newest.count == 2 { await store.close() }
+                }
+                return newest
+            }
             // example: accounts
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for account in ["ann", "bob"] {
@@ -103,8 +118,7 @@ import TraylogDomain
             }
             // end
             dots.continuation.finish()
-            let newest: [String: Seq?] = await dots.stream.reduce(into: [:]) { $0.updateValue($1.1, forKey: $1.0) }
-            #expect(newest == ["ann": 1, "bob": nil])
+            #expect(await newest.value == ["ann": 1, "bob": nil])
         }
     }
 

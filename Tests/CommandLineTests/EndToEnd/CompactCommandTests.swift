@@ -182,7 +182,7 @@ struct CompactCommandTests {
 
     @Test func theFileShrinksByFourFifthsWhenNineTenthsAreNotNeeded() throws {
         try withStore { store in
-            try fillWithNineTenthsDead(store.directory, events: sized(20_000, quick: 6_000, nightly: 100_000))
+            try fillWithNineTenthsDead(store.directory, events: sized(20_000, nightly: 100_000))
             let run = try store.run("compact", "--keep-days", "0", "--json")
             #expect(run.status == 0, "\(run.errorText)")
             let report = try JSONValue.object(run.text)
