@@ -93,7 +93,7 @@ package final class ServerMetrics: Sendable {
         expired = counter("traylog_expired_total")
         compactions = counter("traylog_compactions_total")
         // A rate needs the 0 before the first failure.
-        let works: [BackgroundWork] = [.tick, .flush, .sync, .compaction, .closing, .location, .projection]
+        let works: [BackgroundWork] = [.tick, .flush, .sync, .compaction, .rebuild, .closing, .location, .projection]
         for work in works { faults(of: work).increment(by: 0) }
     }
 
