@@ -9,10 +9,9 @@ import TraylogDomain
     /// What an app would show.
     private final class Screen {
         let changes = Changes()
-        var badge = 0 { didSet { changes.count.wrappingAdd(1, ordering: .releasing) } }
-        var tabs: [String: Int] = [:] { didSet { changes.count.wrappingAdd(1, ordering: .releasing) } }
-        var dots: Set<String> = []
-        var items: [Item] = []
+        var badge = 0 { didSet { changes.note() } }
+        var tabs: [String: Int] = [:] { didSet { changes.note() } }
+        var items: [Item] = [] { didSet { changes.note() } }
 
         func show(_ items: [Item]) { self.items = items }
         func scrollToTop() {}
@@ -21,6 +20,8 @@ import TraylogDomain
     /// How often it changed.
     private final class Changes: Sendable {
         let count = Atomic(0)
+
+        func note() { count.wrappingAdd(1, ordering: .releasing) }
     }
 
     private let screen = Screen()
@@ -187,7 +188,10 @@ import TraylogDomain
             closeSoon(store)
             var position: Seq = .zero
             var pushed = 0
-            func push(_ content: Content) { pushed += 1 }
+            func push(_ content: Content) {
+                pushed += 1
+                screen.changes.note()
+            }
             // example: follow
             for try await event in store.follow(after: position) {
                 if case .notified(let content) = event.body { push(content) }
