@@ -87,7 +87,8 @@ public final class Store: TrayQueries {
     /// which is reported to the observer.
     ///
     /// After a crash it recovers by itself: it looks at each event that the stored states did not hold yet, at most about
-    /// twice ``StoreOptions/tailEvents``.
+    /// twice ``StoreOptions/tailEvents``. If it cannot read names, states or due times, it derives them from the log first, which
+    /// takes a few microseconds for each event, and tells the observer.
     ///
     /// It blocks the calling thread for a few milliseconds, after a crash for up to some seconds. It has no `await`, because it
     /// is the first call of most programs; in a running server, call `opened`.

@@ -74,9 +74,9 @@ extension Environment {
         }
     }
 
-    /// What the account of all pages found, where one was taken; such a file is not written.
+    /// Makes sure that no account of all pages found damage, which would keep every write from beginning.
     ///
-    /// - Throws: ``LMDBError`` when the environment is closed.
+    /// - Throws: ``LMDBError`` with the first finding, and when the environment is closed.
     package func requireProof() throws(LMDBError) {
         if let damage = try openFile("check").writeCheck.damage { throw damage }
     }

@@ -3,7 +3,7 @@ import TraylogLog
 import TraylogQueries
 import TraylogStates
 
-/// What events that came while the store was written anew ask for beside their own rows.
+/// Collects the rows that a rewrite must add for events appended meanwhile, beside the events themselves.
 struct LateEvents {
     /// Times that the events set.
     private(set) var dues: [DueEntry] = []

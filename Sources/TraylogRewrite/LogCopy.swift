@@ -31,7 +31,7 @@ struct LogCopy {
     private(set) var erasedRevision: UInt32 = 0
     /// The newest event that ``kept`` knows of; the writer goes on meanwhile.
     var known = UInt64.max
-    /// What later ones ask for.
+    /// Collects the rows that events after ``known`` need beside their own.
     var late = LateEvents()
     /// Whether somebody was held or released after that.
     private(set) var holdsChanged = false

@@ -10,8 +10,8 @@ import TraylogStates
     /// Writes the store to a new file with names, states and due times that are folded from the log, compares them with the log
     /// once more, and lets the file take the place of the old one.
     ///
-    /// What is stored of them is not read, so it may be damaged in any way. Killed at any moment, the store is the old one or the
-    /// new one. Queries of other processes go on meanwhile.
+    /// The old states are not read, so they may be damaged in any way. A kill at any moment leaves the old store or the new one.
+    /// Queries of other processes go on meanwhile.
     ///
     /// - Parameters:
     ///   - progress: told how far it is and how far it goes, in events, each of which is copied, folded and compared; throws

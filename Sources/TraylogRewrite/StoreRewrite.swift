@@ -36,7 +36,7 @@ package final class StoreRewrite {
         /// Events that lost what they said.
         package var erased: UInt64 = 0
         package var head: UInt64 = 0
-        /// What the comparison after a rebuild found.
+        /// How the new states compare with the log, after a rebuild.
         package var replay: ReplayReport?
     }
 
@@ -64,8 +64,10 @@ package final class StoreRewrite {
         try successor.expectScan(true)
         defer { try? environment.expectScan(false) }
         do {
-            var (copy, archive) = try Handover.inBackground { try self.copy(to: successor, start) }
-            return try close(successor, &copy, archive: archive)
+            var (copy, archive, replay) = try Handover.inBackground { try self.copy(to: successor, start) }
+            var outcome = try close(successor, &copy, archive: archive)
+            outcome.replay = replay
+            return outcome
         } catch {
             successor.close()
             throw error
@@ -74,8 +76,10 @@ package final class StoreRewrite {
 
     /// Copies what was there at the start, and what stays of it, and folds it.
     ///
-    /// - Returns: the archive's name, too; nil without one.
-    private func copy(to successor: Environment, _ start: StoreMoment) throws -> (StoreCopy, archive: String?) {
+    /// - Returns: the archive's name, too, nil without one; and what a rebuild found.
+    private func copy(
+        to successor: Environment, _ start: StoreMoment
+    ) throws -> (StoreCopy, archive: String?, replay: ReplayReport?) {
         // Without a new one, nothing lies below.
         let floor = plan.floor > start.record.floor.seq.rawValue ? plan.floor : 0
         let head = start.head.seq
@@ -108,9 +112,10 @@ package final class StoreRewrite {
         // A rebuild copies, folds and compares.
         let before = plan.isRebuild ? head : 2 * head
         try copy.fold { try progress(min(before + $0, total), total) }
-        // Of events that are not there any more, the fold says nothing.
-        if !plan.isRebuild { try progress(total, total) }
-        return (copy, name)
+        let replay = plan.isRebuild ? try copy.compare { try progress(min(2 * head + $0, total), total) } : nil
+        // Of events that are not there any more, a fold says nothing.
+        try progress(total, total)
+        return (copy, name, replay)
     }
 
     /// - Returns: the archive's name; nil without one.
@@ -151,18 +156,12 @@ package final class StoreRewrite {
         defer { host.releaseWrites() }
         try host.holdWrites()
         try copy.copyMaintained()
-        var report: ReplayReport?
-        if plan.isRebuild {
-            let head = copy.log.through
-            report = try copy.compare { try progress(min(2 * head + $0, 3 * head), 3 * head) }
-        }
         try catchUp(&copy)
         // So that there is little left to sync while the writer waits.
         try successor.sync()
         var outcome = Outcome(
             dropped: copy.log.droppedCount, droppedKinds: copy.log.droppedKinds, sizes: try FileSizes(of: successor),
             archive: archive)
-        outcome.replay = report
         guard !plan.isDryRun else {
             successor.close()
             return outcome

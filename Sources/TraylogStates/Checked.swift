@@ -29,6 +29,11 @@ package enum Checked {
         return bytes
     }
 
+    /// The contents of some values found under a key, of those that are whole: of several commits, perhaps.
+    static func salvaged(_ values: [[UInt8]], key: [UInt8]) -> [[UInt8]] {
+        values.compactMap { try? open(RawSpan(_elements: $0.span), key: RawSpan(_elements: key.span)) }
+    }
+
     /// Makes sure that a key is not stored because it never was, and not because its bytes, or a neighbor's, changed.
     ///
     /// A changed key still stands where it stood, as long as the order of keys holds, which the storage layer sees to.

@@ -26,13 +26,9 @@ package struct StateProgress: Hashable, Sendable {
         }
     }
 
-    /// Those of some values found under the row's key that are whole: of several commits, perhaps.
+    /// The same as ``StoreRecord/salvaged(_:)``.
     package static func salvaged(_ values: [[UInt8]]) -> [StateProgress] {
-        values.compactMap { value in
-            guard let bytes = try? Checked.open(RawSpan(_elements: value.span), key: RawSpan(_elements: key.span))
-            else {
-                return nil
-            }
+        Checked.salvaged(values, key: key).compactMap { bytes in
             var reader = PackedReader(bytes)
             return try? StateProgress(from: &reader)
         }
@@ -66,11 +62,11 @@ package struct StateProgress: Hashable, Sendable {
     }
 }
 
-/// What the derived tables hold cannot be known; the log can.
+/// The derived tables cannot be read.
 ///
-/// A writer derives them anew when it opens the store.
+/// A writer derives them from the log again.
 package struct DamagedStates: Error {
-    /// What is damaged, in words.
+    /// The damaged part, in words.
     package let what: String
 
     package init(_ what: String) { self.what = what }

@@ -68,13 +68,9 @@ package struct StoreRecord: Hashable, Sendable {
     /// The keys of the rows that ``salvaged(_:)`` and ``StateProgress/salvaged(_:)`` can read.
     package static let salvagedKeys = [key, StateProgress.key]
 
-    /// Those of some values found under ``key`` that are whole: of several commits, perhaps.
+    /// The records among some values found in the pages of a damaged file.
     package static func salvaged(_ values: [[UInt8]]) -> [StoreRecord] {
-        values.compactMap { value in
-            guard let bytes = try? Checked.open(RawSpan(_elements: value.span), key: RawSpan(_elements: key.span))
-            else {
-                return nil
-            }
+        Checked.salvaged(values, key: key).compactMap { bytes in
             var reader = PackedReader(bytes)
             return try? decode(from: &reader).record
         }

@@ -21,7 +21,7 @@ package struct Tables: Sendable {
     }
 }
 
-/// What nothing else can give: events, and what is kept of those that left the log.
+/// The tables that nothing else can restore: the events, and the remains of events that left the log.
 package struct LogTables: Sendable {
     package let events: EventLog
     package let meta: Database
@@ -44,7 +44,7 @@ package struct LogTables: Sendable {
     }
 }
 
-/// What a fold of the log gives, stored so that nobody has to fold it.
+/// The tables that a fold of the log fills, so that queries need not fold it.
 package struct DerivedTables: Sendable {
     package static let names = ["names", "states", "due"]
 

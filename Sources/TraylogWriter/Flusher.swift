@@ -23,7 +23,7 @@ package struct Flusher {
     private static let eventsPerRareBatch = 4_000
     /// How many batches come before one of a heavy stream when the tail is full.
     private static let batchesPerHeavy = 3
-    /// Slices of fewer streams are not worth a transaction's share.
+    /// Batches of fewer streams are not worth a transaction's share.
     static let smallestBatch = 64
     /// After a batch that failed, transactions of others come without one for so long.
     private static let restNanoseconds: Int64 = 1_000_000_000

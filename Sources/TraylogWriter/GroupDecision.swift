@@ -19,7 +19,7 @@ struct GroupDecision: Sendable {
     private let directory: String
     /// An outcome for each of the first requests, as many as fit; in the end at least one.
     private(set) var outcomes: [AppendRequest.Outcome] = []
-    /// What kept the last request that failed from being decided.
+    /// The error of the last request that could not be decided.
     private(set) var damage: (any Error)?
     /// The time of the events of the requests that were added last.
     private(set) var now = Timestamp(milliseconds: .min)

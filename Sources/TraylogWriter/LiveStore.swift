@@ -16,7 +16,9 @@ package struct LiveStore {
     let section = SectionSnapshot()
     /// The store's record as it was read or compacted last; flushing keeps it up to date.
     var record: StoreRecord
-    /// What is about to be the floor, while the store is written anew: what it will forbid is refused already; 0 for none.
+    /// The floor that a rewrite under way will set; 0 for none.
+    ///
+    /// The writer refuses already what this floor will forbid.
     var nextFloor: UInt64 = 0
 
     /// The undos that the request in turn brought along, already folded.

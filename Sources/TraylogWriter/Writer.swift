@@ -94,6 +94,7 @@ package final class Writer: Sendable {
                 answer(.success(try body(&loop)))
             } catch {
                 loop.noteInDoubt()
+                loop.memory.note(error)
                 answer(.failure(TraylogError(error, in: directory)))
             }
         }

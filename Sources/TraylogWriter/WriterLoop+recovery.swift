@@ -2,7 +2,7 @@ import TraylogLMDB
 import TraylogLog
 import TraylogStates
 
-/// What is in doubt, and what the writer has to clear up before it answers anybody again.
+/// The doubts that the writer must settle before it answers anybody again.
 struct InDoubt {
     /// A transaction failed: LMDB may have given the environment up.
     var isSuspect = false

@@ -9,15 +9,15 @@ import TraylogStates
 extension Store {
     /// Derives all stored states from the log again, and compares them with it, while appends and queries go on.
     ///
-    /// The store is written to a new file, which replaces the old one; custom projections keep their values. What is stored is not
-    /// read, so it may be damaged in any way. A store does this by itself when it meets a damaged page of them.
+    /// The store is written to a new file, which replaces the old one; custom projections keep their values. The old states are not
+    /// read, so they may be damaged in any way. A store does this by itself when it meets a damaged page of them.
     ///
     /// It runs on a thread of the store while the task waits. Cancelling the task gives it up.
     ///
     /// - Parameter progress: called on that thread with the number of finished steps, and of all steps.
     /// - Returns: what the comparison of the new states with the log found: no difference.
     /// - Throws: ``TraylogError/failed(_:)``: `busy`, `diskFull`, `closed`, `damaged` for an event that cannot be read.
-    /// - Complexity: reads the log twice and writes all of the store.
+    /// - Complexity: reads the log three times and writes all of the store.
     @_spi(Operations) public func rebuild(
         progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> ReplayReport {
@@ -67,18 +67,31 @@ final class StateRepair: Sendable {
         let cause = TraylogError(error, in: rewriter.source.directory)
         Task.detached { [self] in
             do throws(TraylogError) {
-                _ = try await jobs.work { [rewriter] (_) throws(TraylogError) in try rewriter.rebuild() }
-                observer?.observe(.rebuilt(after: cause))
-                isTried.store(false, ordering: .releasing)
+                try await jobs.work { [self] (_) throws(TraylogError) in run(after: cause) }
             } catch {
-                switch error {
-                // A compaction or an erasure is under way, which derives the states as well.
-                case .failed(let failure) where failure.code == .busy: isTried.store(false, ordering: .releasing)
-                // The next opening goes on.
-                case .failed(let failure) where failure.code == .closed: break
-                default: observer?.observe(.failed(.rebuild, error))
-                }
+                end(with: error)
             }
+        }
+    }
+
+    /// Rebuilds the states, and tells the observer on the same thread, which is the store's.
+    private func run(after cause: TraylogError) {
+        do throws(TraylogError) {
+            _ = try rewriter.rebuild()
+            isTried.store(false, ordering: .releasing)
+            observer?.observe(.rebuilt(after: cause))
+        } catch {
+            end(with: error)
+        }
+    }
+
+    private func end(with error: TraylogError) {
+        switch error {
+        // A compaction or an erasure is under way, which derives the states as well.
+        case .failed(let failure) where failure.code == .busy: isTried.store(false, ordering: .releasing)
+        // The next opening goes on.
+        case .failed(let failure) where failure.code == .closed: break
+        default: observer?.observe(.failed(.rebuild, error))
         }
     }
 }

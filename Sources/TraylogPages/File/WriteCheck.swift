@@ -14,7 +14,7 @@ import CTraylogCRC
     /// Tables whose end was looked at.
     private var endsExamined: [Bool]
     private var proof = Proof.none
-    /// What the account found; nothing is written then.
+    /// The first damage that the account found: it keeps every write from beginning.
     package private(set) var damage: LMDBError?
 
     /// How it is known that each page is in one place, so that pages may be used again.

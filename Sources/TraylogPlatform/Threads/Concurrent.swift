@@ -8,14 +8,12 @@ package struct Concurrent<Answer: Sendable>: Sendable {
     private let body: @Sendable () throws -> Answer
 
     /// Starts a computation.
-    ///
-    /// - Parameter name: the name of the thread, for debuggers.
-    package init(name: String = "traylog-hash", _ body: @escaping @Sendable () throws -> Answer) {
+    package init(_ body: @escaping @Sendable () throws -> Answer) {
         let answer = Monitor<Result<Answer, any Error>?>(nil)
         let cancellation = Cancellation.current
         self.answer = answer
         self.body = body
-        thread = try? OSThread.start(name: name) {
+        thread = try? OSThread.start(name: "traylog-hash") {
             let result = Result { try Cancellation.bind(cancellation, body) }
             answer.withLock { $0 = result }
         }
