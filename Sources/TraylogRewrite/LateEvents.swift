@@ -77,6 +77,8 @@ struct LateEvents {
             }
             let shown = try now.state.shown(entry, stored: now.pages)
             add(try shown.snoozedUntil(from: now.pages), .wake)
+            // An earlier compaction may have removed the content of a deleted item.
+            guard try !now.pages.hasLeft(entry.seq) else { continue }
             let (origin, content) = try shown.content(from: now.pages)
             // Those of a broadcast are its topic's, whatever anybody did with it.
             guard origin.user != nil else { continue }

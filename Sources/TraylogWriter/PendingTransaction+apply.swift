@@ -119,7 +119,7 @@ extension PendingTransaction {
         case .expired(let item):
             let (state, stored) = try state(of: stream, store: &store)
             guard let entry = try state.entry(of: item.rawValue, stored: stored),
-                try !stored.floor.isAbove(entry.seq) || stored.holds(entry.seq),
+                try !stored.hasLeft(entry.seq),
                 let due = try state.shown(entry, stored: stored).content(from: stored).content.expiresAt
             else { return nil }
             settled.append(DueEntry(due: due, item: item.rawValue, kind: .expiry, stream: stream.number))

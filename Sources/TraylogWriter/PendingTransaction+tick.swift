@@ -69,8 +69,7 @@ extension PendingTransaction {
         guard let item = try state.entry(of: entry.item, stored: stored), !item.flags.contains(.gone) else {
             return .void
         }
-        // What it showed left the log while it was deleted: nobody can restore it.
-        guard try !stored.floor.isAbove(entry.item) || stored.holds(entry.item) else { return .void }
+        guard try !stored.hasLeft(entry.item) else { return .void }
         let shown = try state.shown(item, stored: stored)
         switch entry.kind {
         case .expiry:

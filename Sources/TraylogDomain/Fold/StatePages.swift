@@ -51,10 +51,11 @@ extension StateSource {
         try event(count.namedBy).content?.category
     }
 
+    /// Whether a compaction removed event `seq`. A deleted item has then lost its content, and nobody can restore it.
+    package func hasLeft(_ seq: UInt64) throws -> Bool { try floor.isAbove(seq) && !holds(seq) }
+
     /// The refusal when event `seq` left the log; nil when the log still holds it.
-    func compaction(of seq: UInt64) throws -> Refusal? {
-        try floor.isAbove(seq) && !holds(seq) ? floor.refusal : nil
-    }
+    func compaction(of seq: UInt64) throws -> Refusal? { try hasLeft(seq) ? floor.refusal : nil }
 }
 
 /// The past as a fold needs it: events, topics, and states that were kept.

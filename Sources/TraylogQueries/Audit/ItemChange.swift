@@ -23,7 +23,7 @@ import TraylogJSON
     public var after: ItemStanding
     /// Whether the content was edited in between.
     public var isEdited: Bool
-    /// The content at the later moment.
+    /// The content at the later moment; empty for a deleted item whose content a compaction removed.
     public var content: Content
     /// The events that changed the item, ascending.
     public var by: [Seq]

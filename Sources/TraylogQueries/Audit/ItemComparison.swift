@@ -64,7 +64,7 @@ package struct ItemComparison {
                 kind: wasListed == standing.isListed ? .changed : wasListed ? .disappeared : .appeared,
                 before: known?.standing, after: standing,
                 isEdited: Self.edits(known?.overrides ?? []) != Self.edits(overrides),
-                content: try shown.content(from: new.pages).content, by: [])
+                content: try new.pages.hasLeft(entry.seq) ? Content() : shown.content(from: new.pages).content, by: [])
             return (change, entry)
         }
     }

@@ -138,6 +138,50 @@ import TestSupport
         }
     }
 
+    /// A deleted item keeps its place and its marks, and its content leaves.
+    private func withDeletedItemBelowTheFloor(_ body: (_ store: Store, _ floor: Seq) throws -> Void) throws {
+        try withStorePath { path in
+            try withStore(path) { store in
+                var expiring = Content(title: "Deleted")
+                expiring.expiresAt = time(4_000_000_000_000)
+                _ = try store.perform([Command(user: "ann", .notify(expiring)), notify("ann", "Stays")])
+                _ = try store.perform(Command(user: "ann", .mark(.deleted, [.seq(1)])))
+                let floor = try store.head() + 1
+                _ = try store.perform((0..<3).map { notify("bob", "\($0)") })
+                #expect(try store.compact(before: .seq(floor)).dropped == 2)
+                try body(store, floor)
+            }
+            #expect(try findings(path) == [])
+            _ = try replay(path, rebuild: true)
+            #expect(try findings(path) == [])
+        }
+    }
+
+    @Test func aDifferenceIncludesADeletedItemWhoseContentHasLeftTheLog() throws {
+        try withDeletedItemBelowTheFloor { store, floor in
+            _ = try store.perform(Command(user: "ann", .seeTray(upTo: try store.head())))
+            let difference = try store.difference(of: "ann", from: .seq(floor))
+            #expect(difference.items.map(\.item) == [1, 2])
+            #expect(difference.items.map(\.content.title) == [nil, "Stays"])
+        }
+    }
+
+    @Test func aCompactionDoesNotNeedContentThatAnEarlierOneRemoved() throws {
+        try withDeletedItemBelowTheFloor { store, _ in
+            var unread = false
+            let report = try store.compact(before: .seq(try store.head())) { _, _ in
+                // Appended while the store is copied, in the page of the deleted item.
+                guard !unread else { return }
+                unread = true
+                _ = try store.perform(Command(user: "ann", .mark(.read, [.seq(2)])))
+                _ = try store.perform(Command(user: "ann", .mark(.unread, [.seq(2)])))
+            }
+            #expect(unread)
+            #expect(report.floor > 1)
+            #expect(try store.tray(of: "ann").unread == 1)
+        }
+    }
+
     @Test func itemsDueAfterTheFloorStillWakeAndExpire() throws {
         try withStorePath { path in
             try withStore(path) { store in
