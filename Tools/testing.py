@@ -19,7 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVER_TESTS = ROOT / "Tools/Server/Tests"
-SERVER_BUILD = ["--package-path", "Tools/Server", "--scratch-path", ".build-server"]
+# With the products of the package's own debug build: no file of the library is compiled again.
+SERVER_BUILD = ["--package-path", "Tools/Server", "--scratch-path", ".build"]
 # The files whose tests drive a browser begin so.
 BROWSED = ("test_console", "test_report", "test_bell")
 LENGTHS = ("quick", "full", "nightly")
@@ -28,6 +29,8 @@ STUCK = {"quick": 20, "full": 20, "nightly": 240}
 # Seconds of a suite that has not run here yet, by module; of all others 3.
 GUESSES = {"FuzzTests": 15, "FaultTests": 15, "CrashTests": 9, "ModelTests": 7, "CommandLineTests": 6, "CompatibilityTests": 6,
            "ClusterTests": 6, "DocumentationTests": 1, "TraylogArchiveTests": 1, "TraylogAuditTests": 1, "SampleTests": 1}
+# What the tests took here last time.
+SECONDS = ROOT / ".build/test-seconds.json"
 # A file system in memory, on Linux.
 MEMORY = "/dev/shm"
 BOLD = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
@@ -57,7 +60,7 @@ class Run:
     def __init__(self, many, length, jobs, work):
         self.many, self.length, self.jobs, self.work = many, length, jobs, Path(work)
         self.phases, self.results, self.broken = [], [], []
-        self.running = set()
+        self.running, self.bin_paths = set(), {}
         # Where the library's tests have their files, if not in the usual place.
         self.memory = None
         # SwiftPM takes one build of a package at a time.
@@ -149,7 +152,11 @@ class Run:
         self.call("swift", "build", "--build-tests", "--explicit-target-dependency-import-check", "error")
 
     def bin_path(self, *options):
-        return Path(self.call("swift", "build", *options, "--show-bin-path", quiet=True).strip().splitlines()[-1])
+        # Asked once: SwiftPM answers nobody while it builds.
+        if options not in self.bin_paths:
+            path = self.call("swift", "build", *options, "--show-bin-path", quiet=True).strip().splitlines()[-1]
+            self.bin_paths[options] = Path(path)
+        return self.bin_paths[options]
 
     def library(self):
         """All tests of the library, by several processes: within one, tests that block threads starve tests that wait for tasks."""
@@ -195,11 +202,7 @@ class Run:
 
     def portions(self, suites):
         """Suites in portions of about the same length, the longest first: by what they took last time, or take by experience."""
-        path = ROOT / ".build/test-seconds.json"
-        try:
-            known = json.loads(path.read_text())
-        except (OSError, ValueError):
-            known = {}
+        known = self.known_seconds()
         seconds = {suite: known.get(suite) or GUESSES.get(suite.split(".")[0], 3) for suite in suites}
         bins = [[0.0, []] for _ in range(16 * self.jobs)]
         for suite in sorted(suites, key=lambda suite: -seconds[suite]):
@@ -208,6 +211,13 @@ class Run:
             least[1].append(suite)
         bins = [portion for portion in bins if portion[1]]
         return [portion[1] for portion in sorted(bins, key=lambda portion: -portion[0])]
+
+    def known_seconds(self):
+        """What suites of the library and files of the server took last time."""
+        try:
+            return json.loads(SECONDS.read_text())
+        except (OSError, ValueError):
+            return {}
 
     def swift_tests(self, base, suites):
         number = time.monotonic_ns()
@@ -234,10 +244,11 @@ class Run:
     def remember_seconds(self):
         seconds = collections.defaultdict(float)
         for result in self.results:
-            if "/" in result.name and result.outcome != "skipped":
-                seconds[result.name.rsplit("/", 1)[0]] += result.seconds
+            if result.outcome != "skipped":
+                name = result.name.rsplit("/", 1)[0] if "/" in result.name else result.name.split(".")[0] + ".py"
+                seconds[name] += result.seconds
         if len(seconds) > 50:
-            (ROOT / ".build/test-seconds.json").write_text(json.dumps(seconds))
+            SECONDS.write_text(json.dumps({**self.known_seconds(), **seconds}))
 
     def together(self, bodies):
         """Runs functions beside each other, and raises what the first of them raised."""
@@ -262,7 +273,8 @@ class Run:
         environment = {**self.environment, **{name: str(path) for name, path in programs.items()}}
         # The bell's counts are long on request, `Tools/test bell`, and short among other parts.
         environment["TRAYLOG_BELL"] = "short" if self.many else "long"
-        work = collections.deque(files)
+        known = self.known_seconds()
+        work = collections.deque(sorted(files, key=lambda file: -known.get(file, 30)))
 
         def outcomes(file, test=None):
             number = time.monotonic_ns()
@@ -390,37 +402,25 @@ class Plan:
 
     def __init__(self, run):
         self.run = run
-        self.release = None
         self.server = None
         # Where the programs of the package's own build are, once there is one.
         self.built = None
         self.building = threading.Lock()
 
-    def programs(self):
-        """The release programs and the benchmarks, which are one build."""
-        with self.building:
-            if self.release is None:
-                options = ["--package-path", "Tools/Benchmarks", "--scratch-path", ".build/benchmarks", "-c", "release"]
-
-                def build():
-                    for product in ("traylog", "traylog-tray", "traylog-bench"):
-                        self.run.call("swift", "build", *options, "--product", product, quiet=True)
-
-                self.run.phase("Build the release programs", build)
-                self.release = self.run.bin_path(*options)
-            return self.release
-
     def server_programs(self):
-        """The server, and the programs that its tests use beside it: of the package's build, where there is one."""
-        programs = self.built or self.programs()
+        """The server, and the programs that its tests use beside it."""
         with self.building:
+            if self.built is None:
+                self.run.phase("Build the programs", lambda: [
+                    self.run.call("swift", "build", "--product", product, quiet=True) for product in ("traylog", "traylog-tray")])
+                self.built = self.run.bin_path()
             if self.server is None:
                 options = [*SERVER_BUILD, "--product", "traylog-server"]
                 self.run.phase("Build the server", lambda: self.run.call(
                     "swift", "build", *options, quiet=True))
                 self.server = self.run.bin_path(*SERVER_BUILD)
-        return {"TRAYLOG_SERVER": self.server / "traylog-server", "TRAYLOG_TRAY": programs / "traylog-tray",
-                "TRAYLOG": programs / "traylog"}
+        return {"TRAYLOG_SERVER": self.server / "traylog-server", "TRAYLOG_TRAY": self.built / "traylog-tray",
+                "TRAYLOG": self.built / "traylog"}
 
     def server_libraries(self):
         """The Swift tests of the server's libraries, and that the program can be built without the experimental ones."""
@@ -484,15 +484,22 @@ class Plan:
         program = self.run.bin_path() / "traylog"
         self.run.phase("Proofs", lambda: self.run.call("Tools/proofs", program, quiet=True))
 
-    def python_part(self, name, title, only=None):
-        files = python_files(name)
+    def python_parts(self, names, only=None):
+        """The server's tests of one part, or of several in one phase: no processor waits for the longest file of a part."""
+        titles = {"server": "Service and device", "console": "Console and reports", "bell": "Bell", "cluster": "Cluster and partitions"}
+        files = [file for name in names for file in python_files(name)]
         if only:
             files = [only.split(".")[0] + ".py" + (":" + only.split(".", 1)[1] if "." in only else "")]
+        elif "server" in names:
+            self.server_libraries()
         programs = self.server_programs()
-        self.run.phase(title, lambda: self.run.python_tests(files, programs, self.run.jobs))
+        self.run.phase(", ".join(titles[name] for name in names), lambda: self.run.python_tests(files, programs, self.run.jobs))
 
     def benchmarks(self):
-        bench = self.programs() / "traylog-bench"
+        options = ["--package-path", "Tools/Benchmarks", "--scratch-path", ".build/benchmarks", "-c", "release"]
+        self.run.phase("Build the benchmarks", lambda: self.run.call(
+            "swift", "build", *options, "--product", "traylog-bench", quiet=True))
+        bench = self.run.bin_path(*options) / "traylog-bench"
 
         def small():
             self.run.call("make", "-s", "-C", "Tools/Benchmarks", f"BUILD={ROOT}/.build/benchmarks-c", quiet=True)
@@ -522,19 +529,17 @@ class Plan:
 def perform(plan, parts, only):
     """Runs parts: those that need the debug build after it, and the others beside them."""
     first = [part for part in ("lint", "library") if part in parts]
+    python = [part for part in ("server", "console", "bell", "cluster") if part in parts]
     lanes = [
         [part for part in ("smoke", "install", "proofs", "docs") if part in parts],
-        [part for part in ("benchmarks", "server", "console", "bell", "cluster", "embed") if part in parts],
+        [part for part in ("benchmarks", "python", "embed") if part in parts or part == "python" and python],
     ]
-    titles = {"server": "Service and device", "console": "Console and reports", "bell": "Bell", "cluster": "Cluster and partitions"}
 
     def lane(names):
         for name in names:
             try:
-                if name in titles:
-                    if name == "server" and not only:
-                        plan.server_libraries()
-                    plan.python_part(name, titles[name], only if name == "server" else None)
+                if name == "python":
+                    plan.python_parts(python, only)
                 else:
                     getattr(plan, name)()
             except Failed:

@@ -10,17 +10,17 @@ import Testing
 
     @Test(arguments: seeds)
     func aFlippedBitAnywhereIsNamedOrChangesNothing(seed: UInt64) throws {
-        try check(.flips, sized(20, quick: 3, nightly: 500), seed)
+        try check(.flips, sized(12, quick: 3, nightly: 500), seed)
     }
 
     @Test(arguments: seeds)
     func aFlippedBitInWhatLMDBGoesByIsNamedOrChangesNothing(seed: UInt64) throws {
-        try check(.structure, sized(24, quick: 4, nightly: 500), seed)
+        try check(.structure, sized(14, quick: 4, nightly: 500), seed)
     }
 
     @Test(arguments: seeds)
     func aFileThatEndsEarlyIsNamedOrMissesNothing(seed: UInt64) throws {
-        try check(.cuts, sized(20, quick: 3, nightly: 100), seed)
+        try check(.cuts, sized(12, quick: 3, nightly: 100), seed)
     }
 
     private func check(_ kind: Damage.Kind, _ count: Int, _ seed: UInt64) throws {

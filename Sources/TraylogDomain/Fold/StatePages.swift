@@ -51,7 +51,9 @@ extension StateSource {
         try event(count.namedBy).content?.category
     }
 
-    /// Whether a compaction removed event `seq`. A deleted item has then lost its content, and nobody can restore it.
+    /// Whether a compaction removed event `seq`.
+    ///
+    /// A deleted item has then lost its content, and nobody can restore it.
     package func hasLeft(_ seq: UInt64) throws -> Bool { try floor.isAbove(seq) && !holds(seq) }
 
     /// The refusal when event `seq` left the log; nil when the log still holds it.

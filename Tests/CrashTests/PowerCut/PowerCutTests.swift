@@ -8,7 +8,7 @@ import Testing
 /// A failure names the point and keeps the recording. `TRAYLOG_TESTS=nightly` checks some ten thousand points.
 @Suite(.enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile the recorder"))
 struct PowerCutTests {
-    private static let points = sized(30, quick: 6, nightly: 300)
+    private static let points = sized(20, quick: 6, nightly: 300)
     private static let steps = sized(60, quick: 20, nightly: 150)
 
     @Test(arguments: PowerCutWorkload.ofAStore, seeds(1, nightly: 3))

@@ -16,7 +16,7 @@ import Testing
 
     @Test(arguments: seeds(1, nightly: 30))
     func aReplicaOfALargeTrayAgreesWithTheStore(seed: UInt64) throws {
-        try play(seed, .heavy, rounds: 3, steps: sized(350, nightly: 1_500))
+        try play(seed, .heavy, rounds: 3, steps: sized(200, nightly: 1_500))
     }
 }
 

@@ -24,7 +24,8 @@ import Testing
         .enabled(if: TestLength.current != .quick, "a large tray: runs in full length"),
         arguments: seeds(1, nightly: 20))
     func answersOfALargeTrayStayWhateverWasDropped(seed: UInt64) throws {
-        try play(seed, .heavy, .tiny(), rounds: 4, steps: sized(400, nightly: 1_500), reopenPercent: 30)
+        try play(
+            seed, .heavy, .tiny(), rounds: sized(3, nightly: 4), steps: sized(300, nightly: 1_500), reopenPercent: 30)
     }
 }
 

@@ -40,13 +40,13 @@ import TraylogDomain
         .enabled(if: TestLength.current != .quick, "a large tray: runs in full length"),
         arguments: seeds(1, nightly: 10))
     func theStoreAgreesOnALargeTray(seed: UInt64) throws {
-        try play(seed, .heavy, .tiny(), steps: sized(1_500, nightly: 6_000), checkEvery: 250, finish: .sample(40))
+        try play(seed, .heavy, .tiny(), steps: sized(1_000, nightly: 6_000), checkEvery: 250, finish: .sample(40))
     }
 
     /// Marks by thread and category, undo, collapse, snooze and wake meet in a tray that keeps counts of them.
     @Test(
         .enabled(if: TestLength.current != .quick, "a large tray: runs in full length"),
-        arguments: seeds(2, nightly: 40))
+        arguments: seeds(1, nightly: 40))
     func theStoreAgreesOnALargeTrayThatIsMarkedInBulk(seed: UInt64) throws {
         try play(seed, .bulky, .tiny(), steps: sized(1_300, nightly: 4_000), checkEvery: 130, finish: .sample(30))
     }

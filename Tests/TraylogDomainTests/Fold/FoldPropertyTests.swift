@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct FoldPropertyTests {
     /// The three forms of one history agree at every step, and the two states end as the same bytes.
-    @Test(arguments: TrayMix.all, seeds(2, quick: 1, nightly: 20))
+    @Test(arguments: TrayMix.all, seeds(1, nightly: 20))
     func flushesAndReloadsNeverShow(mix: TrayMix, seed: UInt64) throws {
         var run = TrayRun(seed: seed, mix: mix)
         var random = SeededRandom(seed: ~seed)

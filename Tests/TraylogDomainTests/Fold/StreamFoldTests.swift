@@ -43,7 +43,7 @@ import Testing
             StreamFold.Way(landmarkDistance: 40), StreamFold.Way(landmarkDistance: 60, flushes: 40, reloads: 30),
         ]
         .suffix(sized(2, quick: 1, nightly: 2)),
-        seeds(2, quick: 1, nightly: 60))
+        seeds(1, nightly: 60))
     func largeTraysAgreeWithTheNaiveFold(way: StreamFold.Way, seed: UInt64) throws {
         var generator = HistoryGenerator(seed: seed, mix: HistoryMix.bulky.with(.all))
         var naive = NaiveStore()

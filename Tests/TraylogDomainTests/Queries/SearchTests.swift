@@ -12,7 +12,7 @@ import Testing
     ]
 
     /// Every part of every text, in any case and form, is found in the items that a loop over all of them finds.
-    @Test(arguments: seeds(8, quick: 1, nightly: 100))
+    @Test(arguments: seeds(4, quick: 1, nightly: 100))
     func aSearchFindsWhatALoopOverAllItemsFinds(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var script = Script()

@@ -46,7 +46,7 @@ import TestSupport
     func aDryRunPredictsTheSizeWithinFivePercent(shape: Shape, isArchived: Bool) throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store throws in
-                let thousand = sized(1_000, quick: 500, nightly: 1_000)
+                let thousand = sized(500, nightly: 1_000)
                 try fill(store, shape, 0..<12 * thousand)
                 // The second one compacts a compacted store.
                 for (floor, end) in [(9 * thousand, 14 * thousand), (27 * thousand / 2, 15 * thousand)] {
