@@ -26,9 +26,12 @@ BROWSED = ("test_console", "test_report", "test_bell")
 LENGTHS = ("quick", "full", "nightly")
 # Minutes without the end of any test, after which a process counts as stuck. The slowest test takes 5, alone.
 STUCK = {"quick": 20, "full": 20, "nightly": 240}
-# Seconds of a suite that has not run here yet, by module; of all others 3.
+# Seconds of a suite or file that has not run here yet, by module or file; of all others 3.
 GUESSES = {"FuzzTests": 15, "FaultTests": 15, "CrashTests": 9, "ModelTests": 7, "CommandLineTests": 6, "CompatibilityTests": 6,
-           "ClusterTests": 6, "DocumentationTests": 1, "TraylogArchiveTests": 1, "TraylogAuditTests": 1, "SampleTests": 1}
+           "ClusterTests": 6, "DocumentationTests": 1, "TraylogArchiveTests": 1, "TraylogAuditTests": 1, "SampleTests": 1,
+           "test_cluster": 115, "test_bell": 110, "test_partitions": 110, "test_console_pages": 95, "test_bell_firefox": 95,
+           "test_transport": 90, "test_report": 45, "test_device_killed": 45, "test_console_axe": 40, "test_cluster_devices": 35,
+           "test_device": 30, "test_console_journeys": 30, "test_keys": 30, "test_schema": 30, "test_live_items": 25}
 # What the tests took here last time.
 SECONDS = ROOT / ".build/test-seconds.json"
 # A file system in memory, on Linux.
@@ -61,6 +64,10 @@ class Run:
         self.many, self.length, self.jobs, self.work = many, length, jobs, Path(work)
         self.phases, self.results, self.broken = [], [], []
         self.running, self.bin_paths = set(), {}
+        try:
+            self.known = json.loads(SECONDS.read_text())
+        except (OSError, ValueError):
+            self.known = {}
         # Where the library's tests have their files, if not in the usual place.
         self.memory = None
         # SwiftPM takes one build of a package at a time.
@@ -146,7 +153,7 @@ class Run:
     # MARK: Phases
 
     def lint(self):
-        self.call("swift", "format", "lint", "--strict", "--recursive", "Sources", "Tools", "Tests", "Package.swift")
+        self.call("swift", "format", "lint", "--strict", "--parallel", "--recursive", "Sources", "Tools", "Tests", "Package.swift")
 
     def build(self):
         self.call("swift", "build", "--build-tests", "--explicit-target-dependency-import-check", "error")
@@ -202,8 +209,7 @@ class Run:
 
     def portions(self, suites):
         """Suites in portions of about the same length, the longest first: by what they took last time, or take by experience."""
-        known = self.known_seconds()
-        seconds = {suite: known.get(suite) or GUESSES.get(suite.split(".")[0], 3) for suite in suites}
+        seconds = {suite: self.seconds(suite) for suite in suites}
         bins = [[0.0, []] for _ in range(16 * self.jobs)]
         for suite in sorted(suites, key=lambda suite: -seconds[suite]):
             least = min(bins, key=lambda portion: portion[0])
@@ -212,12 +218,9 @@ class Run:
         bins = [portion for portion in bins if portion[1]]
         return [portion[1] for portion in sorted(bins, key=lambda portion: -portion[0])]
 
-    def known_seconds(self):
-        """What suites of the library and files of the server took last time."""
-        try:
-            return json.loads(SECONDS.read_text())
-        except (OSError, ValueError):
-            return {}
+    def seconds(self, name):
+        """What a suite of the library or a file of the server took last time, or takes by experience."""
+        return self.known.get(name) or GUESSES.get(name.split(".")[0], 3)
 
     def swift_tests(self, base, suites):
         number = time.monotonic_ns()
@@ -248,7 +251,7 @@ class Run:
                 name = result.name.rsplit("/", 1)[0] if "/" in result.name else result.name.split(".")[0] + ".py"
                 seconds[name] += result.seconds
         if len(seconds) > 50:
-            SECONDS.write_text(json.dumps({**self.known_seconds(), **seconds}))
+            SECONDS.write_text(json.dumps({**self.known, **seconds}))
 
     def together(self, bodies):
         """Runs functions beside each other, and raises what the first of them raised."""
@@ -273,8 +276,7 @@ class Run:
         environment = {**self.environment, **{name: str(path) for name, path in programs.items()}}
         # The bell's counts are long on request, `Tools/test bell`, and short among other parts.
         environment["TRAYLOG_BELL"] = "short" if self.many else "long"
-        known = self.known_seconds()
-        work = collections.deque(sorted(files, key=lambda file: -known.get(file, 30)))
+        work = collections.deque(sorted(files, key=lambda file: -self.seconds(file)))
 
         def outcomes(file, test=None):
             number = time.monotonic_ns()
@@ -531,8 +533,8 @@ def perform(plan, parts, only):
     first = [part for part in ("lint", "library") if part in parts]
     python = [part for part in ("server", "console", "bell", "cluster") if part in parts]
     lanes = [
-        [part for part in ("smoke", "install", "proofs", "docs") if part in parts],
-        [part for part in ("benchmarks", "python", "embed") if part in parts or part == "python" and python],
+        [part for part in ("smoke", "install", "proofs", "docs", "embed") if part in parts],
+        [part for part in ("benchmarks", "python") if part in parts or part == "python" and python],
     ]
 
     def lane(names):

@@ -269,14 +269,15 @@ extension RandomPool {
 struct PendingSource: StateSource {
     let stored: StoredPages
     let batch: RecordBatch
-    /// The floor, or what is about to be one: what it will forbid is refused already.
-    var floor: Floor
+    let nextFloor: Floor
 
     init(stored: StoredPages, batch: RecordBatch, nextFloor: UInt64) {
         self.stored = stored
         self.batch = batch
-        floor = nextFloor > stored.floor.seq.rawValue ? Floor(seq: Seq(nextFloor)) : stored.floor
+        self.nextFloor = nextFloor > stored.floor.seq.rawValue ? Floor(seq: Seq(nextFloor)) : stored.floor
     }
+
+    var floor: Floor { stored.floor }
 
     func holds(_ seq: UInt64) throws -> Bool { try stored.holds(seq) }
     func compactedFingerprint(_ seq: UInt64) throws -> UInt64? { try stored.compactedFingerprint(seq) }

@@ -153,7 +153,7 @@ extension TrayState {
         of event: Seq, by command: Command, head: UInt64, source: some StateSource
     ) throws -> Decision {
         guard event > .zero, event.rawValue <= head else { throw Refusal.unknownEvent(event) }
-        guard !source.floor.isAbove(event.rawValue) else { throw source.floor.refusal }
+        for floor in [source.floor, source.nextFloor] where floor.isAbove(event.rawValue) { throw floor.refusal }
         let undone = try source.event(event.rawValue)
         guard undone.user.hasSameBytes(as: command.user) else { throw Refusal.unknownEvent(event) }
         guard undone.kind.isUndoable else { throw Refusal.notUndoable(event, kind: undone.kind) }

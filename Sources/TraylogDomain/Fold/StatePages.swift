@@ -33,6 +33,8 @@ package protocol StateSource: StatePages {
     func recordedAt(_ seq: UInt64) throws -> Timestamp
     /// Events below it may have left the log.
     var floor: Floor { get }
+    /// Events below it cannot be undone: the floor, or what a running compaction makes the floor.
+    var nextFloor: Floor { get }
     /// Whether the log holds an event below the floor.
     func holds(_ seq: UInt64) throws -> Bool
     /// The ``Event/commandFingerprint`` of an event that left the log; nil when it had no key.
@@ -43,6 +45,7 @@ package protocol StateSource: StatePages {
 
 extension StateSource {
     package var floor: Floor { Floor() }
+    package var nextFloor: Floor { floor }
     package func holds(_ seq: UInt64) throws -> Bool { true }
     package func compactedFingerprint(_ seq: UInt64) throws -> UInt64? { nil }
     package func recordedAt(_ seq: UInt64) throws -> Timestamp { try event(seq).recordedAt }

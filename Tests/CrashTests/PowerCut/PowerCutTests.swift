@@ -83,7 +83,7 @@ struct PowerCutDetectionTests {
 
     private func finds(_ fault: PlantedFault, in recorder: Recorder, _ sound: Recorder.Run) throws -> Bool {
         // Lost in silence, or named as damage, or LMDB fell over its own pages. All points end at the first that fails.
-        guard fault == .syncsIgnored else { return try !recorder.checked(2_000, fault: fault).succeeded }
+        guard fault == .syncsIgnored else { return try !recorder.checked(500, fault: fault).succeeded }
         return try recorder.points(in: sound).suffix(30).contains { point in
             try recorder.check(point, fault: fault).output.contains("which was acknowledged")
         }

@@ -20,6 +20,11 @@ import Testing
         try play(seed, .crowded, .tiny(), rounds: 6, steps: 50, reopenPercent: 30)
     }
 
+    @Test(arguments: seeds(4, quick: 2, nightly: 200))
+    func answersStayWhateverIsAppendedDuringACompaction(seed: UInt64) throws {
+        try play(seed, seed % 2 == 0 ? .typical : .crowded, .tiny(), rounds: 6, steps: 40, meanwhile: 4)
+    }
+
     @Test(
         .enabled(if: TestLength.current != .quick, "a large tray: runs in full length"),
         arguments: seeds(1, nightly: 20))
@@ -30,7 +35,8 @@ import Testing
 }
 
 private func play(
-    _ seed: UInt64, _ mix: HistoryMix, _ options: StoreOptions, rounds: Int, steps: Int, reopenPercent: Int = 0
+    _ seed: UInt64, _ mix: HistoryMix, _ options: StoreOptions, rounds: Int, steps: Int, reopenPercent: Int = 0,
+    meanwhile: Int = 0
 ) throws {
     try withTemporaryDirectory { directory in
         var random = SeededRandom(seed: seed &+ 77)
@@ -38,7 +44,7 @@ private func play(
         var run = try ModelRun(seed: seed, mix: mix.with(.all)) { try Store.open(directory, options: options) }
         for round in 0..<rounds {
             try run.play(steps: steps, checkEvery: max(steps / 3, 1), reopenPercent: reopenPercent)
-            try run.compact(atPercent: random.pick([30, 60, 90, 99, 100]))
+            try run.compact(atPercent: random.pick([30, 60, 90, 99, 100]), playing: meanwhile)
             if round % 2 == 1 { try run.reopen { try check(directory) } }
         }
         try run.play(steps: steps, checkEvery: max(steps / 3, 1))

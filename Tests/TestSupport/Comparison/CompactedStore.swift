@@ -3,12 +3,17 @@ import TraylogDomain
 
 /// A store that can be compacted beside the model.
 protocol CompactedStore: AnswersQueries {
-    func compact(before floor: Seq, archive: String?) throws(TraylogError) -> CompactionReport
+    /// - Parameter progress: called on another thread while this one waits.
+    func compact(
+        before floor: Seq, archive: String?, progress: @escaping () throws -> Void
+    ) throws(TraylogError) -> CompactionReport
 }
 
 extension Store: CompactedStore {
-    func compact(before floor: Seq, archive: String?) throws(TraylogError) -> CompactionReport {
-        try compact(before: .seq(floor), archive: archive)
+    func compact(
+        before floor: Seq, archive: String?, progress: @escaping () throws -> Void
+    ) throws(TraylogError) -> CompactionReport {
+        try compact(before: .seq(floor), archive: archive) { _, _ in try progress() }
     }
 }
 

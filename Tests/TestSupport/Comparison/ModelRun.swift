@@ -64,15 +64,33 @@ package struct ModelRun {
 
     /// Compacts both, then compares some answers.
     ///
-    /// - Parameter percent: where the floor goes, of the log.
-    package mutating func compact(atPercent percent: Int, archive: String? = nil) throws {
+    /// - Parameters:
+    ///   - percent: where the floor goes, of the log.
+    ///   - steps: how many are played whenever the compaction says how far it is, at most.
+    package mutating func compact(atPercent percent: Int, archive: String? = nil, playing steps: Int = 0) throws {
         step += 1
         guard let store = store as? any CompactedStore else { preconditionFailure("only a store can be compacted") }
         let head = naive.head.rawValue
         let floor = Seq(head * UInt64(percent) / 100)
         try within("seed \(seed), step \(step), compaction to \(floor)") {
             let before = Set(try store.events(from: 1, limit: .max).elements.map(\.seq))
-            let report = try within("compact") { try store.compact(before: floor, archive: archive) }
+            var run = self
+            var found: (any Error)?
+            let report = try within("compact") {
+                do {
+                    return try store.compact(before: floor, archive: archive) {
+                        guard steps > 0, found == nil else { return }
+                        run.naive.nextFloor = floor
+                        do { try run.play(steps: run.random.between(0, steps), checkEvery: .max) } catch {
+                            found = error
+                        }
+                    }
+                } catch {
+                    throw found ?? error
+                }
+            }
+            if let found { throw found }
+            self = run
             guard floor > max(naive.floor, 1) else {
                 return try expectSame(head, try store.head().rawValue, "head without a compaction")
             }

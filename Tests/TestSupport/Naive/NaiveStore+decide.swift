@@ -100,6 +100,7 @@ extension NaiveStore {
 
     private func undo(_ seq: Seq, _ user: String) throws(Refusal) -> Event.Body? {
         if seq > .zero, seq < floor { throw compacted }
+        if seq > .zero, seq < nextFloor { throw .compacted(floor: nextFloor, archive: nil) }
         guard let event = event(seq), Name(event.user) == Name(user) else { throw .unknownEvent(seq) }
         switch event.kind {
         case .traySeen, .marked, .allMarked: return isVoided(seq) ? nil : .undone(event: seq)

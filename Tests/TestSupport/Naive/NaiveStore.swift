@@ -20,6 +20,8 @@ package struct NaiveStore: Sendable {
     /// The state of every user who has an event, at the head.
     package private(set) var current: [Name: NaiveUser] = [:]
     package private(set) var floor: Seq = .zero
+    /// What a running compaction makes the floor, below which nothing can be undone any more; zero without one.
+    package var nextFloor: Seq = .zero
     package private(set) var archive: String?
     /// Events that left the log.
     package private(set) var dropped: Set<Seq> = []
@@ -77,7 +79,7 @@ package struct NaiveStore: Sendable {
     package mutating func compact(
         to floor: Seq, dropped: Set<Seq>, archive: String?, now: Timestamp
     ) {
-        self.floor = floor
+        (self.floor, nextFloor) = (floor, .zero)
         if let archive { self.archive = archive }
         self.dropped.formUnion(dropped)
         append(
@@ -229,7 +231,14 @@ extension NaiveStore {
         if let first = commands[Int(seq.rawValue) - 1], sameBytes(first.expecting(nil), command.expecting(nil)) {
             return seq
         }
-        throw .keyConflict(key: key, seq: seq)
+        switch command.action {
+        case .edit(.seq(let item), _) where command.user == nil && dropped.contains(item),
+            .retract(.seq(let item)) where command.user == nil && dropped.contains(item):
+            // The topic left the log with the item, and with it what has the key.
+            throw compacted
+        default:
+            throw .keyConflict(key: key, seq: seq)
+        }
     }
 
     /// The item that an event of this user with this key brought.

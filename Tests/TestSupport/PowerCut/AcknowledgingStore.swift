@@ -32,8 +32,10 @@ struct AcknowledgingStore: StoreUnderTest {
         try acknowledge()
     }
 
-    func compact(before floor: Seq, archive: String?) throws(TraylogError) -> CompactionReport {
-        let report = try store.compact(before: .seq(floor), archive: archive)
+    func compact(
+        before floor: Seq, archive: String?, progress: @escaping () throws -> Void
+    ) throws(TraylogError) -> CompactionReport {
+        let report = try store.compact(before: floor, archive: archive, progress: progress)
         try acknowledge()
         return report
     }
