@@ -70,7 +70,13 @@ struct BaseCopy {
         if folded.stream == erased {
             if let base = folded.base { try appendErased(folded.stream, base) }
         } else {
-            try kept.note(folded.state, stream: folded.stream, pages: folded.pages)
+            try kept.note(folded.state, stream: folded.stream, pages: folded.pages) { item in
+                try source.environment.read { transaction in
+                    try source.tables.log.events.record(item, in: transaction) {
+                        try RecordHeader.read($0, seq: item).kind == .broadcast
+                    } ?? false
+                }
+            }
             let named = try NamingEvents(
                 of: folded.state, stored: folded.pages, hasher: record.hasher, log: source.tables.log.events,
                 rows: source.environment)

@@ -40,8 +40,11 @@ struct KeptEvents {
 
     /// Takes up what the stream's state right before the floor needs.
     ///
+    /// - Parameter isBroadcast: whether the log still holds an item, as a broadcast.
     /// - Complexity: O(the stream's items).
-    mutating func note(_ state: TrayState, stream: StreamID, pages: some StatePages) throws {
+    mutating func note(
+        _ state: TrayState, stream: StreamID, pages: some StatePages, isBroadcast: (UInt64) throws -> Bool
+    ) throws {
         if wholeStreams.contains(stream) { wholeTopics.formUnion(state.topics.map(\.topic)) }
         let back = restored[stream] ?? []
         // A tray says when it was seen.
@@ -53,14 +56,16 @@ struct KeptEvents {
         }
         // A category's name is looked up in the event that brought it up.
         for category in state.categories { insert(category.namedBy) }
-        note(state.tail, back)
+        try note(state.tail, back, isBroadcast)
         try state.forEachSealedPage(below: .max, stored: pages) { page in
-            note(page, back)
+            try note(page, back, isBroadcast)
             return true
         }
     }
 
-    private mutating func note(_ page: ItemPage, _ back: Set<UInt64>) {
+    private mutating func note(
+        _ page: ItemPage, _ back: Set<UInt64>, _ isBroadcast: (UInt64) throws -> Bool
+    ) rethrows {
         var items: Set<UInt64> = []
         // Gone is gone, whatever was restored.
         for entry in page.entries where !entry.flags.contains(.gone) {
@@ -68,6 +73,12 @@ struct KeptEvents {
             items.insert(entry.seq)
             if entry.flags.isLive || back.contains(entry.seq) { insert(entry.seq) }
         }
-        for override in page.overrides where items.contains(override.item) { insert(override.event) }
+        for override in page.overrides {
+            // An audience includes what was decided about a broadcast, even about one that is gone.
+            guard try items.contains(override.item) || override.field == .outcome && isBroadcast(override.item) else {
+                continue
+            }
+            insert(override.event)
+        }
     }
 }

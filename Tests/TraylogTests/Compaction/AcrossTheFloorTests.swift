@@ -182,6 +182,35 @@ import TestSupport
         }
     }
 
+    @Test func anAudienceKeepsTheOutcomesOfARetractedBroadcast() throws {
+        try withStorePath { path in
+            var content = Content(title: "Lunch?")
+            content.actions = [ItemAction(id: "yes", label: "Yes")]
+            let expected = try withStore(path) { store throws in
+                for user in ["ann", "bob"] { _ = try store.perform(Command(user: user, .subscribe(topic: "team"))) }
+                let item = try #require(
+                    try store.perform(Command(user: nil, .broadcast(topic: "team", content))).seq)
+                #expect(item == 3)
+                for user in ["ann", "bob"] {
+                    _ = try store.perform(Command(user: user, .act(.seq(item), action: "yes", note: nil)))
+                }
+                let mark = try #require(try store.perform(Command(user: "ann", .mark(.archived, [.seq(item)]))).seq)
+                _ = try store.perform(Command(user: nil, .retract(.seq(item))))
+                let floor = try store.head() + 1
+                // To fold this undo, the whole past of one of them is needed, and of the topic with it.
+                _ = try store.perform((0..<5).map { notify("cy", "\($0)") })
+                _ = try store.perform(Command(user: "ann", .undo(event: mark)))
+                var audience = try store.audience(of: item)
+                #expect(audience.outcomes.map(\.count) == [2])
+                _ = try store.compact(before: .seq(floor))
+                audience.asOf = try store.head()
+                #expect(try store.audience(of: item) == audience)
+                return audience
+            }
+            try reopened(path) { store throws in #expect(try store.audience(of: 3) == expected) }
+        }
+    }
+
     @Test func itemsDueAfterTheFloorStillWakeAndExpire() throws {
         try withStorePath { path in
             try withStore(path) { store in
