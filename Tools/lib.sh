@@ -199,7 +199,7 @@ build_tray() {
 build_server() {
     traylog_server=${TRAYLOG_SERVER:-}
     [[ -z $traylog_server ]] || return 0
-    local build=(swift build --package-path "$root/Tools/Server" --scratch-path "$root/.build" --product traylog-server)
+    local build=(swift build --package-path "$root/Tools/Server" --scratch-path "$root/.build-server" --product traylog-server)
     "${build[@]}"
     traylog_server=$("${build[@]}" --show-bin-path)/traylog-server
     [[ -x $traylog_server ]] || fail "the build made no program at $traylog_server"

@@ -19,8 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVER_TESTS = ROOT / "Tools/Server/Tests"
-# With the products of the package's own debug build: no file of the library is compiled again.
-SERVER_BUILD = ["--package-path", "Tools/Server", "--scratch-path", ".build"]
+# Not the library's `.build`: SwiftPM takes the description of one package for that of the other.
+SERVER_BUILD = ["--package-path", "Tools/Server", "--scratch-path", ".build-server"]
 # The files whose tests drive a browser begin so.
 BROWSED = ("test_console", "test_report", "test_bell")
 LENGTHS = ("quick", "full", "nightly")
