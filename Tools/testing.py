@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVER_TESTS = ROOT / "Tools/Server/Tests"
-# Not the library's `.build`: SwiftPM takes the description of one package for that of the other.
+# Not the library's `.build`: with two packages in one directory, SwiftPM may build from the wrong package's description.
 SERVER_BUILD = ["--package-path", "Tools/Server", "--scratch-path", ".build-server"]
 # The files whose tests drive a browser begin so.
 BROWSED = ("test_console", "test_report", "test_bell")
@@ -541,7 +541,7 @@ def perform(plan, parts, only):
         for name in names:
             try:
                 if name == "python":
-                    # The cluster's tests make network interfaces, of which browsers take notice.
+                    # The cluster's tests create network interfaces, which fails requests of browsers (ERR_NETWORK_CHANGED).
                     for some in ([part for part in python if part != "cluster"], [part for part in python if part == "cluster"]):
                         if some:
                             plan.python_parts(some, only)

@@ -20,7 +20,9 @@ package struct NaiveStore: Sendable {
     /// The state of every user who has an event, at the head.
     package private(set) var current: [Name: NaiveUser] = [:]
     package private(set) var floor: Seq = .zero
-    /// What a running compaction makes the floor, below which nothing can be undone any more; zero without one.
+    /// The floor that a running compaction will set; zero while none runs.
+    ///
+    /// Undoing an event below it is refused already.
     package var nextFloor: Seq = .zero
     package private(set) var archive: String?
     /// Events that left the log.
