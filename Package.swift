@@ -295,3 +295,74 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// The server: only where it is asked for, so that nobody who embeds the library resolves or builds any of it. It gets no `package`
+// declaration of the library: it stands on what every embedder has.
+if Context.environment["TRAYLOG_BUILD_SERVER"] != nil {
+    func server(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+        .target(
+            name: name, dependencies: dependencies, path: "Tools/Server/Sources/\(name)", resources: resources,
+            packageAccess: false, swiftSettings: strict)
+    }
+    let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+    let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+    let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+    let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+    let log = Target.Dependency.product(name: "Logging", package: "swift-log")
+    let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+    let requests = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
+
+    package.dependencies += [
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+    ]
+    package.targets += [
+        server(
+            "TraylogServer",
+            [
+                "Traylog", "TraylogCluster", "TraylogJSON", arguments, crypto, hummingbird, log, metrics, nio, requests,
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HummingbirdHTTP2", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Mustache", package: "swift-mustache"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            resources: [.embedInCode("Console/Assets"), .embedInCode("Bell"), .embedInCode("OpenAPI/schemas.json")]),
+        server("TraylogServerAPNs", ["TraylogServer", "Traylog", "TraylogJSON", hummingbird]),
+        .systemLibrary(
+            name: "CNats", path: "Tools/Server/Sources/CNats", pkgConfig: "libnats",
+            providers: [.apt(["libnats-dev"])]),
+        server(
+            "TraylogServerCluster",
+            [
+                "TraylogServer", "Traylog", "TraylogCluster", "TraylogJSON", "CNats", hummingbird, arguments, requests,
+                crypto, nio,
+            ]),
+        server(
+            "TraylogServerNovu", ["TraylogServer", "Traylog", "TraylogJSON", hummingbird, crypto],
+            resources: [.embedInCode("novu-schemas.json")]),
+        .executableTarget(
+            name: "traylog-server",
+            dependencies: [
+                "TraylogServer", "TraylogServerAPNs", "TraylogServerCluster", "TraylogServerNovu", arguments, log,
+            ],
+            path: "Tools/Server/Sources/traylog-server", packageAccess: false,
+            swiftSettings: strict + [.define("APNS"), .define("CLUSTER"), .define("NOVU")]),
+        .testTarget(
+            name: "TraylogServerTests",
+            dependencies: [
+                "TraylogServer", hummingbird, crypto, log, metrics, nio,
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ],
+            path: "Tools/Server/Tests/TraylogServerTests", packageAccess: false, swiftSettings: strict),
+    ]
+}
