@@ -296,9 +296,10 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// The server: only where it is asked for, so that nobody who embeds the library resolves or builds any of it. It gets no `package`
-// declaration of the library: it stands on what every embedder has.
+// The server: only where it is asked for, so that nobody who embeds the library resolves or builds any of it. Its targets share a
+// package name of their own, so that they see no `package` declaration of the library: they stand on what every embedder has.
 if Context.environment["TRAYLOG_BUILD_SERVER"] != nil {
+    let strict = strict + [.unsafeFlags(["-package-name", "traylog_server"])]
     func server(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
         .target(
             name: name, dependencies: dependencies, path: "Tools/Server/Sources/\(name)", resources: resources,

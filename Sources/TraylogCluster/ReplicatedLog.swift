@@ -15,8 +15,10 @@ public struct LogPosition: RawRepresentable, Comparable, Hashable, Sendable, Cod
 
     /// Before the first message.
     public static let start = LogPosition(rawValue: 0)
-    /// The place right behind this one.
-    public var next: LogPosition { LogPosition(rawValue: rawValue &+ 1) }
+    /// The highest number that a log of record may name, so that sums do not overflow.
+    public static let highest: UInt64 = (1 << 56) - 1
+    /// The place right behind this one; the highest number has none, and stays.
+    public var next: LogPosition { LogPosition(rawValue: min(rawValue, .max - 1) + 1) }
 
     /// Whether the left one comes first.
     public static func < (left: LogPosition, right: LogPosition) -> Bool { left.rawValue < right.rawValue }

@@ -1,4 +1,4 @@
-import TraylogDomain
+@_spi(Wire) import TraylogDomain
 
 /// Reads times and numbers as people type them, or copy them from a table or a page.
 ///
@@ -36,12 +36,12 @@ import TraylogDomain
     /// An event, by its number, or a time: ``time(_:)``, ``timeAgo(_:)``; nil when the text is neither.
     public func moment(_ text: String) -> Moment? {
         let text = Self.trimmed(text)
-        if let number = Self.number(text) { return .seq(Seq(number)) }
+        if let number = Self.number(text) { return .seq(number.seq) }
         return (time(text) ?? timeAgo(text)).map(Moment.time)
     }
 
     /// A number, also with its digits in groups of three: `226462`, `226,462`, `226 462`; nil for other texts.
-    public static func number(_ text: String) -> UInt64? {
+    @_spi(Wire) public static func number(_ text: String) -> WireNumber? {
         let text = trimmed(text)
         let groups = text.split(omittingEmptySubsequences: false) { ", \u{a0}\u{202f}".contains($0) }
         let areDigits = groups.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { 0x30...0x39 ~= $0 } }
@@ -49,7 +49,7 @@ import TraylogDomain
         if groups.count > 1 {
             guard groups[0].utf8.count <= 3, groups.dropFirst().allSatisfy({ $0.utf8.count == 3 }) else { return nil }
         }
-        return UInt64(groups.joined())
+        return WireNumber(groups.joined())
     }
 
     /// A time in RFC 3339, or a date with or without a time of day in the reader's zone: `2026-02-28 14:03:22`,

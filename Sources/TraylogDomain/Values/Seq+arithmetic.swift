@@ -9,6 +9,11 @@ extension Seq {
         if count < 0 { return Seq(seq.rawValue.addingSaturated(UInt64(count.magnitude))) }
         return Seq(seq.rawValue - min(seq.rawValue, UInt64(count)))
     }
+
+    /// How many events come after another one, up to this one; 0 where the other one is not earlier.
+    public func events(after earlier: Seq) -> Int {
+        earlier < self ? Int(clamping: rawValue - earlier.rawValue) : 0
+    }
 }
 
 extension Timestamp {

@@ -1,17 +1,16 @@
 /// The number of an event in the log: 1, 2, 3 … in commit order, without gaps, for the whole store.
 ///
 /// An item's id is the seq of the event that brought it. Its position in the inbox is a seq, too.
-public struct Seq: RawRepresentable, Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral {
-    /// The number itself.
-    public var rawValue: UInt64
-
-    /// The seq of this number.
-    @inlinable
-    public init(rawValue: UInt64) { self.rawValue = rawValue }
+///
+/// Its `+` and `-` stop at the ends, so that a seq that a stranger named can be advanced without a trap.
+public struct Seq: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral {
+    /// The number itself, for the engine: other modules compute with the seq.
+    @usableFromInline
+    package var rawValue: UInt64
 
     /// The seq of a number.
     @inlinable
-    public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+    public init(_ number: UInt64) { rawValue = number }
 
     /// The seq of this number.
     @inlinable
@@ -26,6 +25,12 @@ public struct Seq: RawRepresentable, Hashable, Comparable, Sendable, Expressible
     /// Whether the left one comes first.
     @inlinable
     public static func < (left: Seq, right: Seq) -> Bool { left.rawValue < right.rawValue }
+}
+
+extension UInt64 {
+    /// The number of a seq, to store or to show. Compute with the seq instead, because its sums cannot overflow.
+    @inlinable
+    public init(_ seq: Seq) { self = seq.rawValue }
 }
 
 extension Seq: LosslessStringConvertible {

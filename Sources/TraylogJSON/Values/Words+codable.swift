@@ -8,8 +8,18 @@ import TraylogDomain
 @_spi(JSON) extension InterruptionLevel: Codable {}
 @_spi(JSON) extension EventKind: Codable {}
 
-// As a value with a raw value of this type, the number.
-@_spi(JSON) extension Seq: Codable {}
+@_spi(JSON) extension Seq: Codable {
+    /// Reads the number.
+    public init(from decoder: any Decoder) throws {
+        self.init(try decoder.singleValueContainer().decode(UInt64.self))
+    }
+
+    /// Writes its JSON form, the number.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
+}
 
 @_spi(JSON) extension Timestamp: Codable {
     /// Reads a time in RFC 3339.

@@ -74,13 +74,12 @@ struct ExportCommand: StoreCommand {
         // On a terminal the lines themselves show how far it is.
         var progress = Descriptor.standardOutput.isTerminal ? nil : ProgressBar("export", unit: "bytes")
         defer { progress?.clear() }
-        let (first, last) = (max(from.rawValue, 1), export.last.rawValue)
+        let all = export.last.events(after: from - 1)
         var written: UInt64 = 0
         while let lines = try export.take() {
             try Descriptor.standardOutput.write(lines.bytes)
             written += UInt64(lines.bytes.count)
-            let done = lines.last.rawValue + 1 - first
-            progress?.update(count: written, fraction: Double(done) / Double(last + 1 - first))
+            progress?.update(count: written, fraction: Double(lines.last.events(after: from - 1)) / Double(max(all, 1)))
         }
         progress?.clear()
         guard !export.lost.isEmpty else { return }

@@ -73,8 +73,8 @@ struct RestoreCommand: StoreCommand {
         defer { progress.clear() }
         while !restore.isComplete, let lines = try export.take() {
             for line in lines.bytes.split(separator: UInt8(ascii: "\n")) { try restore.add(line.span) }
-            let done = lines.last.rawValue
-            progress.update(count: done, fraction: Double(done) / Double(max(export.last.rawValue, 1)))
+            let done = UInt64(lines.last)
+            progress.update(count: done, fraction: Double(done) / Double(max(UInt64(export.last), 1)))
         }
         return try restore.finish { _, _ in }
     }

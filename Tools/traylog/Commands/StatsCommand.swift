@@ -75,9 +75,9 @@ struct StatsCommand: StoreCommand {
     ]
 
     private static func row(_ now: StoreStatistics, since before: StoreStatistics?, seconds: UInt32) -> [Cell] {
-        let new = before.map { now.head.rawValue - min($0.head, now.head).rawValue } ?? 0
+        let new = before.map { now.head.events(after: $0.head) } ?? 0
         return [
-            Cell(.now), Cell(now.head), Cell(before == nil ? "" : (new / UInt64(seconds)).grouped),
+            Cell(.now), Cell(now.head), Cell(before == nil ? "" : (new / Int(seconds)).grouped),
             Cell(now.users.grouped), Cell(now.unflushed.grouped), Cell(now.readers.count),
             Cell(now.readers.map(\.lag).max() ?? 0), Cell(now.bytes.asBytes),
         ]

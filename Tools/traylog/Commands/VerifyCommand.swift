@@ -63,7 +63,7 @@ struct VerifyCommand: StoreCommand {
             ) { done, total in
                 // Several passes over the same events are one way through them.
                 let fraction = total > 0 ? min(Double(done) / Double(total), 1) : 0
-                progress.update(count: UInt64(Double(head.rawValue) * fraction), fraction: fraction)
+                progress.update(count: UInt64(Double(UInt64(head)) * fraction), fraction: fraction)
             }
         }
         progress.clear()

@@ -22,7 +22,7 @@ struct EventChunks {
         guard let next, next <= last else { return nil }
         let (events, size) = try soundEvents(from: next)
         if events.count == size, let seq = events.last?.seq, seq < last {
-            self.next = Seq(seq.rawValue + 1)
+            self.next = seq + 1
         } else {
             self.next = nil
         }

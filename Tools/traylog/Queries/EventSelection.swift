@@ -28,7 +28,7 @@ struct EventSelection: Sendable {
     func follow(_ reader: StoreReader, to lines: inout EventLines) async throws {
         let last = try write(from: reader.blocking, to: &lines)
         try lines.flush()
-        for try await event in reader.follow(from: max(from, Seq(last.rawValue + 1))) where isWanted(event) {
+        for try await event in reader.follow(from: max(from, last + 1)) where isWanted(event) {
             try lines.write([event])
             try lines.flush()
         }

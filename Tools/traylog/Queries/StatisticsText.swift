@@ -52,7 +52,7 @@ struct StatisticsText {
                     guard projection.damage == nil else {
                         return [Cell(projection.name), Cell("damaged"), Cell(""), Cell(""), Cell("")]
                     }
-                    let behind = statistics.head.rawValue - min(projection.position, statistics.head).rawValue
+                    let behind = statistics.head.events(after: projection.position)
                     return [
                         Cell(projection.name), Cell("\(projection.version)"), Cell(projection.position),
                         Cell(behind.grouped), Cell(projection.bytes.asBytes),

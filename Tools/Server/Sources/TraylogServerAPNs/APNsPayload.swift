@@ -1,5 +1,5 @@
 import TraylogServer
-import Traylog
+@_spi(Wire) import Traylog
 
 /// A push notification as providers send it to Apple: what of it an item can show, and the rest as data.
 struct APNsPayload {
@@ -41,7 +41,7 @@ struct APNsPayload {
     private mutating func readSummary(_ members: inout [(name: String, value: JSONValue)]) {
         if let text = Self.take("summary-arg", &members)?.string { content.summaryArgument = text }
         if let count = Self.take("summary-arg-count", &members)?.integer {
-            content.summaryCount = UInt32(clamping: count)
+            content.summaryCount = count.clamped(to: 0...UInt32.max)
         }
     }
 

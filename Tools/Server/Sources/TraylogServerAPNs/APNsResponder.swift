@@ -2,7 +2,7 @@ import TraylogServer
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Traylog
+@_spi(Wire) import Traylog
 
 /// A reason, as Apple names them.
 struct APNsError: Error {
@@ -160,8 +160,8 @@ struct APNsResponder: HTTPResponder {
     /// 0 means that Apple keeps nothing for later; a tray keeps it, without a time.
     private func expiration(_ text: String?) throws(APNsError) -> Timestamp? {
         guard let text else { return nil }
-        guard let seconds = PercentEncoding.number(text), seconds < 1 << 37 else { throw .badExpiration }
-        return seconds == 0 ? nil : Timestamp(milliseconds: Int64(seconds) * 1_000)
+        guard let seconds = WireNumber(text)?.within(Int64(0)...1 << 37) else { throw .badExpiration }
+        return seconds == 0 ? nil : Timestamp(milliseconds: seconds * 1_000)
     }
 
     private func body(of request: Request, atMost longest: Int) async throws -> [UInt8] {

@@ -2,6 +2,7 @@ import TraylogServer
 import Foundation
 import Synchronization
 import TraylogCluster
+@_spi(Wire) import Traylog
 
 /// The lease as one key of a JetStream bucket whose values last five seconds.
 final class BrokerLease: OwnershipLease {
@@ -64,7 +65,8 @@ final class BrokerLease: OwnershipLease {
             guard let (bytes, revision) = try bucket.get("owner"), let value = try? JSONParser.value(bytes),
                 let node = value["node"]?.string, let url = value["url"]?.string
             else { return nil }
-            return Ownership(epoch: value["epoch"]?.integer ?? revision, node: node, url: url)
+            return Ownership(
+                epoch: value["epoch"]?.integer?.within(0...LogPosition.highest) ?? revision, node: node, url: url)
         } ?? nil
     }
 }
@@ -108,7 +110,8 @@ struct Bucket: Sendable {
     func get(_ key: String) throws(BrokerError) -> (value: [UInt8], revision: UInt64)? {
         do throws(BrokerError) {
             let answer = try jetStream.ask("STREAM.MSG.GET.KV_\(name)", ["last_by_subj": .string(subject(key))])
-            guard let message = answer["message"], let revision = message["seq"]?.integer,
+            guard let message = answer["message"],
+                let revision = message["seq"]?.integer?.within(0...LogPosition.highest),
                 let data = Data(base64Encoded: message["data"]?.string ?? "")
             else { throw BrokerError.malformed("a value without its parts") }
             return data.isEmpty ? nil : (Array(data), revision)

@@ -1,7 +1,7 @@
 import TraylogServer
 import Foundation
 import Synchronization
-import Traylog
+@_spi(Wire) import Traylog
 import TraylogAudit
 import TraylogCluster
 
@@ -62,7 +62,10 @@ final class BrokerLog: ReplicatedLog {
         switch code {
         case BrokerError.wrongLastSequence:
             // "wrong last sequence: 5"
-            guard let last = reason.split(separator: " ").last.flatMap({ UInt64($0) }) else {
+            guard
+                let last = reason.split(separator: " ").last.flatMap({ WireNumber($0)?.within(0...LogPosition.highest) }
+                )
+            else {
                 return .unknown(reason: reason)
             }
             return .wrongPosition(last: LogPosition(rawValue: last))
@@ -106,7 +109,7 @@ final class BrokerLog: ReplicatedLog {
             return found
         }
         let found = try await read { [jetStream, name] () throws(BrokerError) in
-            try jetStream.messages(name, from: position.rawValue + 1, limit: limit, bytes: Self.pageBytes)
+            try jetStream.messages(name, from: position.next.rawValue, limit: limit, bytes: Self.pageBytes)
         }
         // Any replica answers, also one that is still being filled: whether events are gone, the stream's leader says.
         if let first = found.first, first.position > position.next, try await bounds().first < first.position {
@@ -165,7 +168,8 @@ extension JetStream {
     fileprivate func message(_ stream: String, at position: UInt64) throws(BrokerError) -> LogMessage? {
         do throws(BrokerError) {
             let answer = try ask("STREAM.MSG.GET.\(stream)", ["seq": .int(position)])
-            guard let message = answer["message"], let sequence = message["seq"]?.integer,
+            guard let message = answer["message"],
+                let sequence = message["seq"]?.integer?.within(0...LogPosition.highest),
                 let headers = Data(base64Encoded: message["hdrs"]?.string ?? ""),
                 let body = Data(base64Encoded: message["data"]?.string ?? "")
             else { throw BrokerError.malformed("a message without its parts") }
@@ -195,7 +199,9 @@ extension JetStream {
             }
             guard let sequence = message.sequence else { throw .malformed("a message without its sequence") }
             // Answers that were lost on their way must not look like messages that are gone.
-            if let last = message.headers["Nats-Last-Sequence"].flatMap(UInt64.init), last > 0,
+            if let last = message.headers["Nats-Last-Sequence"].flatMap({
+                WireNumber($0)?.within(0...LogPosition.highest)
+            }), last > 0,
                 found.last?.position.rawValue != last
             {
                 return true

@@ -1,6 +1,7 @@
 import TraylogServer
 import AsyncHTTPClient
 import NIOCore
+@_spi(Wire) import Traylog
 
 /// The parts of a stream's configuration that reading and publishing go by.
 struct StreamFacts: Sendable {
@@ -23,8 +24,8 @@ struct StreamFacts: Sendable {
         let republished = configuration["republish"]?["dest"]?.string
         committedSubject = republished.flatMap { $0.contains { "{*>".contains($0) } ? nil : $0 }
         allowsDirect = configuration["allow_direct"]?.bool ?? false
-        longestMessage = Int(clamping: configuration["max_msg_size"]?.integer ?? 0)
-        replicas = Int(clamping: configuration["num_replicas"]?.integer ?? 1)
+        longestMessage = configuration["max_msg_size"]?.integer?.clamped(to: 0...Int.max) ?? 0
+        replicas = configuration["num_replicas"]?.integer?.clamped(to: 0...Int.max) ?? 1
     }
 }
 

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 import Synchronization
-import Traylog
+@_spi(Wire) import Traylog
 import TraylogCluster
 import TraylogServer
 
@@ -242,7 +242,8 @@ final class Cluster: ClusterNodeHost {
             let isThere = (replica["current"]?.bool ?? false) && !(replica["offline"]?.bool ?? false)
             lags.append(
                 BrokerLag(
-                    name: replica["name"]?.string ?? "", lag: replica["lag"]?.integer ?? 0, isCurrent: isThere))
+                    name: replica["name"]?.string ?? "",
+                    lag: replica["lag"]?.integer?.within(0...LogPosition.highest) ?? 0, isCurrent: isThere))
         }
         return lags
     }
@@ -285,7 +286,7 @@ final class Cluster: ClusterNodeHost {
             // The age of its last position shows that a node is gone.
             if status.position.rawValue != told || beats % 30 == 0 {
                 let member = Members.Member(
-                    url: settings.advertise, position: status.position.rawValue, head: status.head.rawValue,
+                    url: settings.advertise, position: status.position.rawValue, head: status.head,
                     at: Timestamp.now.description)
                 if (try? await members.tell(member)) != nil { told = status.position.rawValue }
             }

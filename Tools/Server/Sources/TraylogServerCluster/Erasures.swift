@@ -1,5 +1,5 @@
 import TraylogServer
-import Traylog
+@_spi(Wire) import Traylog
 import TraylogCluster
 
 /// The erasures of a log: they may last longer than the node that made them, until the stream is trimmed.
@@ -32,7 +32,8 @@ struct Erasures: Sendable {
         guard [UInt8](hex: id)?.isEmpty == false else { return nil }
         return try await queue.run { [bucket] () throws(BrokerError) in
             guard let (bytes, _) = try bucket.get(id), let value = try? JSONParser.value(bytes),
-                let position = value["position"]?.integer, let outcome = value["outcome"]
+                let position = value["position"]?.integer?.within(0...LogPosition.highest),
+                let outcome = value["outcome"]
             else { return nil }
             return Erasure(position: LogPosition(rawValue: position), outcome: outcome)
         }

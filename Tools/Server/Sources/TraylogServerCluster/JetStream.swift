@@ -1,5 +1,6 @@
 import TraylogServer
 import TraylogCluster
+@_spi(Wire) import Traylog
 
 /// The brokers' interface for streams: requests and answers in JSON, on subjects below `$JS.API`.
 ///
@@ -21,7 +22,8 @@ struct JetStream: Sendable {
         }
         guard let error = value["error"] else { return value }
         throw .refused(
-            code: error["err_code"]?.integer ?? error["code"]?.integer ?? 0, error["description"]?.string ?? "no reason"
+            code: (error["err_code"]?.integer ?? error["code"]?.integer)?.within(0...UInt64.max) ?? 0,
+            error["description"]?.string ?? "no reason"
         )
     }
 
@@ -37,7 +39,8 @@ struct JetStream: Sendable {
     /// The first and the last message of a stream; nil when there is none of that name.
     func bounds(_ name: String) throws(BrokerError) -> LogBounds? {
         guard let info = try stream(name) else { return nil }
-        guard let first = info["state"]?["first_seq"]?.integer, let last = info["state"]?["last_seq"]?.integer
+        guard let first = info["state"]?["first_seq"]?.integer?.within(0...LogPosition.highest),
+            let last = info["state"]?["last_seq"]?.integer?.within(0...LogPosition.highest)
         else { throw .malformed("a stream without its state") }
         return LogBounds(first: LogPosition(rawValue: max(first, 1)), last: LogPosition(rawValue: last))
     }
@@ -49,12 +52,14 @@ struct JetStream: Sendable {
         _ subject: String, _ body: [UInt8], headers: [(String, String)], within: Duration
     ) throws(BrokerError) -> (sequence: UInt64, isDuplicate: Bool) {
         let answer = try Self.answer(connection.request(subject, headers, body, within: within))
-        guard let sequence = answer["seq"]?.integer else { throw .malformed("an acknowledgement without seq") }
+        guard let sequence = answer["seq"]?.integer?.within(0...LogPosition.highest) else {
+            throw .malformed("an acknowledgement without seq")
+        }
         return (sequence, answer["duplicate"]?.bool ?? false)
     }
 }
 
 extension BrokerMessage {
     /// The sequence of a message that was got directly.
-    var sequence: UInt64? { headers["Nats-Sequence"].flatMap(UInt64.init) }
+    var sequence: UInt64? { headers["Nats-Sequence"].flatMap { WireNumber($0)?.within(0...LogPosition.highest) } }
 }

@@ -1,6 +1,6 @@
 import TraylogServer
 import Foundation
-import Traylog
+@_spi(Wire) import Traylog
 import TraylogCluster
 
 /// Which nodes there are and how far each has come: a bucket with a key for each node, which stays when the node is down.
@@ -9,13 +9,13 @@ struct Members: Sendable {
         var url: String
         /// The message through which the node's store is on its disk.
         var position: UInt64
-        var head: UInt64
+        var head: Seq
         var at: String
 
         /// Whether it has said something lately; it does each half minute at least.
         var isThere: Bool {
             guard let at = Timestamp(at) else { return false }
-            return Timestamp.now.milliseconds - at.milliseconds < 45_000
+            return Timestamp.now - at < .seconds(45)
         }
     }
 
@@ -32,7 +32,7 @@ struct Members: Sendable {
 
     func tell(_ member: Member) async throws(BrokerError) {
         let value: JSONValue = [
-            "url": .string(member.url), "position": .int(member.position), "head": .int(member.head),
+            "url": .string(member.url), "position": .int(member.position), "head": JSONValue(member.head),
             "at": .string(member.at),
         ]
         _ = try await queue.run { [bucket] () throws(BrokerError) in
@@ -49,7 +49,8 @@ struct Members: Sendable {
                 else { continue }
                 members.append(
                     Member(
-                        url: url, position: value["position"]?.integer ?? 0, head: value["head"]?.integer ?? 0,
+                        url: url, position: value["position"]?.integer?.within(0...LogPosition.highest) ?? 0,
+                        head: value["head"]?.integer?.seq ?? .zero,
                         at: value["at"]?.string ?? ""))
             }
             return members.sorted { $0.url < $1.url }

@@ -2,7 +2,7 @@ import TraylogServer
 import AsyncHTTPClient
 import Foundation
 import NIOCore
-import Traylog
+@_spi(Wire) import Traylog
 
 /// Begins a node's store with a copy of another node's.
 struct Seed {
@@ -126,7 +126,9 @@ private struct CopyWriter {
     private mutating func begin() throws {
         let value = try JSONParser.value(line)
         line = []
-        guard let name = value["file"]?.string, let bytes = value["bytes"]?.integer else { return isComplete = true }
+        guard let name = value["file"]?.string, let bytes = value["bytes"]?.integer?.within(0...UInt64(1 << 50)) else {
+            return isComplete = true
+        }
         // A name from elsewhere must not lead elsewhere.
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
         guard !parts.isEmpty, parts.allSatisfy({ !$0.isEmpty && $0 != ".." && $0 != "." }) else {

@@ -1,6 +1,6 @@
 import TraylogServer
 import Hummingbird
-import Traylog
+@_spi(Wire) import Traylog
 
 /// Novu's view of one subscriber's notifications.
 enum NovuSubscribers {
@@ -26,14 +26,13 @@ enum NovuSubscribers {
         ) { call in
             for name in ["data", "contextKeys"] where call.query[name] != nil { throw NovuTriggers.unsupported(name) }
             let filter = try NovuFilter(call)
-            let limit = try call.novuNumber("limit").map { Int(clamping: $0) } ?? 10
-            guard (1...100).contains(limit) else { throw Problem.invalid("limit", "must be 1 to 100") }
-            var skipped = Int(clamping: try call.novuNumber("offset") ?? 0)
-            var after = try call.number("after")
+            let limit = try call.novuLimit()
+            var skipped = try call.novuNumber("offset")?.clamped(to: 0...Int.max) ?? 0
+            var after = try call.number("after")?.seq
             var shown: [Item] = []
             let hasMore = try await filter.walk(call.store, call.user) { item in
                 if let last = after {
-                    if item.seq.rawValue == last { after = nil }
+                    if item.seq == last { after = nil }
                     return true
                 }
                 if skipped > 0 {
@@ -141,10 +140,10 @@ enum NovuSubscribers {
                     return try await mark(.seen, NovuFilter(body), call)
                 }
                 let items = try ids.map { id in
-                    guard let seq = id.string.flatMap({ UInt64($0) }) else {
+                    guard let seq = id.string.flatMap({ Seq($0) }) else {
                         throw Problem.invalid("notificationIds", "must be ids of notifications")
                     }
-                    return ItemReference.seq(Seq(seq))
+                    return ItemReference.seq(seq)
                 }
                 _ = try await call.store.perform(call.attributed(Command(user: call.user, .mark(.seen, items))))
             },
@@ -201,7 +200,7 @@ struct NovuFilter {
             if let text = call.query[name] { members.append((name, .string(text))) }
         }
         for name in ["createdGte", "createdLte"] {
-            if let time = try call.novuNumber(name) { members.append((name, .int(time))) }
+            if let time = try call.novuNumber(name) { members.append((name, .number("\(time)"))) }
         }
         try self.init(.object(members))
     }
@@ -231,6 +230,9 @@ struct NovuFilter {
         }
     }
 
+    /// The end of the year 9999, in milliseconds since 1970.
+    private static let latest: Int64 = 253_402_300_799_999
+
     /// Nil for `null`.
     private static func flag(_ member: (name: String, value: JSONValue)) throws -> Bool? {
         guard member.value != .null else { return nil }
@@ -240,10 +242,10 @@ struct NovuFilter {
 
     private static func time(_ member: (name: String, value: JSONValue)) throws -> Timestamp? {
         guard member.value != .null else { return nil }
-        guard let time = member.value.integer else {
+        guard let time = member.value.integer?.within(0...Self.latest) else {
             throw Problem.invalid(member.name, "must be milliseconds since 1970")
         }
-        return Timestamp(milliseconds: Int64(clamping: time))
+        return Timestamp(milliseconds: time)
     }
 
     /// One text, or an array of them.
@@ -288,12 +290,17 @@ struct NovuFilter {
 
 extension Call {
     /// Novu's clients write whole numbers with a point, too.
-    func novuNumber(_ name: String) throws(Problem) -> UInt64? {
+    func novuNumber(_ name: String) throws(Problem) -> WireNumber? {
         guard let text = query[name] else { return nil }
-        guard let value = Double(text), let number = UInt64(exactly: value) else {
-            throw .invalid(name, "must be a whole number")
-        }
+        guard let number = WireNumber(json: text) else { throw .invalid(name, "must be a whole number") }
         return number
+    }
+
+    /// How many a page has.
+    func novuLimit() throws(Problem) -> Int {
+        guard let given = try novuNumber("limit") else { return 10 }
+        guard let limit = given.within(1...100) else { throw .invalid("limit", "must be 1 to 100") }
+        return limit
     }
 }
 

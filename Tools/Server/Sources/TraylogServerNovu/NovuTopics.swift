@@ -218,8 +218,7 @@ enum NovuTopics {
         for field in ["orderDirection", "orderBy"] where call.query[field] != nil {
             throw NovuTriggers.unsupported(field)
         }
-        let limit = try call.novuNumber("limit").map { Int(clamping: $0) } ?? 10
-        guard (1...100).contains(limit) else { throw Problem.invalid("limit", "must be 1 to 100") }
+        let limit = try call.novuLimit()
         func precedes(_ left: String, _ right: String) -> Bool { left.utf8.lexicographicallyPrecedes(right.utf8) }
         var range = all.indices
         if let after = call.query["after"] {

@@ -1,7 +1,7 @@
 import TraylogServer
 import HTTPTypes
 import Hummingbird
-import Traylog
+@_spi(Wire) import Traylog
 
 /// Novu's routes without a subscriber in the path: each partition gets the part of its users.
 extension Partitions {
@@ -81,7 +81,11 @@ extension Partitions {
         }
         let errors = merged("errors") { $0["subscriberId"]?.string }
         let meta = ["totalCount", "successful", "failed"].map { name in
-            (name: name, value: JSONValue.int(answers.reduce(0) { $0 + ($1.value["meta"]?[name]?.integer ?? 0) }))
+            (
+                name: name,
+                value: JSONValue.int(
+                    answers.reduce(0) { $0 + ($1.value["meta"]?[name]?.integer?.clamped(to: 0...Int(Int32.max)) ?? 0) })
+            )
         }
         return .json(
             .present([

@@ -66,7 +66,7 @@ extension Call {
         guard request.method == .get || request.method == .head else { return try await handled() }
         try await waitForWrites()
         guard service.cluster != nil else { return try await handled() }
-        if let seq = try awaitedByTag(), try await store.head().rawValue < seq, await isBehind() {
+        if let seq = try awaitedByTag(), try await store.head() < seq, await isBehind() {
             try await wait(for: seq)
         }
         do {
@@ -77,7 +77,7 @@ extension Call {
             if case TraylogError.refused(let refusal) = error { problem = refusal } else { problem = error }
             guard case Refusal.upToBeyondHead(let seq, _, _) = problem else { throw error }
             guard await isBehind() else { throw error }
-            try await wait(for: seq.rawValue)
+            try await wait(for: seq)
             return try await handled()
         }
     }

@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import NIOHTTP1
-import Traylog
+@_spi(Wire) import Traylog
 
 /// Sends a request on to another node, with its caller's credentials, and its answer back.
 ///
@@ -54,7 +54,7 @@ enum Forwarding {
         where !hopByHop.contains(name.lowercased()) && !own.contains(name.lowercased()) {
             if let name = HTTPField.Name(name) { headers.append(HTTPField(name: name, value: value)) }
         }
-        let length = answer.headers.first(name: "content-length").flatMap { Int($0) }
+        let length = answer.headers.first(name: "content-length").flatMap { WireNumber($0)?.within(0...Int.max) }
         let body = ResponseBody(contentLength: length) { [relay] writer in
             do {
                 for try await part in answer.body { try await writer.write(part) }

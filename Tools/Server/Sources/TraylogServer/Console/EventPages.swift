@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-@_spi(Operations) @_spi(Replication) import Traylog
+@_spi(Operations) @_spi(Replication) @_spi(Wire) import Traylog
 
 /// One event with its proof, and the tree that proves it.
 enum EventPages {
@@ -37,10 +37,10 @@ enum EventPages {
     }
 
     private static func seq(_ visit: Visit) throws -> Seq {
-        guard let seq = UInt64(visit.segment("seq")), seq > 0 else {
+        guard let seq = Seq(visit.segment("seq")), seq > .zero else {
             throw Problem.invalid("seq", "must be the number of an event, from 1 on")
         }
-        return Seq(seq)
+        return seq
     }
 
     private static func event(_ visit: Visit) async throws -> [String: Any] {
@@ -48,8 +48,8 @@ enum EventPages {
         let head = try await store.head()
         var context: [String: Any] = [
             "section": "log", "seq": seq.description, "store": visit.service.storeIdentity,
-            "previous": seq > 1 ? "\(seq.rawValue - 1)" : "", "hasPrevious": seq > 1,
-            "following": "\(seq.rawValue + 1)", "hasFollowing": seq < head, "mayReadUser": visit.may(.users),
+            "previous": seq > 1 ? "\(seq - 1)" : "", "hasPrevious": seq > 1,
+            "following": "\(seq + 1)", "hasFollowing": seq < head, "mayReadUser": visit.may(.users),
         ]
         switch try await find(seq, store) {
         case .success(let event): add(event, to: &context)

@@ -1,4 +1,4 @@
-@_spi(Operations) import Traylog
+@_spi(Operations) @_spi(Wire) import Traylog
 
 /// An event as the rows of the console show it.
 struct EventRow {
@@ -95,10 +95,14 @@ enum Figures {
         return text
     }
 
+    static func count(_ number: WireNumber) -> String { count(number.clamped(to: 0...UInt64.max)) }
+
     /// `1 event`, `2,100 events`.
     static func count(_ number: some BinaryInteger, _ thing: String) -> String {
         "\(count(number)) \(thing)\(number == 1 ? "" : "s")"
     }
+
+    static func bytes(_ number: WireNumber) -> String { bytes(number.clamped(to: 0...UInt64.max)) }
 
     static func bytes(_ number: UInt64) -> String {
         var (value, unit) = (Double(number), 0)

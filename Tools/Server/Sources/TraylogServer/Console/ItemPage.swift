@@ -149,26 +149,26 @@ enum ItemPage {
     ) async throws {
         let (store, user) = (visit.store, visit.segment("u"))
         /// The newest item at or below a position.
-        func newest(through position: UInt64) async throws -> Item? {
+        func newest(through position: Seq) async throws -> Item? {
             var query = list.query
             // As a page gives it out for the item above.
-            query.cursor = Traylog.Cursor("c1-" + String(position + 1, radix: 36))
+            query.cursor = Traylog.Cursor("c1-" + String(UInt64(position + 1), radix: 36))
             return try await store.inbox(of: user, query, asOf: moment).elements.first
         }
-        let older = try await newest(through: item.position.rawValue - 1)
+        let older = try await newest(through: item.position - 1)
         context["older"] = older.map { [["seq": $0.seq.description]] } ?? []
         // Of a filtered list only the list itself knows quickly what stands above.
         guard !list.isFiltered else { return }
         let head = try await store.head()
-        let end = try await store.seq(of: moment ?? .seq(head)).rawValue
+        let end = try await store.seq(of: moment ?? .seq(head))
         // Nothing stands between the item and `low`.
-        var (low, high, newer) = (item.position.rawValue, item.position.rawValue, Item?.none)
+        var (low, high, newer) = (item.position, item.position, Item?.none)
         while high < end, newer == nil {
-            (low, high) = (high, min(end, high + max(1, high - item.position.rawValue)))
+            (low, high) = (high, min(end, high + max(1, high.events(after: item.position))))
             newer = try await newest(through: high).flatMap { $0.position > item.position ? $0 : nil }
         }
-        while let found = newer, found.position.rawValue > low + 1 {
-            let middle = low + (found.position.rawValue - low) / 2
+        while let found = newer, found.position > low + 1 {
+            let middle = low + found.position.events(after: low) / 2
             if let half = try await newest(through: middle), half.position > item.position {
                 newer = half
             } else {

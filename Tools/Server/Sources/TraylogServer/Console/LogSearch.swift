@@ -5,7 +5,7 @@ struct LogSearch {
     /// How long a page looks through events that do not match.
     static let budget = Duration.milliseconds(200)
     /// Events that one step looks at.
-    private static let window: UInt64 = 20_000
+    private static let window = 20_000
 
     private var filter: EventFilter
     private let topic: String?
@@ -25,33 +25,33 @@ struct LogSearch {
     func run(below end: Seq?, in store: Store) async throws -> (events: [Event], next: Seq?) {
         guard topic == nil || !filter.kinds.isEmpty else { return ([], nil) }
         let (clock, start) = (ContinuousClock(), ContinuousClock.now)
-        var high = try await store.head().rawValue
-        if let end { high = min(high, max(end.rawValue, 1) - 1) }
-        if let until = filter.until { high = min(high, try await store.seq(of: .time(until)).rawValue) }
+        var high = try await store.head()
+        if let end { high = min(high, end - 1) }
+        if let until = filter.until { high = min(high, try await store.seq(of: .time(until))) }
         var events: [Event] = []
-        while high > 0 {
+        while high > .zero {
             let (part, low) = try await part(through: high, store)
             let page = try await store.search(
-                part, newestFirst: true, from: Seq(high), limit: topic == nil ? limit - events.count : Int(Self.window))
-            for event in page.elements where event.seq.rawValue >= low && isOfTopic(event) {
+                part, newestFirst: true, from: high, limit: topic == nil ? limit - events.count : Self.window)
+            for event in page.elements where event.seq >= low && isOfTopic(event) {
                 events.append(event)
                 if events.count == limit, event.seq > 1 { return (events, event.seq) }
             }
             guard low > 1 else { return (events, nil) }
             high = low - 1
-            if clock.now - start > budget { return (events, Seq(low)) }
+            if clock.now - start > budget { return (events, low) }
         }
         return (events, nil)
     }
 
     /// The filter for the events of one step, and the first event of the step; 1 for the last step.
-    private func part(through high: UInt64, _ store: Store) async throws -> (EventFilter, low: UInt64) {
+    private func part(through high: Seq, _ store: Store) async throws -> (EventFilter, low: Seq) {
         var part = filter
         // A person's own events are found without looking at others.
-        guard high > Self.window, filter.user == nil else { return (part, 1) }
+        guard high > Seq.zero + Self.window, filter.user == nil else { return (part, 1) }
         let low = high - Self.window + 1
         // An event that left the log says no time: then the rest is one step.
-        guard let time = try? await store.event(Seq(low)).recordedAt else { return (part, 1) }
+        guard let time = try? await store.event(low).recordedAt else { return (part, 1) }
         if let since = filter.since, since > time { return (part, 1) }
         part.since = time
         return (part, low)

@@ -11,8 +11,8 @@ enum LookedPage {
         [
             ConsolePage(.get, "/users/{u}/looked", .key(.audit), query: ["before"]) { visit in
                 let user = visit.segment("u")
-                let before = try visit.number("before")
-                let page = try await looks(at: user, from: before.map { Seq($0 > 0 ? $0 - 1 : 0) }, visit.store)
+                let before = try visit.seq("before")
+                let page = try await looks(at: user, from: before.map { $0 - 1 }, visit.store)
                 var context = UserPages.top(visit, "looked")
                 context["isEmpty"] = page.looks.isEmpty
                 context["recordsAccess"] = visit.service.accessLog != nil
@@ -24,7 +24,7 @@ enum LookedPage {
                         "actor": event.actor ?? user, "device": event.device ?? "", "purpose": purpose ?? "",
                     ]
                 }
-                context["next"] = page.next.map { [["before": Seq($0.rawValue + 1).description]] } ?? []
+                context["next"] = page.next.map { [["before": ($0 + 1).description]] } ?? []
                 context["isPending"] = page.next != nil
                 return visit.page("looked", "Who looked at \(user)", context)
             }

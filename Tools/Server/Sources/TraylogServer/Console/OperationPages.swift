@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-@_spi(Operations) import Traylog
+@_spi(Operations) @_spi(Wire) import Traylog
 
 /// What an operator does to the whole store: compaction, erasure, replay, verification, backup.
 enum OperationPages {
@@ -123,11 +123,11 @@ enum OperationPages {
     )] {
         let archive = fields["archive"].flatMap { $0.trimmingSpaces.isEmpty ? nil : JSONValue.string($0) }
         if let confirm = fields["confirm"] {
-            guard let floor = fields["before"].flatMap({ UInt64($0) }), confirm.trimmingSpaces == "\(floor)" else {
+            guard let floor = fields["before"].flatMap({ Seq($0) }), confirm.trimmingSpaces == "\(floor)" else {
                 throw Problem.invalid(
                     "confirm", "must be the floor's number again: what leaves the log does not come back")
             }
-            return [("before", .int(floor)), ("archive", archive)]
+            return [("before", JSONValue(floor)), ("archive", archive)]
         }
         let before = (fields["before"] ?? "").trimmingSpaces
         var members: [(name: String, value: JSONValue?)] = [("dryRun", true), ("archive", archive)]
@@ -136,13 +136,13 @@ enum OperationPages {
         case (true, true): throw Problem.invalid("before", "is missing: give an event, a time, or a number of days")
         case (false, false): throw Problem.invalid("keepDays", "cannot be combined with a start: give one of them")
         case (true, false):
-            guard let count = TypedTime.number(days) else {
+            guard let count = TypedTime.number(days)?.within(0...36_500) else {
                 throw Problem.invalid("keepDays", "must be a number of days")
             }
             members.append(("keepDays", .int(count)))
         case (false, true):
             switch visit.typed.moment(before) {
-            case .seq(let seq)?: members.append(("before", .int(seq.rawValue)))
+            case .seq(let seq)?: members.append(("before", JSONValue(seq)))
             case .time(let time)?: members.append(("before", .string(time.description)))
             case nil: throw Problem.invalid("before", "must be \(TypedTime.forms)")
             }
@@ -216,7 +216,7 @@ enum Runs {
     /// What came of a run, in a sentence; empty where the figures say it.
     private static func sentence(_ job: Jobs.Job) -> [String] {
         guard job.state == "done", let outcome = outcome(job) else { return [] }
-        func number(_ name: String) -> String { Figures.count(outcome[name]?.integer ?? 0) }
+        func number(_ name: String) -> String { (outcome[name]?.integer).map(Figures.count) ?? "–" }
         switch job.kind {
         case "erasures":
             guard let pseudonym = outcome["pseudonym"]?.string else { return [] }
@@ -246,15 +246,15 @@ enum Runs {
             let text =
                 switch member.value {
                 case .string(let text): text
-                case .number(let digits) where isBytes(member.name): UInt64(digits).map(Figures.bytes) ?? digits
-                case .number(let digits): UInt64(digits).map { Figures.count($0) } ?? digits
+                case .number(let digits) where isBytes(member.name): WireNumber(digits).map(Figures.bytes) ?? digits
+                case .number(let digits): WireNumber(digits).map(Figures.count) ?? digits
                 case .bool(let value): value ? "yes" : "no"
                 case .array(let values) where values.isEmpty: "none"
                 case .array(let values) where member.name == "tables": values.map(tableWords).joined(separator: "; ")
                 case .object(let parts):
                     parts.map { part in
                         let name = EventKind(rawValue: part.name)?.title.lowercased() ?? words(part.name)
-                        let number = part.value.integer.map { Figures.count($0) }
+                        let number = part.value.integer.map(Figures.count)
                         return "\(name) \(number ?? String(decoding: part.value.bytes, as: UTF8.self))"
                     }.joined(separator: ", ")
                 default: String(decoding: member.value.bytes, as: UTF8.self)
@@ -267,7 +267,7 @@ enum Runs {
 
     /// A table of a compaction's outcome: `log 1.9 GB before, 1.8 GB after`.
     private static func tableWords(_ table: JSONValue) -> String {
-        let sizes = ["bytesBefore", "bytesAfter"].map { Figures.bytes(table[$0]?.integer ?? 0) }
+        let sizes = ["bytesBefore", "bytesAfter"].map { (table[$0]?.integer).map(Figures.bytes) ?? "–" }
         return "\(table["name"]?.string ?? "") \(sizes[0]) before, \(sizes[1]) after"
     }
 

@@ -37,7 +37,7 @@ enum OverviewPage {
         let minute = Timestamp(milliseconds: Timestamp.now.milliseconds - 60_000)
         // Before the floor nothing is known, and nothing of it is a minute old.
         let before = (try? await visit.store.seq(of: .time(minute))) ?? statistics.floor
-        let lately = statistics.head.rawValue - min(before.rawValue, statistics.head.rawValue)
+        let lately = statistics.head.events(after: before)
         let damaged = await visit.console.damage(visit.partition).latest(visit.store)
         let problems = problems(visit, statistics, damaged.count)
         let (compaction, isLooking) = visit.console.compaction(visit.partition).latest(visit.store, statistics)
@@ -133,9 +133,8 @@ enum OverviewPage {
     }
 
     private static func newest(_ visit: Visit) async throws -> [[String: Any]] {
-        let head = try await visit.store.head().rawValue
-        let first = head >= UInt64(rows) ? head - UInt64(rows) + 1 : 1
-        let events = try await visit.store.events(from: Seq(first), limit: rows).elements
+        let head = try await visit.store.head()
+        let events = try await visit.store.events(from: head - rows + 1, limit: rows).elements
         return events.reversed().map { EventRow(event: $0).context }
     }
 }

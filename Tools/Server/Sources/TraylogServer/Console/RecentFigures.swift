@@ -27,7 +27,7 @@ final class RecentFigures: Sendable {
     private static let step: Int64 = 900_000
     private static let day: Int64 = 86_400_000
     /// Older events are not looked at, so that a busy store does not count forever.
-    private static let mostEvents: UInt64 = 200_000
+    private static let mostEvents = 200_000
     private static let chunk = 2_000
 
     /// Stands for a name in this process only: its hash, under a key that the process has made of chance.
@@ -43,7 +43,7 @@ final class RecentFigures: Sendable {
     }
 
     private struct Arrival {
-        let seq: UInt64
+        let seq: Seq
         let time: Int64
         let thread: Alias?
         let category: Alias?
@@ -73,13 +73,13 @@ final class RecentFigures: Sendable {
 
         /// The places that a mark may change: those of the items, or all from the first one on that is not marked yet.
         mutating func places(of items: [Seq]?, isReading: Bool) -> [Int] {
-            if let items { return items.compactMap { place(of: $0.rawValue) } }
+            if let items { return items.compactMap { place(of: $0) } }
             while firstUnseen < arrivals.count, arrivals[firstUnseen].isSeen { firstUnseen += 1 }
             while firstUnread < arrivals.count, arrivals[firstUnread].isRead { firstUnread += 1 }
             return Array((isReading ? min(firstUnread, firstUnseen) : firstUnseen)..<arrivals.count)
         }
 
-        func place(of seq: UInt64) -> Int? {
+        func place(of seq: Seq) -> Int? {
             var (low, high) = (0, arrivals.count)
             while low < high {
                 let middle = (low + high) / 2
@@ -123,7 +123,7 @@ final class RecentFigures: Sendable {
         var (cohorts, seen) = ([Int64: Int](), [Int64: Int]())
         var people: [Alias: Person] = [:]
         /// By the event that made them.
-        var changes: [UInt64: [Change]] = [:]
+        var changes: [Seq: [Change]] = [:]
     }
 
     private let state = Mutex(State())
@@ -151,19 +151,19 @@ final class RecentFigures: Sendable {
     private func count(_ store: Store, now: Timestamp) async throws {
         let head = try await store.head()
         let begin = Timestamp(milliseconds: now.milliseconds - Self.days * Self.day)
-        var next = state.withLock { $0.through.rawValue + 1 }
+        var next = state.withLock { $0.through + 1 }
         if next == 1 {
             // The first time: from the event after the days' beginning on.
-            var first = try await store.statistics(checkingStates: false).floor.rawValue + 1
-            if let before = try? await store.seq(of: .time(begin)).rawValue { first = before + 1 }
-            next = max(first, head.rawValue - min(head.rawValue, Self.mostEvents) + 1)
+            var first = try await store.statistics(checkingStates: false).floor + 1
+            if let before = try? await store.seq(of: .time(begin)) { first = before + 1 }
+            next = max(first, head - Self.mostEvents + 1)
             state.withLock { $0.startedAt = head }
-            if next > first, let begin = try? await store.event(Seq(next)).recordedAt {
+            if next > first, let begin = try? await store.event(next).recordedAt {
                 state.withLock { $0.begin = begin }
             }
         }
-        while next <= head.rawValue {
-            let page = try await store.events(from: Seq(next), limit: Self.chunk)
+        while next <= head {
+            let page = try await store.events(from: next, limit: Self.chunk)
             let startedAt = state.withLock { $0.startedAt }
             if page.elements.contains(where: { $0.kind == .erased && $0.seq > startedAt }) {
                 // Whose events they were nobody says any more, and the name may be somebody else's by now: all is counted anew.
@@ -175,10 +175,10 @@ final class RecentFigures: Sendable {
             }
             state.withLock { state in
                 for event in page.elements { Self.note(event, &state) }
-                state.through = page.next.map { Seq($0.rawValue - 1) } ?? max(state.through, page.asOf)
+                state.through = page.next.map { $0 - 1 } ?? max(state.through, page.asOf)
             }
             guard let following = page.next else { break }
-            next = following.rawValue
+            next = following
         }
         state.withLock { state in
             Self.forget(before: begin.milliseconds, &state)
@@ -187,7 +187,7 @@ final class RecentFigures: Sendable {
     }
 
     private static func note(_ event: Event, _ state: inout State) {
-        let (seq, time) = (event.seq.rawValue, event.recordedAt.milliseconds)
+        let (seq, time) = (event.seq, event.recordedAt.milliseconds)
         guard let alias = event.user.map(Alias.init) else {
             if case .broadcast = event.body { state.came[time / step, default: 0] += 1 }
             return
@@ -221,15 +221,15 @@ final class RecentFigures: Sendable {
                 Arrival(
                     seq: seq, time: time, thread: content.thread.map(Alias.init),
                     category: content.category.map(Alias.init)))
-        case .traySeen(let upTo): change(isSeen: true) { $0.seq <= upTo.rawValue }
+        case .traySeen(let upTo): change(isSeen: true) { $0.seq <= upTo }
         case .marked(let mark, let items): change(items, isSeen: mark == .seen || mark == .read, isRead: isRead(mark))
         case .allMarked(let mark, let filter, let upTo):
             let isSeen = mark == .seen || mark == .read
-            change(isSeen: isSeen, isRead: mark == .seen ? nil : true) { $0.seq <= upTo.rawValue && $0.matches(filter) }
+            change(isSeen: isSeen, isRead: mark == .seen ? nil : true) { $0.seq <= upTo && $0.matches(filter) }
         case .acted(let item, _, _): change([item], isSeen: true, isRead: true)
         case .retracted(let item), .expired(let item): change([item], isSeen: false, isRead: true)
         case .undone(let undone):
-            for change in state.changes.removeValue(forKey: undone.rawValue) ?? [] { undo(change, time, &state) }
+            for change in state.changes.removeValue(forKey: undone) ?? [] { undo(change, time, &state) }
         default: break
         }
     }

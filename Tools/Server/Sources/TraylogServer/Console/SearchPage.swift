@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-@_spi(Operations) import Traylog
+@_spi(Operations) @_spi(Wire) import Traylog
 
 /// What the search box finds: an event by its number, users by any part of their names, events by key or words.
 enum SearchPage {
@@ -21,10 +21,10 @@ enum SearchPage {
 
     /// The page of an event whose number was typed, where there is no user of that name.
     private static func event(_ text: String, _ visit: Visit) async throws -> String? {
-        guard visit.may(.audit), let number = TypedTime.number(text), number > 0 else { return nil }
-        guard try await number <= visit.store.head().rawValue else { return nil }
+        guard visit.may(.audit), let seq = TypedTime.number(text)?.seq, seq > .zero else { return nil }
+        guard try await seq <= visit.store.head() else { return nil }
         let named = try await visit.store.users(prefix: text, limit: 1).elements.first
-        return named.map { $0.utf8.elementsEqual(text.utf8) } == true ? nil : "\(visit.site)/events/\(number)"
+        return named.map { $0.utf8.elementsEqual(text.utf8) } == true ? nil : "\(visit.site)/events/\(seq)"
     }
 
     private static func found(_ text: String, _ visit: Visit) async throws -> [String: Any] {

@@ -34,7 +34,7 @@ enum TimelinePages {
                 let filter: EventFilter
                 do {
                     filter = try Self.filter(visit)
-                    _ = try visit.number("before")
+                    _ = try visit.seq("before")
                 } catch {
                     return try refused(error, "log", "Log", visit) { ["section": "log", "isLog": true] }
                 }
@@ -126,7 +126,7 @@ enum TimelinePages {
                 rows.append(EventRow(event: event, step: step))
             }
             guard let low else { return (try await voided(rows, visit), nil) }
-            high = Seq(low.rawValue - 1)
+            high = low - 1
             rounds += 1
             let isLate = ContinuousClock.now - start > LogSearch.budget
             if rows.count >= pageRows(visit) || !isFiltered || rounds == windows || isLate {
@@ -140,7 +140,7 @@ enum TimelinePages {
     private static func newest(_ visit: Visit, _ filter: EventFilter) async throws -> Seq {
         var high = try await visit.store.head()
         if let until = filter.until { high = min(high, try await visit.store.seq(of: .time(until))) }
-        if let before = try visit.number("before") { high = min(high, Seq(before > 0 ? before - 1 : 0)) }
+        if let before = try visit.seq("before") { high = min(high, before - 1) }
         return high
     }
 
@@ -158,9 +158,9 @@ enum TimelinePages {
     // MARK: The log
 
     private static func log(_ visit: Visit, _ filter: EventFilter) async throws -> (events: [Event], next: Seq?) {
-        let before = try visit.number("before")
+        let before = try visit.seq("before")
         if before ?? 2 <= 1 { return ([], nil) }
         let search = LogSearch(filter, topic: visit.query["topic"], limit: pageRows(visit))
-        return try await search.run(below: before.map { Seq($0) }, in: visit.store)
+        return try await search.run(below: before, in: visit.store)
     }
 }

@@ -8,14 +8,14 @@ enum UndoForm {
         [
             ConsolePage(.post, "/users/{u}/undo", .key(.users)) { visit in
                 let fields = try await visit.form()
-                guard let event = fields["event"].flatMap({ UInt64($0) }), event > 0 else {
+                guard let event = fields["event"].flatMap({ Seq($0) }), event > .zero else {
                     throw Problem.invalid("event", "must be the number of an event")
                 }
                 let path = PercentEncoding.encode(visit.segment("u"))
                 // Without an actor it would be the person's own undo.
                 let actor = visit.session?.caller.name ?? ""
                 _ = try await visit.ask(
-                    .post, "/v1/users/\(path)/undo", body: ["event": .int(event), "actor": .string(actor)])
+                    .post, "/v1/users/\(path)/undo", body: ["event": JSONValue(event), "actor": .string(actor)])
                 return .seeOther("\(visit.site)/events/\(event)")
             }
         ]
@@ -29,7 +29,7 @@ enum UndoForm {
         }
         guard
             let difference = try? await visit.store.difference(
-                of: user, from: .seq(Seq(event.seq.rawValue - 1)), to: .seq(event.seq))
+                of: user, from: .seq(event.seq - 1), to: .seq(event.seq))
         else { return [] }
         let changed = difference.items.count
         return [
@@ -37,7 +37,7 @@ enum UndoForm {
                 "isVoided": false, "changed": changed == 1 ? "1 item" : "\(Figures.count(changed)) items",
                 "before": Figures.count(difference.before.unread), "after": Figures.count(difference.after.unread),
                 "mayUndo": visit.may(.users), "event": event.seq.description, "user": user,
-                "path": PercentEncoding.encode(user), "previous": "\(event.seq.rawValue - 1)",
+                "path": PercentEncoding.encode(user), "previous": "\(event.seq - 1)",
             ]
         ]
     }

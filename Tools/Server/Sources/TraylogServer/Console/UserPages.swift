@@ -230,7 +230,7 @@ enum UserPages {
             context["hasEarlier"] = !before.elements.isEmpty
         }
         if asOf < head {
-            let after = try await visit.store.search(filter, from: Seq(asOf.rawValue + 1), limit: 1)
+            let after = try await visit.store.search(filter, from: asOf + 1, limit: 1)
             context["later"] = after.elements.first?.seq.description ?? ""
             context["hasLater"] = !after.elements.isEmpty
         }
@@ -299,8 +299,8 @@ enum UserPages {
             }
             bytes.append(UInt8(rest))
         }
-        var (seq, unread) = (report.from.rawValue - 1, report.before.unread)
-        append(seq)
+        var (seq, unread) = (report.from - 1, report.before.unread)
+        append(UInt64(seq))
         append(UInt64(unread))
         let timed = timedPositions(report.steps.count)
         let events = try await visit.store.events(of: timed.map { report.steps[$0 - 1] })
@@ -323,10 +323,10 @@ enum UserPages {
             position = index + 1
         }
         for step in report.steps {
-            append(step.seq.rawValue - seq)
+            append(UInt64(step.seq.events(after: seq)))
             let change = step.after.unread - unread
             append(UInt64(bitPattern: Int64((change << 1) ^ (change >> (Int.bitWidth - 1)))))
-            (seq, unread) = (step.seq.rawValue, step.after.unread)
+            (seq, unread) = (step.seq, step.after.unread)
         }
         return Response(
             status: .ok, headers: [.contentType: "application/octet-stream", .cacheControl: "no-store"],

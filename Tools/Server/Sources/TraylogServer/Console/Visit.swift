@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-@_spi(Operations) import Traylog
+@_spi(Operations) @_spi(Wire) import Traylog
 
 /// One request to the console, and whose session it belongs to.
 struct Visit: Sendable {
@@ -123,10 +123,10 @@ struct Visit: Sendable {
         return (problem.status, context)
     }
 
-    func number(_ name: String) throws(Problem) -> UInt64? {
+    func seq(_ name: String) throws(Problem) -> Seq? {
         guard let text = query[name] else { return nil }
-        guard let value = TypedTime.number(text) else { throw .invalid(name, "must be a number") }
-        return value
+        guard let number = TypedTime.number(text) else { throw .invalid(name, "must be a number") }
+        return number.seq
     }
 
     // MARK: Cookies

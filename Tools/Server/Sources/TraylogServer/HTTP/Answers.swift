@@ -93,15 +93,15 @@ extension Call {
     /// The newest event that the caller knows of, as an entity tag or the identifier of a live event says; nil where neither does.
     ///
     /// A node that follows may not have it yet.
-    func awaitedByTag() throws(Problem) -> UInt64? {
+    func awaitedByTag() throws(Problem) -> Seq? {
         guard route.manner == .conditional else {
             guard route.isLive else { return nil }
-            return try headers.text(.lastEventID).flatMap { UInt64($0) }
+            return try headers.text(.lastEventID).flatMap { Seq($0) }
         }
         let tags = try headers.text(.ifNoneMatch)?.split(separator: ",").map(\.trimmingSpaces) ?? []
         return tags.compactMap { tag in
             let parts = tag.replacing("W/", with: "").replacing("\"", with: "").split(separator: "-")
-            return parts.count == 2 && UInt32(parts[0]) != nil ? UInt64(parts[1]) : nil
+            return parts.count == 2 && UInt32(parts[0]) != nil ? Seq(String(parts[1])) : nil
         }.max()
     }
 

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Traylog
+@_spi(Wire) import Traylog
 
 /// One request on its way through a route.
 ///
@@ -51,13 +51,13 @@ package final class Call: Sendable {
     package func item() throws(Problem) -> ItemReference {
         let text = segment("item")
         if text.hasPrefix("key:") { return .key(String(text.dropFirst(4))) }
-        guard let seq = PercentEncoding.number(text) else { throw .invalid("item", "must be a seq or key:KEY") }
-        return .seq(Seq(seq))
+        guard let seq = Seq(text) else { throw .invalid("item", "must be a seq or key:KEY") }
+        return .seq(seq)
     }
 
     /// The seq of the path.
-    package func seq() throws(Problem) -> UInt64 {
-        guard let seq = PercentEncoding.number(segment("seq")) else { throw .invalid("seq", "must be a number") }
+    package func seq() throws(Problem) -> Seq {
+        guard let seq = Seq(segment("seq")) else { throw .invalid("seq", "must be a number") }
         return seq
     }
 
@@ -69,19 +69,24 @@ package final class Call: Sendable {
         }
     }
 
-    package func number(_ name: String) throws(Problem) -> UInt64? {
+    package func number(_ name: String) throws(Problem) -> WireNumber? {
         guard let text = query[name] else { return nil }
-        guard let value = PercentEncoding.number(text) else { throw .invalid(name, "must be a number") }
+        guard let value = WireNumber(text) else { throw .invalid(name, "must be a number") }
         return value
     }
 
     /// How many a page has.
     package func limit() throws(Problem) -> Int {
-        guard let limit = try number("limit") else { return 20 }
-        guard (1...UInt64(Limits.pageItems)).contains(limit) else {
-            throw .invalid("limit", "must be 1 to \(Limits.pageItems)")
+        try limit(1...Limits.pageItems) ?? 20
+    }
+
+    /// The field `limit`; nil where it is not given.
+    package func limit(_ bounds: ClosedRange<Int>) throws(Problem) -> Int? {
+        guard let given = try number("limit") else { return nil }
+        guard let limit = given.within(bounds) else {
+            throw .invalid("limit", "must be \(bounds.lowerBound) to \(bounds.upperBound)")
         }
-        return Int(limit)
+        return limit
     }
 
     /// A thread, a category, or whatever else has a name.

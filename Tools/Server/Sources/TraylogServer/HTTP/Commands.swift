@@ -90,9 +90,9 @@ extension Call {
 extension Receipt {
     package var members: [(name: String, value: JSONValue)] {
         switch self {
-        case .appended(let seq): [("result", "appended"), ("seq", .int(seq.rawValue))]
+        case .appended(let seq): [("result", "appended"), ("seq", JSONValue(seq))]
         case .unchanged: [("result", "unchanged")]
-        case .duplicate(let seq): [("result", "duplicate"), ("seq", .int(seq.rawValue))]
+        case .duplicate(let seq): [("result", "duplicate"), ("seq", JSONValue(seq))]
         }
     }
 }

@@ -17,8 +17,8 @@ extension Service {
     private func figures(_ dimensions: [(String, String)]) async throws -> [ServerMetrics.Figure] {
         let statistics = try await store.statistics(checkingStates: false)
         return [
-            ("traylog_head", Double(statistics.head.rawValue)),
-            ("traylog_floor", Double(statistics.floor.rawValue)),
+            ("traylog_head", Double(UInt64(statistics.head))),
+            ("traylog_floor", Double(UInt64(statistics.floor))),
             ("traylog_tail_events", Double(statistics.unflushed)),
             ("traylog_cache_bytes", Double(statistics.cachedBytes)),
             ("traylog_users", Double(statistics.users)),

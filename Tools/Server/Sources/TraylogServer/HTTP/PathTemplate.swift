@@ -74,11 +74,6 @@ package enum PercentEncoding {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// A number in decimal digits, and nothing else.
-    package static func number(_ text: String) -> UInt64? {
-        text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } ? UInt64(text) : nil
-    }
-
     /// A text as one segment of a path.
     package static func encode(_ text: String) -> String {
         if text.utf8.allSatisfy(isUnreserved) { return text }

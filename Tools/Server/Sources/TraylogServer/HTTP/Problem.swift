@@ -139,7 +139,7 @@ extension Problem {
         switch refusal {
         case .invalid(let field, _): members.append(("field", .string(field)))
         case .alreadyActed(_, let action): members.append(("action", .string(action)))
-        case .compacted(let floor, _): members.append(("floor", .int(floor.rawValue)))
+        case .compacted(let floor, _): members.append(("floor", JSONValue(floor)))
         case .wrongRevision(_, let revision): members.append(("revision", .int(revision)))
         default: break
         }

@@ -195,9 +195,9 @@ extension Call {
     /// Waits up to five seconds until this node has an event.
     ///
     /// - Throws: ``Problem`` 503 when it does not come.
-    package func wait(for seq: UInt64) async throws {
+    package func wait(for seq: Seq) async throws {
         let deadline = ContinuousClock.now + .seconds(5)
-        while try await store.head().rawValue < seq {
+        while try await store.head() < seq {
             guard ContinuousClock.now < deadline else {
                 throw Problem.unavailable("event \(seq) is not here yet")
             }
@@ -207,14 +207,14 @@ extension Call {
     }
 
     /// A seq, or with partitions also `PARTITION:SEQ` with commas between, of which one may be this log's.
-    private func awaitedSeq() throws(Problem) -> UInt64? {
+    private func awaitedSeq() throws(Problem) -> Seq? {
         guard let text = try headers.text(.minSeq) else { return nil }
-        if let seq = UInt64(text) { return seq }
+        if let seq = Seq(text) { return seq }
         guard let own = service.partition else { throw .invalid("Traylog-Min-Seq", "must be a seq") }
-        var found: UInt64?
+        var found: Seq?
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let sides = part.trimmingSpaces.split(separator: ":", omittingEmptySubsequences: false)
-            guard sides.count == 2, let partition = Int(sides[0]), let seq = UInt64(sides[1]) else {
+            guard sides.count == 2, let partition = Int(sides[0]), let seq = Seq(String(sides[1])) else {
                 throw .invalid("Traylog-Min-Seq", "must be a seq, or PARTITION:SEQ with commas between")
             }
             if partition == own { found = seq }

@@ -1,3 +1,5 @@
+@_spi(Wire) import Traylog
+
 /// A JSON value: members in order, numbers as they were written.
 package indirect enum JSONValue: Equatable, Sendable {
     case null
@@ -22,7 +24,7 @@ package indirect enum JSONValue: Equatable, Sendable {
     package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
     package var array: [JSONValue]? { if case .array(let values) = self { values } else { nil } }
 
-    package var integer: UInt64? { if case .number(let digits) = self { UInt64(digits) } else { nil } }
+    package var integer: WireNumber? { if case .number(let digits) = self { WireNumber(json: digits) } else { nil } }
 
     package var bytes: [UInt8] {
         var bytes: [UInt8] = []

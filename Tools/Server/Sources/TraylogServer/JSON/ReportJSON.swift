@@ -30,7 +30,7 @@ extension Page<ThreadGroup, Traylog.Cursor> {
 }
 
 extension JSONValue {
-    package init(_ seq: Seq) { self = .int(seq.rawValue) }
+    package init(_ seq: Seq) { self = .number(seq.description) }
 
     package init(_ value: some JSONWritable) { self = .raw(value.jsonBytes) }
 

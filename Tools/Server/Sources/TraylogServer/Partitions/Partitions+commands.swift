@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Synchronization
-import Traylog
+@_spi(Wire) import Traylog
 
 /// Many commands in one request: each partition gets its own, and the results stand in the order of the commands.
 extension Partitions {
@@ -29,11 +29,11 @@ extension Partitions {
     fileprivate struct Performed {
         /// By place.
         var results: [Int: JSONValue]
-        var heads: [(index: Int, seq: UInt64)] = []
+        var heads: [(index: Int, seq: WireNumber)] = []
         /// The answer of a partition that performed none.
         var failure: Answer?
 
-        var headsJSON: JSONValue { .object(heads.map { ("\($0.index)", .int($0.seq)) }) }
+        var headsJSON: JSONValue { .object(heads.map { ("\($0.index)", .number("\($0.seq)")) }) }
     }
 
     package func commands(_ call: Call, _ given: Int?) async throws -> Response {
@@ -176,7 +176,7 @@ private final class PartitionLines: LinePerformer {
     private let partitions: Partitions
     private let call: Call
     private let given: Int?
-    private let heads = Mutex<[Int: UInt64]>([:])
+    private let heads = Mutex<[Int: WireNumber]>([:])
 
     init(partitions: Partitions, call: Call, given: Int?) {
         (self.partitions, self.call, self.given) = (partitions, call, given)
@@ -196,7 +196,9 @@ private final class PartitionLines: LinePerformer {
 
     func end() -> [(name: String, value: JSONValue)] {
         let heads = heads.withLock { $0.sorted { $0.key < $1.key } }
-        let all: [(name: String, value: JSONValue)] = [("heads", .object(heads.map { ("\($0.key)", .int($0.value)) }))]
-        return heads.count == 1 ? [("head", .int(heads[0].value))] + all : all
+        let all: [(name: String, value: JSONValue)] = [
+            ("heads", .object(heads.map { ("\($0.key)", .number("\($0.value)")) }))
+        ]
+        return heads.count == 1 ? [("head", .number("\(heads[0].value)"))] + all : all
     }
 }

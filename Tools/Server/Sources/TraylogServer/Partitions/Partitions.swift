@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Synchronization
-import Traylog
+@_spi(Wire) import Traylog
 
 /// The partitions of this node, in front of the routes: each request goes to those that it concerns.
 package struct Partitions: Sendable {
@@ -55,10 +55,10 @@ package struct Partitions: Sendable {
     /// The field `partition` of the query.
     private func given(_ call: Call) throws(Problem) -> Int? {
         guard let text = call.query[Call.partition] else { return nil }
-        guard let number = PercentEncoding.number(text), number < services.count else {
+        guard let number = WireNumber(text)?.within(0...services.count - 1) else {
             throw .invalid(Call.partition, "must be \(range)")
         }
-        return Int(number)
+        return number
     }
 
     private func index(of user: String, _ given: Int?) throws(Problem) -> Int {
@@ -112,7 +112,7 @@ package struct Partitions: Sendable {
     }
 
     /// Seqs as `Traylog-Seq` says them where there are several, and as `Traylog-Min-Seq` takes them.
-    package static func text(_ seqs: [(index: Int, seq: UInt64)]) -> String {
+    package static func text(_ seqs: [(index: Int, seq: WireNumber)]) -> String {
         seqs.map { "\($0.index):\($0.seq)" }.joined(separator: ",")
     }
 
@@ -198,7 +198,7 @@ extension Call {
 
     /// Refuses a seq that does not say its partition, where several answer.
     package func checkPartitionsOfSeqs() throws(Problem) {
-        guard let text = try headers.text(.minSeq), UInt64(text) != nil else { return }
+        guard let text = try headers.text(.minSeq), WireNumber(text) != nil else { return }
         throw .invalid(
             "Traylog-Min-Seq", "must be PARTITION:SEQ here, with commas between: each partition has its seqs")
     }

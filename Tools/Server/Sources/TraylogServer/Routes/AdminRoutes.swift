@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-@_spi(Replication) @_spi(Operations) @_spi(JSON) import Traylog
+@_spi(Replication) @_spi(Operations) @_spi(JSON) @_spi(Wire) import Traylog
 
 /// The routes of operators.
 enum AdminRoutes {
@@ -22,16 +22,16 @@ enum AdminRoutes {
     private static func before(_ members: JSONValue) throws -> Moment {
         switch (members["before"], members["keepDays"]) {
         case (let before?, nil):
-            if let seq = before.integer { return .seq(Seq(seq)) }
+            if let number = before.integer { return .seq(number.seq) }
             guard let moment = before.string.flatMap(Moment.init) else {
                 throw Problem.invalid("before", "must be a seq or a time in RFC 3339")
             }
             return moment
         case (nil, let days?):
-            guard let count = days.integer, count <= 36_500 else {
+            guard let count = days.integer?.within(0...36_500) else {
                 throw Problem.invalid("keepDays", "must be a number of days")
             }
-            return Moment.daysAgo(Int(count))
+            return Moment.daysAgo(count)
         default:
             throw Problem.invalid("before", "one of before and keepDays must be given")
         }
@@ -102,17 +102,17 @@ enum AdminRoutes {
     }
 
     /// A tree head that was kept elsewhere, as `tree-head` answers it.
-    private static func treeHead(_ members: JSONValue) throws -> (size: UInt64, root: String)? {
+    private static func treeHead(_ members: JSONValue) throws -> (size: Seq, root: String)? {
         guard let value = members["treeHead"] else { return nil }
-        guard let size = value["treeSize"]?.integer, let root = value["rootHash"]?.string else {
+        guard let size = value["treeSize"]?.integer?.seq, let root = value["rootHash"]?.string else {
             throw Problem.invalid("treeHead", "must be an object with treeSize and rootHash")
         }
         return (size, root.lowercased())
     }
 
-    private static func finding(of kept: (size: UInt64, root: String), _ service: Service) async throws -> [String] {
+    private static func finding(of kept: (size: Seq, root: String), _ service: Service) async throws -> [String] {
         do throws(TraylogError) {
-            let head = try await service.store.treeHead(asOf: .seq(Seq(kept.size)))
+            let head = try await service.store.treeHead(asOf: .seq(kept.size))
             if "\(head.root)" == kept.root { return [] }
         } catch .refused(.upToBeyondHead) {
             if let cluster = service.cluster, await cluster.status().role != .owner {

@@ -1,5 +1,5 @@
 import Hummingbird
-@_spi(Operations) @_spi(JSON) import Traylog
+@_spi(Operations) @_spi(JSON) @_spi(Wire) import Traylog
 import TraylogAudit
 
 /// The routes that show what happened, and prove it.
@@ -19,8 +19,7 @@ enum AuditRoutes {
             let to = try await call.moment("to").asyncMap { try await store.seq(of: $0) }
             let last = min(end, to ?? end)
             let first = try await call.moment("from").asyncMap { try await store.first(atOrAfter: $0) } ?? 1
-            let limit = try call.number("limit").map { Int(clamping: $0) }
-            if let limit, limit < 1 { throw Problem.invalid("limit", "must be 1 or more") }
+            let limit = try call.limit(1...Int.max)
             // The first page comes before the answer, so that what is refused has a status.
             let page = try await store.history(
                 of: user, from: first, limit: min(limit ?? .max, eventsAtOnce), asOf: .seq(end))
@@ -102,10 +101,10 @@ enum AuditRoutes {
                 origins: .allowed,
                 query: ["first", "second"], partition: .named, takesLimitedKeys: true, answers: .json(.treeGrowth)
             ) { call in
-                guard let first = try call.number("first") else { throw Problem.invalid("first", "must be given") }
-                let second = try call.number("second").map { Seq($0) }
-                if let second, second.rawValue < first { throw Problem.invalid("second", "is before first") }
-                let growth = try await call.store.treeGrowth(from: Seq(first), to: second)
+                guard let first = try call.number("first")?.seq else { throw Problem.invalid("first", "must be given") }
+                let second = try call.number("second")?.seq
+                if let second, second < first { throw Problem.invalid("second", "is before first") }
+                let growth = try await call.store.treeGrowth(from: first, to: second)
                 return .json(JSONValue(writing: { $0.write(growth) }))
             },
             Route(
@@ -114,7 +113,7 @@ enum AuditRoutes {
                 query: ["asOf"], partition: .named, takesLimitedKeys: true, answers: .json(.eventProof)
             ) {
                 call in
-                let proof = try await call.store.proof(of: Seq(call.seq()), asOf: call.asOf())
+                let proof = try await call.store.proof(of: call.seq(), asOf: call.asOf())
                 return .json(JSONValue(writing: { $0.write(proof) }))
             },
         ]
@@ -126,7 +125,7 @@ extension Store {
     fileprivate func first(atOrAfter moment: Moment) async throws -> Seq {
         switch moment {
         case .seq(let seq): seq
-        case .time(let time): Seq(try await seq(of: .time(Timestamp(milliseconds: time.milliseconds - 1))).rawValue + 1)
+        case .time(let time): try await seq(of: .time(time - .milliseconds(1))) + 1
         }
     }
 }

@@ -102,11 +102,11 @@ enum CommandRoutes {
     }
 
     private static func answer(_ results: [Result<Receipt, Problem>], _ call: Call) async throws -> Response {
-        let head = try await call.store.head().rawValue
+        let head = try await call.store.head()
         let value: JSONValue = [
-            "head": .int(head), "results": .array(results.map { .object($0.members) }),
+            "head": JSONValue(head), "results": .array(results.map { .object($0.members) }),
         ]
-        var headers: HTTPFields = [.seq: String(head)]
+        var headers: HTTPFields = [.seq: head.description]
         if results.count == 1, case .success(.duplicate) = results[0] { headers[.idempotencyReplayed] = "true" }
         return .json(value, headers: headers)
     }
@@ -243,7 +243,7 @@ private struct StoreLines: LinePerformer {
     }
 
     func end() async throws -> [(name: String, value: JSONValue)] {
-        [("head", .int(try await call.store.head().rawValue))]
+        [("head", JSONValue(try await call.store.head()))]
     }
 }
 

@@ -1,4 +1,4 @@
-@_spi(Replication) import Traylog
+@_spi(Replication) @_spi(Wire) import Traylog
 
 /// A place in a feed.
 ///
@@ -33,7 +33,7 @@ struct FeedOffset: Equatable, Sendable, CustomStringConvertible {
         guard parts.count == 3, let seq = Self.number(parts[2], digits: 20) else { return nil }
         let names = parts[0].split(separator: "~", omittingEmptySubsequences: false)
         store = String(names[0])
-        self.seq = Seq(seq)
+        self.seq = seq.seq
         if names.count == 1 {
             (fork, history) = (nil, "")
         } else {
@@ -41,12 +41,12 @@ struct FeedOffset: Equatable, Sendable, CustomStringConvertible {
             guard names.count == 2, (1...2).contains(marks.count), !marks[0].isEmpty,
                 let after = Self.number(names[1].prefix(20), digits: 20)
             else { return nil }
-            (fork, history) = ((Seq(after), marks[0]), marks[marks.count - 1])
+            (fork, history) = ((after.seq, marks[0]), marks[marks.count - 1])
         }
         if parts[1] == "log" {
             feed = .log
         } else {
-            guard let stream = Self.number(parts[1], digits: 10).flatMap({ UInt32(exactly: $0) }) else { return nil }
+            guard let stream = Self.number(parts[1], digits: 10)?.within(0...UInt32.max) else { return nil }
             feed = .user(stream)
         }
         guard description == text else { return nil }
@@ -55,27 +55,25 @@ struct FeedOffset: Equatable, Sendable, CustomStringConvertible {
     var description: String {
         let name =
             switch feed {
-            case .user(let stream): Self.padded(UInt64(stream), 10)
+            case .user(let stream): Self.padded("\(stream)", 10)
             case .log: "log"
             }
         // Later histories sort behind earlier ones, and all of them behind the first one, as `~` comes after `_`.
         var names = store
         if let fork {
-            names += "~\(Self.padded(fork.after.rawValue, 20))\(fork.mark)"
+            names += "~\(Self.padded(fork.after.description, 20))\(fork.mark)"
             if fork.mark != history { names += ".\(history)" }
         }
-        return "\(names)_\(name)_\(Self.padded(seq.rawValue, 20))"
+        return "\(names)_\(name)_\(Self.padded(seq.description, 20))"
     }
 
     static func == (left: Self, right: Self) -> Bool { left.description == right.description }
 
-    private static func number(_ text: Substring, digits: Int) -> UInt64? {
-        guard text.utf8.count == digits, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
-        return UInt64(text)
+    private static func number(_ text: Substring, digits: Int) -> WireNumber? {
+        text.utf8.count == digits ? WireNumber(text) : nil
     }
 
-    private static func padded(_ number: UInt64, _ width: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    private static func padded(_ digits: String, _ width: Int) -> String {
+        String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 }

@@ -1,7 +1,7 @@
 import Crypto
 import HTTPTypes
 import Hummingbird
-import Traylog
+@_spi(Wire) import Traylog
 
 /// The feeds: events after an offset, now or as they come (the read path of Durable Streams 1.0).
 enum FeedRoutes {
@@ -116,9 +116,11 @@ enum FeedRoutes {
     /// Groups readers who wait, so that caches can serve them together: the interval of 20 seconds, and never the one that
     /// the reader had.
     private static func cursor(_ call: Call) -> String {
-        let interval = UInt64(max(0, Timestamp.sinceEpoch / 20))
-        guard let last = call.query["cursor"].flatMap({ UInt64($0) }) else { return String(interval) }
-        return String(max(interval, last + 1))
+        let interval = String(max(0, Timestamp.sinceEpoch / 20))
+        guard let last = call.query["cursor"].flatMap({ WireNumber($0) }), let now = WireNumber(interval) else {
+            return interval
+        }
+        return max(now, last.next).description
     }
 }
 

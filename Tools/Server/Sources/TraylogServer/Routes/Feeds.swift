@@ -58,7 +58,7 @@ extension Feed {
     private func compacted(_ offset: FeedOffset, _ floor: Seq) -> Problem {
         var problem = gone(
             "compacted", "the events after it have left the log", self.offset(FeedPosition(of: offset, floor)))
-        problem.members.insert(("floor", .int(floor.rawValue)), at: 0)
+        problem.members.insert(("floor", JSONValue(floor)), at: 0)
         return problem
     }
 
@@ -206,12 +206,12 @@ struct LogFeed: Feed {
     func page(after position: FeedPosition) async throws -> FeedPage {
         let (seq, head) = (position.seq, try await store.head())
         guard seq < head else { return FeedPage([], through: position, isAtHead: true) }
-        let found = try await store.search(filter, from: Seq(seq.rawValue + 1), limit: FeedRoutes.pageEvents)
+        let found = try await store.search(filter, from: seq + 1, limit: FeedRoutes.pageEvents)
         let events = found.elements.filter { $0.seq <= head && limits?.admits($0) ?? true }
         guard let next = found.next, next <= head else {
             return FeedPage(events, through: FeedPosition(seq: head), isAtHead: true)
         }
-        return FeedPage(events, through: FeedPosition(seq: Seq(next.rawValue - 1)), isAtHead: false)
+        return FeedPage(events, through: FeedPosition(seq: next - 1), isAtHead: false)
     }
 
     func follow(
@@ -225,7 +225,7 @@ struct LogFeed: Feed {
             if !page.isAtHead { continue }
             // Something new is committed, whatever it is.
             var isNew = false
-            for try await _ in store.follow(from: Seq(through.seq.rawValue + 1), stopper: stopper) {
+            for try await _ in store.follow(from: through.seq + 1, stopper: stopper) {
                 isNew = true
                 break
             }

@@ -85,7 +85,7 @@ enum HealthRoutes {
         let unready = all.first { !$0.isReady }
         let role = unready?.role ?? (all.contains { $0.role == .owner } ? .owner : .follower)
         let whole: [(name: String, value: JSONValue)] = [
-            ("head", sum(\.head.rawValue)), ("role", .string(role.rawValue)), ("position", sum(\.position.rawValue)),
+            ("head", sum { UInt64($0.head) }), ("role", .string(role.rawValue)), ("position", sum(\.position.rawValue)),
             (
                 "lag",
                 [

@@ -13,7 +13,7 @@ struct ItemUpdate: Sendable {
 
     /// Tells a listener to read the items again.
     static func reload(asOf seq: Seq) -> ByteBuffer {
-        let data: JSONValue = ["asOf": .int(seq.rawValue), "reload": true]
+        let data: JSONValue = ["asOf": JSONValue(seq), "reload": true]
         return LiveStream.event("items", String(decoding: data.bytes, as: UTF8.self))
     }
 }
@@ -141,13 +141,13 @@ private final class ItemFold: Sendable {
         var (shown, gone): ([JSONValue], [JSONValue]) = ([], [])
         for change in changes {
             if change.after.isGone || change.after.isDeleted {
-                gone.append(.int(change.item.rawValue))
+                gone.append(JSONValue(change.item))
             } else {
                 let item = try await store.item(.seq(change.item), of: user, asOf: .seq(end))
                 shown.append(.raw(item.jsonBytes))
             }
         }
-        let data: JSONValue = ["asOf": .int(end.rawValue), "items": .array(shown), "gone": .array(gone)]
+        let data: JSONValue = ["asOf": JSONValue(end), "items": .array(shown), "gone": .array(gone)]
         return LiveStream.event("items", String(decoding: data.bytes, as: UTF8.self))
     }
 

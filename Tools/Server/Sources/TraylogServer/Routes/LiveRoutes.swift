@@ -34,11 +34,11 @@ enum LiveRoutes {
 
     /// The same, with the items that changed before each tray.
     private static func items(_ call: Call) throws -> Response {
-        let last = try call.headers.text(.lastEventID).flatMap(PercentEncoding.number)
+        let last = try call.headers.text(.lastEventID).flatMap { Seq($0) }
         return try LiveStream.response(call) { writer, answer in
             try await call.service.items.listening(to: call.user) { listener in
                 answer.whenEnded { listener.end() }
-                let isBehind = try await last.asyncMap { try await missed(since: Seq($0), call) } ?? false
+                let isBehind = try await last.asyncMap { try await missed(since: $0, call) } ?? false
                 var tray = try await call.store.tray(of: call.user)
                 if isBehind { try await answer.write(ItemUpdate.reload(asOf: tray.asOf), to: &writer) }
                 try await answer.write(LiveStream.event(tray), to: &writer)

@@ -112,7 +112,7 @@ enum ReadingRoutes {
             origins: .allowed, query: ["asOf", "list", "cursor", "limit"], partition: .named,
             answers: .jsonOrLines(.audience, .recipientLine)
         ) { call in
-            let (item, moment) = (Seq(try call.seq()), try call.asOf())
+            let (item, moment) = (try call.seq(), try call.asOf())
             guard let name = call.query["list"] else {
                 for field in ["cursor", "limit"] where call.query[field] != nil {
                     throw Problem.invalid(field, "goes with list")
@@ -242,19 +242,19 @@ extension TraySnapshot {
     func lines(store: String, offset: FeedOffset) -> [UInt8] {
         let topics = topics.map { topic -> JSONValue in
             [
-                "topic": .string(topic.topic), "from": .int(topic.from.rawValue),
-                "until": topic.until.map { .int($0.rawValue) } ?? .null,
+                "topic": .string(topic.topic), "from": JSONValue(topic.from),
+                "until": topic.until.map { JSONValue($0) } ?? .null,
             ]
         }
         let head: JSONValue = [
-            "store": .string(store), "stream": .int(stream), "asOf": .int(asOf.rawValue),
+            "store": .string(store), "stream": .int(stream), "asOf": JSONValue(asOf),
             "offset": .string(offset.description),
-            "history": .array(history.forks.map { ["mark": .string($0.mark), "after": .int($0.after.rawValue)] }),
-            "floor": .int(floor.rawValue), "tray": .raw(tray.jsonBytes),
-            "seenUpTo": .int(tray.seenUpTo.rawValue), "mutedThreads": .array(mutedThreads.map { .string($0) }),
+            "history": .array(history.forks.map { ["mark": .string($0.mark), "after": JSONValue($0.after)] }),
+            "floor": JSONValue(floor), "tray": .raw(tray.jsonBytes),
+            "seenUpTo": JSONValue(tray.seenUpTo), "mutedThreads": .array(mutedThreads.map { .string($0) }),
             "mutedCategories": .array(mutedCategories.map { .string($0) }),
             "mutes": .array(mutes.map { .raw($0.jsonBytes) }), "topics": .array(topics),
-            "voided": .array(voided.map { .int($0.rawValue) }),
+            "voided": .array(voided.map { JSONValue($0) }),
         ]
         var bytes = head.bytes + [UInt8(ascii: "\n")]
         for part in items {

@@ -1,6 +1,6 @@
 import Foundation
 import Hummingbird
-@_spi(Replication) import Traylog
+@_spi(Replication) @_spi(Wire) import Traylog
 
 /// Tokens for users, made by the server.
 enum TokenRoutes {
@@ -36,10 +36,10 @@ enum TokenRoutes {
                 _ = try await call.store.version(of: user)
                 var ttl = usualLife
                 if let value = members["ttl"] {
-                    guard let seconds = value.integer, (1...UInt64(UserTokens.longestLife)).contains(seconds) else {
+                    guard let seconds = value.integer?.within(1...UserTokens.longestLife) else {
                         throw Problem.invalid("ttl", "must be 1 to \(UserTokens.longestLife) seconds")
                     }
-                    ttl = Int(seconds)
+                    ttl = seconds
                 }
                 let scope = try scope(members["scope"])
                 if scope?.split(separator: " ").contains("publish") ?? false, case .key(_, let key)? = call.caller {

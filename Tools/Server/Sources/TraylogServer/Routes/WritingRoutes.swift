@@ -57,14 +57,14 @@ enum WritingRoutes {
                 body: .object(common + editable), partition: .named, takesLimitedKeys: true, answers: .json(.receipt)
             ) {
                 call in
-                try await call.perform(call.command("edit", user: nil, item: .seq(Seq(call.seq())), needsBody: true))
+                try await call.perform(call.command("edit", user: nil, item: .seq(call.seq()), needsBody: true))
             },
             Route(
                 .delete, "/v1/items/{seq}", as: "retractBroadcast", "Take a broadcast back", .key(.publish),
                 origins: .allowed,
                 body: .fields(common), partition: .named, takesLimitedKeys: true, answers: .json(.receipt)
             ) { call in
-                try await call.perform(call.command("retract", user: nil, item: .seq(Seq(call.seq()))))
+                try await call.perform(call.command("retract", user: nil, item: .seq(call.seq())))
             },
         ]
     }
@@ -175,7 +175,7 @@ enum WritingRoutes {
                 call in
                 let snapshot = try await call.store.snapshot(of: call.user, limit: 1, contents: 0)
                 let topics = snapshot.topics.filter { $0.until == nil }.map { topic -> JSONValue in
-                    ["topic": .string(topic.topic), "from": .int(topic.from.rawValue)]
+                    ["topic": .string(topic.topic), "from": JSONValue(topic.from)]
                 }
                 return .json(["subscriptions": .array(topics)])
             },
