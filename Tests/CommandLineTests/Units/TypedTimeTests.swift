@@ -1,5 +1,5 @@
 import Testing
-@_spi(Operations) import Traylog
+@_spi(Operations) @_spi(Wire) import Traylog
 
 /// Times and numbers as people type them, which the command line and the console parse in the same way.
 struct TypedTimeTests {
