@@ -1,11 +1,11 @@
 import Hummingbird
+import NIOCore
 import Synchronization
 @_spi(Replication) import Traylog
 import TraylogAudit
 
 /// One store behind the routes, and what all its requests share.
 package final class Service: Sendable {
-    static let longestBody = 8 << 20
     static let longestLine = 1 << 20
     static let longestHead = 16 << 10
     static let longestTarget = 8 << 10
@@ -19,7 +19,7 @@ package final class Service: Sendable {
     let authenticator: Authenticator
     /// Signs checkpoints.
     package let checkpointKey: NotePrivateKey
-    package let limits: RateLimits
+    package let admission: Admission
     package let metrics: ServerMetrics
     let jobs = Jobs()
     /// Nil where reading is not recorded.
@@ -32,18 +32,20 @@ package final class Service: Sendable {
     let treeAtStart: TreeAtStart
     /// Nil for a server on its own.
     package let cluster: (any ClusterNodeHost)?
-    /// Nil without a keys file.
+    /// Nil for a server on its own.
     package let pass: NodePass?
     package let routes: RouteTable
     /// The description of the API (`/openapi.json`).
-    package let description: [UInt8]
+    ///
+    /// One buffer, which all answers share.
+    package let description: ByteBuffer
     private let draining = Mutex(false)
 
     init(
         store: Store, configuration: ServiceConfiguration, authenticator: Authenticator,
         checkpointKey: NotePrivateKey, devices: any Devices, metrics: ServerMetrics, log: ServiceLog,
         cluster: (any ClusterNodeHost)? = nil,
-        pass: NodePass? = nil, limits: RateLimits, answers: OpenAnswers, routes: RouteTable, description: [UInt8]
+        pass: NodePass? = nil, admission: Admission, answers: OpenAnswers, routes: RouteTable, description: ByteBuffer
     ) async throws {
         self.metrics = metrics
         self.cluster = cluster
@@ -59,7 +61,7 @@ package final class Service: Sendable {
         self.authenticator = authenticator
         self.checkpointKey = checkpointKey
         self.log = log
-        (self.limits, self.answers) = (limits, answers)
+        (self.admission, self.answers) = (admission, answers)
         (self.routes, self.description) = (routes, description)
         treeAtStart = TreeAtStart(store, log: log)
     }

@@ -104,7 +104,6 @@ public final class TraylogServer: Sendable {
             let log = ServiceLog()
             let metrics = ServerMetrics(log: log)
             storeOptions.observer = metrics
-            let pass = try configuration.keys.map { NodePass(keysFile: Array(try text($0).utf8)) }
             let map = configuration.partitions
             try map.claim(configuration.store)
             let backend = configuration.cluster == nil ? nil : try backend(parts)
@@ -112,12 +111,23 @@ public final class TraylogServer: Sendable {
             storeOptions.cacheBytes /= map.count
             let settings = try configuration.service()
             let authenticator = Authenticator(keys: keys, tokens: tokens, map: map)
-            let limits = RateLimits(perUser: settings.rateUser, perKey: settings.rateKey)
+            let admission = Admission(
+                rates: RateLimits(perUser: settings.rateUser, perKey: settings.rateKey), metrics: metrics,
+                isBehindProxy: settings.isBehindProxy)
             let answers = OpenAnswers()
             let groups = AllRoutes.groups + parts.compactMap(\.routes)
-            let (routes, description) = (RouteTable(groups), OpenAPI.document(groups, partitions: map.count))
+            let (routes, description) = (RouteTable(groups), ByteBuffer(bytes: OpenAPI.document(groups, partitions: map.count)))
             var services: [StoreService] = []
             var common: Common?
+            var pass: NodePass?
+            if configuration.cluster != nil {
+                // Nodes know each other by the key that signs their checkpoints, so it comes before the store does.
+                try FileManager.default.createDirectory(
+                    atPath: configuration.store, withIntermediateDirectories: true,
+                    attributes: [.posixPermissions: 0o700])
+                let shared = try await TraylogServer.common(configuration, parts, checkpointKey, log)
+                (common, pass) = (shared, NodePass(shared.key))
+            }
             do {
                 for partition in 0..<map.count {
                     let directory = map.directory(configuration.store, partition)
@@ -140,7 +150,7 @@ public final class TraylogServer: Sendable {
                             try await StoreService(
                                 store: store, configuration: settings, authenticator: authenticator,
                                 checkpointKey: shared.key, devices: shared.devices, metrics: metrics, log: log,
-                                cluster: cluster, pass: pass, limits: limits, answers: answers, routes: routes,
+                                cluster: cluster, pass: pass, admission: admission, answers: answers, routes: routes,
                                 description: description))
                     } catch {
                         if let cluster { await cluster.stop() } else { await store.close() }
@@ -154,7 +164,7 @@ public final class TraylogServer: Sendable {
                     ? try Console(services[0], partitions, isSecure: tls != nil || configuration.isBehindProxy) : nil
                 return TraylogServer(
                     services, Responder(service: services[0], routes: routes, console: console, partitions: partitions),
-                    KeysReload(file: configuration.keys, made: made, authenticator, answers, pass, log))
+                    KeysReload(file: configuration.keys, made: made, authenticator, answers, log))
             } catch {
                 for service in services { await service.close() }
                 throw error
@@ -224,12 +234,14 @@ extension TraylogServer {
         if let address = settings.apns, let answering = parts.lazy.compactMap(\.providers).first {
             providers = Listener.application(
                 CallbackResponder(callback: answering(service, responder.partitions)), address,
-                try Listener.tls(tls, askingFor: settings.apnsClients), log: service.log
+                try Listener.tls(tls, askingFor: settings.apnsClients), admission: service.admission,
+                log: service.log
             ) { told.yield($0) }
         }
         let scheme = tls == nil ? "http" : "https"
         let app = Listener.application(
-            responder, (settings.host, settings.port), tls, routes: responder.routes, log: service.log
+            responder, (settings.host, settings.port), tls, routes: responder.routes,
+            admission: service.admission, log: service.log
         ) { port in
             var lines = "listening on \(scheme)://\(Listener.text(settings.host)):\(port)\n"
             if let apns = settings.apns {

@@ -130,13 +130,14 @@ struct APNsResponder: HTTPResponder {
     ) throws -> Call {
         let path = "/v1/users/\(PercentEncoding.encode(user))/notifications"
         var headers: HTTPFields = [.contentType: "application/json", .idempotencyKey: key]
-        headers[.authorization] = service.pass?.credentials(for: path, at: Timestamp.now.milliseconds / 1_000)
+        let body = content.jsonBytes
+        headers[.authorization] = service.pass?.credentials("POST", path, body: body)
         let head = HTTPRequest(method: .post, scheme: nil, authority: nil, path: path, headerFields: headers)
         let (route, values) = try service.routes.find(.post, path: path[...])
         return Call(
-            request: Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: content.jsonBytes))), route: route,
+            request: Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: body))), route: route,
             service: partitions?.service(of: user) ?? service, partitions: partitions, caller: .node,
-            credential: .node, channel: context.channel, path: values, query: [:])
+            credential: .none, channel: context.channel, path: values, query: [:])
     }
 
     /// Whose the token of the path is.

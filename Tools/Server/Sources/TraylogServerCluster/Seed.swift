@@ -39,9 +39,9 @@ struct Seed {
     /// - Returns: the tree head that the copy must have.
     private func fetch() async throws -> String {
         let query = partition.map { "?\(Call.partition)=\($0)" } ?? ""
-        var request = HTTPClientRequest(url: peer + ClusterRoutes.copyPath + query)
-        let now = Timestamp.now.milliseconds / 1_000
-        request.headers.add(name: "Authorization", value: pass.credentials(for: ClusterRoutes.copyPath, at: now))
+        let target = ClusterRoutes.copyPath + query
+        var request = HTTPClientRequest(url: peer + target)
+        request.headers.add(name: "Authorization", value: pass.credentials("GET", target))
         let answer: HTTPClientResponse
         do {
             answer = try await Self.client.execute(request, deadline: .distantFuture)
@@ -50,7 +50,8 @@ struct Seed {
         }
         guard answer.status == .ok, let head = answer.headers.first(name: "Traylog-Tree-Head") else {
             throw SeedProblem(
-                "\(peer) answered \(answer.status.code); is it a node of this cluster, with the same keys file?")
+                "\(peer) answered \(answer.status.code); is it a node of this cluster, with the same key for checkpoints?"
+            )
         }
         try FileManager.default.createDirectory(
             atPath: incoming, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

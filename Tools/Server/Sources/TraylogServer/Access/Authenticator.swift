@@ -9,8 +9,8 @@ import Traylog
 package enum Credential: Sendable {
     /// The route asks for none.
     case none
-    /// Another node of the cluster.
-    case node
+    /// Another node of the cluster, whose pass holds for a body of this digest alone.
+    case node(bodyDigest: String)
     case token(user: String, issuedAt: Double, expiresAt: Double)
     case key(id: String, ServerKeys.Key)
     /// A session of the console, with the key that signed in.
@@ -88,7 +88,8 @@ final class Authenticator: Sendable {
         guard parts.count == 2, Substring(parts[0]).lowercased() == "bearer" else {
             throw .unauthorized("tokenMalformed", "credentials must be a bearer token")
         }
-        let token = String(Substring(parts[1]))
+        // RFC 9110, section 11.4: one space or more.
+        let token = String(Substring(parts[1].drop { $0 == UInt8(ascii: " ") }))
         if token.hasPrefix("tlk_") {
             guard let found = caller(presentingKey: token) else {
                 throw .unauthorized("keyUnknown", "the key is not known")

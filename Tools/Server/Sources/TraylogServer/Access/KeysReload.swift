@@ -11,16 +11,14 @@ struct KeysReload: Sendable {
     private let made: [String]
     private let authenticator: Authenticator
     private let answers: OpenAnswers
-    private let pass: NodePass?
     private let log: ServiceLog
 
     /// - Parameter file: nil for a server without one, which nothing ends or changes then.
     init(
-        file: String?, made: [String], _ authenticator: Authenticator, _ answers: OpenAnswers, _ pass: NodePass?,
-        _ log: ServiceLog
+        file: String?, made: [String], _ authenticator: Authenticator, _ answers: OpenAnswers, _ log: ServiceLog
     ) {
         (self.file, self.made, self.authenticator, self.answers) = (file, made, authenticator, answers)
-        (self.pass, self.log) = (pass, log)
+        self.log = log
     }
 
     /// Begins to listen for the signal, until what it returns is cancelled.
@@ -39,8 +37,6 @@ struct KeysReload: Sendable {
             var keys = try ServerKeys(file: file)
             guard !keys.isEmpty else { throw ConfigurationError("\(file) has no key") }
             for line in made { try keys.add(line: line) }
-            let text = try String(contentsOfFile: file, encoding: .utf8)
-            pass?.replace(keysFile: Array(text.trimmingSpaces.utf8))
             authenticator.replace(keys)
             answers.check()
             log.write([("keys", "read again"), ("count", .int(keys.count))])

@@ -17,7 +17,7 @@ package enum Caller: Sendable {
     /// Another node of the cluster, for a push provider.
     case node
     /// Somebody without valid credentials, whom only rate limits know.
-    case nobody(at: String)
+    case nobody(at: CallerAddress)
 
     /// The key's name, or its id without one; or the user.
     package var name: String {
@@ -25,7 +25,7 @@ package enum Caller: Sendable {
         case .key(let id, let key): key.name ?? id
         case .user(let name, _): name
         case .node: "node"
-        case .nobody(let address): address
+        case .nobody(let address): address.description
         }
     }
 
@@ -51,8 +51,6 @@ package struct Access: Sendable {
         case bearer
         /// The same, or the key alone or after `ApiKey`, as Novu's clients send it.
         case novu
-        /// As nodes of a cluster prove themselves to each other; the route checks it.
-        case node
     }
 
     package var scheme = Scheme.bearer
@@ -68,11 +66,13 @@ package struct Access: Sendable {
     var isFree = false
     /// A token may concern any user.
     var isAnyUser = false
+    /// Other nodes of the cluster call it (``NodePass``).
+    var isForNodes = false
 
     package static let open = Access(isOpen: true)
     package static let free = Access(isOpen: true, isFree: true)
     static let anybody = Access(any: true)
-    package static let node = Access(scheme: .node, isOpen: true)
+    package static let node = Access(isForNodes: true)
     package static func novu(_ scope: KeyScope) -> Access { Access(scheme: .novu, key: scope) }
     package static func key(_ scope: KeyScope) -> Access { Access(key: scope) }
     package static let reading = Access(key: .users, user: .read)
@@ -97,7 +97,7 @@ package struct Access: Sendable {
             guard isAnyUser || name.map({ $0.utf8.elementsEqual(owner.utf8) }) ?? false else {
                 throw .forbidden("otherUser", "the token is another user's")
             }
-        case .node: guard key == .publish else { throw .forbidden("missingScope", "a node cannot do this") }
+        case .node: guard isForNodes else { throw .forbidden("missingScope", "a node cannot do this") }
         case .nobody: throw .unauthorized("tokenMissing", "credentials are missing")
         }
     }

@@ -4,39 +4,21 @@ import JWTKit
 
 /// The keys that sign users' tokens: JWTs (RFC 7519) whose algorithm the key decides, never the token.
 struct UserTokens: Sendable {
-    /// The claims that the server reads; a token may have others.
+    /// The claims of a token that the server makes.
     private struct Claims: JWTPayload {
-        var sub: String?
-        var aud: Audience?
-        var iat: Double?
-        var exp: Double?
-        var nbf: Double?
+        var sub: String
+        var aud = UserTokens.audience
+        var iat: Int
+        var exp: Int
         var scope: String?
 
-        /// The signature is checked before, and the time by ``UserTokens/caller(_:_:)``, which says what is wrong.
+        /// The server reads tokens by itself.
         func verify(using _: some JWTAlgorithm) {}
     }
 
-    /// One audience or several.
-    private struct Audience: Codable {
-        let values: [String]
-
-        init(_ value: String) { values = [value] }
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            if let value = try? container.decode(String.self) {
-                values = [value]
-            } else {
-                values = try container.decode([String].self)
-            }
-        }
-
-        func encode(to encoder: any Encoder) throws {
-            var container = encoder.singleValueContainer()
-            try container.encode(values[0])
-        }
-    }
+    private static let audience = "traylog"
+    /// A token's header has three short members.
+    private static let longestHeader = 1_024
 
     /// Signs tokens.
     ///
@@ -99,35 +81,54 @@ struct UserTokens: Sendable {
     func caller(
         presenting token: String, now: Date = Date()
     ) throws(Problem) -> (caller: Caller, credential: Credential) {
-        guard let parsed = try? DefaultJWTParser().parse(Array(token.utf8), as: Claims.self) else {
-            throw .unauthorized("tokenMalformed", "the token is malformed")
-        }
-        guard parsed.header.fields["crit"] == nil, let kid = parsed.header.kid, let key = algorithms[kid],
-            parsed.header.alg == key.name, let end = token.utf8.lastIndex(of: UInt8(ascii: ".")),
-            (try? key.verify(parsed.signature, signs: Array(token.utf8[..<end]))) == true
+        // Anybody can send this. Until the signature is checked, no library reads any of it but the bytes that were signed.
+        let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map(Substring.init)
+        guard parts.count == 3, parts[0].utf8.count <= Self.longestHeader, let header = Self.members(parts[0]),
+            let signature = [UInt8](base64URL: parts[2])
+        else { throw .unauthorized("tokenMalformed", "the token is malformed") }
+        guard header["crit"] == nil, let kid = header["kid"]?.string, let key = algorithms[kid],
+            header["alg"]?.string == key.name,
+            (try? key.verify(signature, signs: Array(token.utf8[..<parts[1].endIndex]))) == true
         else { throw .unauthorized("tokenMalformed", "the token is not signed by a key that this server knows") }
-        return try Self.caller(parsed.payload, now.timeIntervalSince1970)
+        guard let claims = Self.members(parts[1]) else {
+            throw .unauthorized("tokenMalformed", "the token's claims are no JSON object")
+        }
+        return try Self.caller(claims, now.timeIntervalSince1970)
+    }
+
+    /// A JSON object in base64url; nil for anything else.
+    private static func members(_ text: Substring) -> JSONValue? {
+        guard let bytes = [UInt8](base64URL: text), let value = try? JSONParser.value(bytes), case .object = value
+        else { return nil }
+        return value
     }
 
     private static func caller(
-        _ claims: Claims, _ now: Double
+        _ claims: JSONValue, _ now: Double
     ) throws(Problem) -> (caller: Caller, credential: Credential) {
-        guard let issued = claims.iat, let expires = claims.exp, expires > issued,
+        guard let issued = claims["iat"]?.seconds, let expires = claims["exp"]?.seconds, expires > issued,
             expires - issued <= Double(longestLife)
         else { throw .unauthorized("tokenMalformed", "the token must have iat, and exp at most 24 hours later") }
         guard now < expires else { throw EndReason.tokenExpired.problem }
         // Clocks differ a little.
-        guard issued <= now + 60, claims.nbf.map({ $0 <= now + 60 }) ?? true else {
+        let begins = claims["nbf"].map { $0.seconds ?? .infinity } ?? 0
+        guard issued <= now + 60, begins <= now + 60 else {
             throw .unauthorized("tokenMalformed", "the token is not valid yet")
         }
-        guard claims.aud?.values.contains("traylog") ?? false else {
+        // One audience or several.
+        guard let given = claims["aud"], (given.array ?? [given]).contains(where: { $0.string == audience }) else {
             throw .unauthorized("tokenMalformed", "the token's aud is not traylog")
         }
-        guard let user = claims.sub, !user.isEmpty else {
+        guard let user = claims["sub"]?.string, !user.isEmpty else {
             throw .unauthorized("tokenMalformed", "the token has no sub")
         }
         let credential = Credential.token(user: user, issuedAt: issued, expiresAt: expires)
-        guard let scope = claims.scope else { return (.user(user, scopes: [.read, .write]), credential) }
+        guard let given = claims["scope"], given != .null else {
+            return (.user(user, scopes: [.read, .write]), credential)
+        }
+        guard let scope = given.string else {
+            throw .unauthorized("tokenMalformed", "the token's scope is no text")
+        }
         let scopes = Set(scope.split(separator: " ").compactMap { TokenScope(rawValue: String($0)) })
         return (.user(user, scopes: scopes), credential)
     }
@@ -137,8 +138,22 @@ struct UserTokens: Sendable {
         user: String, issuedAt issued: Int, ttl: Int, scope: String?
     ) async throws -> (token: String, expires: Int)? {
         guard let signer else { return nil }
-        let claims = Claims(
-            sub: user, aud: Audience("traylog"), iat: Double(issued), exp: Double(issued + ttl), scope: scope)
+        let claims = Claims(sub: user, iat: issued, exp: issued + ttl, scope: scope)
         return (try await signing.sign(claims, kid: signer), issued + ttl)
     }
+}
+
+extension JSONValue {
+    /// Seconds since 1970 as tokens have them, perhaps with a fraction; nil for other values, and far from this era.
+    ///
+    /// Within these bounds sums are exact enough, and whole seconds fit any integer.
+    fileprivate var seconds: Double? {
+        guard case .number(let digits) = self, let seconds = Double(digits), (0...Self.latest).contains(seconds) else {
+            return nil
+        }
+        return seconds
+    }
+
+    /// The end of the year 9999.
+    private static let latest: Double = 253_402_300_799
 }

@@ -17,12 +17,6 @@ package enum ClusterRoutes {
                 partition: .named, answers: .text("application/octet-stream"), headers: ["Traylog-Tree-Head"],
                 refusals: [404]
             ) { call in
-                let now = Timestamp.now.milliseconds / 1_000
-                guard let pass = call.service.pass,
-                    pass.opens(copyPath, try call.headers.text(.authorization), now: now)
-                else {
-                    throw Problem.unauthorized("keyUnknown", "this is for nodes with the same keys file")
-                }
                 guard call.service.cluster != nil else {
                     throw Problem(.notFound, "Not found", "this server is on its own")
                 }
@@ -32,23 +26,31 @@ package enum ClusterRoutes {
     }
 
     private static func copy(_ call: Call) async throws -> Response {
-        let directory = FileManager.default.temporaryDirectory.path + "/traylog-seed-\([UInt8].random(8).hex)"
-        let report = try await call.store.backup(to: directory)
+        let copy = StoreCopy()
+        let report = try await call.store.backup(to: copy.directory)
         let head = try await call.store.treeHead(asOf: .seq(report.head))
         // A backup has none of this, and the new node must also know who was erased.
         if let settings = call.service.cluster?.settings {
             let own = settings.partitions.directory(call.service.configuration.directory, settings.partition)
-            try? FileManager.default.copyItem(atPath: own + "/erasures", toPath: directory + "/erasures")
+            try? FileManager.default.copyItem(atPath: own + "/erasures", toPath: copy.directory + "/erasures")
         }
         let body = ResponseBody { writer in
-            defer { try? FileManager.default.removeItem(atPath: directory) }
-            try await CopyReader(directory: directory).forEachPart { try await writer.write(ByteBuffer(bytes: $0)) }
+            try await CopyReader(directory: copy.directory).forEachPart {
+                try await writer.write(ByteBuffer(bytes: $0))
+            }
             try await writer.finish(nil)
         }
         return Response(
             status: .ok,
             headers: [.contentType: "application/octet-stream", .treeHead: "\(head.size):\(head.root)"], body: body)
     }
+}
+
+/// A copy of the store in a directory of its own, which goes with the last reference: sent, or not.
+private final class StoreCopy: Sendable {
+    let directory = FileManager.default.temporaryDirectory.path + "/traylog-seed-\([UInt8].random(8).hex)"
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
 }
 
 extension Call {
@@ -106,12 +108,10 @@ extension Call {
     func answerOfAnotherNode() async -> Response? {
         guard let cluster = service.cluster, request.headers[Forwarding.mark] == nil else { return nil }
         let owner = await cluster.otherOwner(cluster.status())
-        // A body is read once, and several nodes may be asked.
-        let question = Request(head: request.head, body: RequestBody(buffer: ByteBuffer()))
         // The owner runs most of them.
         for url in await cluster.otherNodes().sorted(by: { ($0 == owner ? 0 : 1, $0) < ($1 == owner ? 0 : 1, $1) }) {
             let answer = await Deadline.abandoning(after: .seconds(3)) { () -> (Response, [UInt8]) in
-                let answer = try await Forwarding.forward(question, to: url)
+                let answer = try await Forwarding.forward(self.request, to: url, body: [])
                 return (answer, try await answer.wholeBody())
             }
             guard let (answer, body) = answer, answer.status == .ok else { continue }
@@ -163,6 +163,7 @@ extension Call {
                 "no node decides now"
                     + (status.trouble.map { ": \($0)" } ?? "; one of them is about to take over. Send it again"))
         }
-        return try await Forwarding.forward(request, to: owner)
+        let isOfLines = try headers.mediaType() == CommandRoutes.lines
+        return try await Forwarding.forward(request, to: owner, body: isOfLines ? nil : wholeBody())
     }
 }

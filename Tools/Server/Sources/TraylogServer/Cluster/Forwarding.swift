@@ -7,7 +7,8 @@ import NIOHTTP1
 
 /// Sends a request on to another node, with its caller's credentials, and its answer back.
 ///
-/// Bodies are passed on as they come.
+/// Lines are passed on as they come; other bodies are read first, so that nobody reads on from the connection once the answer is
+/// there.
 enum Forwarding {
     /// Says that a node has sent the request on: the next one does not.
     static let mark = HTTPField.Name("Traylog-Forwarded")!
@@ -20,24 +21,24 @@ enum Forwarding {
     /// Headers that this node writes itself.
     private static let own: Set<String> = ["x-request-id", "server", "date"]
 
-    /// - Parameter base: the node's URL.
+    /// - Parameters:
+    ///   - base: the node's URL.
+    ///   - whole: the body; nil to pass its parts on as they come.
     /// - Throws: ``Problem`` 503 when the node cannot be reached, or was lost before it answered.
-    static func forward(_ request: Request, to base: String) async throws -> Response {
-        var outgoing = HTTPClientRequest(url: base + (request.head.path ?? "/"))
+    static func forward(_ request: Request, to base: String, body whole: [UInt8]?) async throws -> Response {
+        var outgoing = HTTPClientRequest(url: base + (try request.target()))
         outgoing.method = HTTPMethod(rawValue: request.method.rawValue)
         for field in request.headers where !hopByHop.contains(field.name.canonicalName) {
             outgoing.headers.add(name: field.name.rawName, value: field.value)
         }
         outgoing.headers.add(name: mark.rawName, value: "1")
         var relay: BodyRelay?
-        if try request.headers.mediaType() == CommandRoutes.lines {
+        if let whole {
+            if !whole.isEmpty { outgoing.body = .bytes(whole) }
+        } else {
             let made = BodyRelay(request.body)
             outgoing.body = .stream(made, length: .unknown)
             relay = made
-        } else {
-            // Whole, so that nobody reads on from the connection once the answer is there.
-            let body = try await wholeBody(of: request)
-            if !body.isEmpty { outgoing.body = .bytes(body) }
         }
         let answer: HTTPClientResponse
         do {
@@ -69,16 +70,6 @@ enum Forwarding {
         return Response(
             status: HTTPResponse.Status(code: Int(answer.status.code), reasonPhrase: answer.status.reasonPhrase),
             headers: headers, body: body)
-    }
-
-    private static func wholeBody(of request: Request) async throws -> [UInt8] {
-        var body: [UInt8] = []
-        let parts = BodyParts(request.body)
-        while let part = try await parts.next() {
-            guard body.count + part.readableBytes <= Service.longestBody else { throw Problem.bodyTooLarge }
-            body += part.readableBytesView
-        }
-        return body
     }
 
     /// Connects within two seconds, and gives up on an owner that says nothing for half a minute.

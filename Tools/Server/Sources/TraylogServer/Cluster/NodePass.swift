@@ -1,42 +1,57 @@
 import Crypto
-import Synchronization
+@_spi(Wire) import Traylog
+import TraylogAudit
 
-/// How nodes know each other: by the keys file that they share.
+/// How nodes of a cluster know each other: by a code over one request, made from the key that signs their checkpoints.
 ///
-/// Keep that file secret: its reader can pass for a node.
-package final class NodePass: Sendable {
-    static let longestAge: Int64 = 60
-    package static let scheme = "Traylog-Node "
-    /// That of the keys file as it was read last, and of the file before: nodes do not read a new one at the same moment.
-    private let keys: Mutex<[SymmetricKey]>
+/// The brokers' stream gives that key to all nodes (`ClusterBackend.checkpointKey`). The keys file has no part in it: its reader, who
+/// sees hashes only, can make no pass, and a server on its own has none.
+package struct NodePass: Sendable {
+    static let longestAgeSeconds = 60
+    package static let scheme = "Traylog-Node"
 
-    package init(keysFile: [UInt8]) { keys = Mutex([Self.key(of: keysFile)]) }
+    private let key: SymmetricKey
 
-    private static func key(of keysFile: [UInt8]) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: keysFile), info: Array("traylog node".utf8), outputByteCount: 32)
+    package init(_ checkpointKey: NotePrivateKey) {
+        key = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: Array(checkpointKey.text.utf8)), info: Array("traylog node 2".utf8),
+            outputByteCount: 32)
     }
 
-    /// Goes by another keys file from now on.
-    func replace(keysFile: [UInt8]) {
-        let key = Self.key(of: keysFile)
-        keys.withLock { keys in if keys[0] != key { keys = [key, keys[0]] } }
+    package static func digest(of body: [UInt8]) -> String { Array(SHA256.hash(data: body)).hex }
+
+    /// The credentials of one request: `Traylog-Node TIME:DIGEST:CODE`.
+    ///
+    /// - Parameter target: its path and query.
+    package func credentials(_ method: String, _ target: String, body: [UInt8] = [], now: Timestamp = .now) -> String {
+        let (time, digest) = (Self.seconds(now), Self.digest(of: body))
+        return "\(Self.scheme) \(time):\(digest):\(code(method, target, "\(time)", digest).hex)"
     }
 
-    private func message(_ time: Int64, _ path: String) -> [UInt8] { Array("\(time) \(path)".utf8) }
-
-    /// The credentials of a request.
-    package func credentials(for path: String, at time: Int64) -> String {
-        let code = HMAC<SHA256>.authenticationCode(for: message(time, path), using: keys.withLock { $0[0] })
-        return "\(Self.scheme)\(time):\(Array(code).hex)"
+    /// The digest that the request's body must have; nil for credentials that are none of this request, or older than a minute.
+    func bodyDigest(
+        _ method: String, _ target: String, _ credentials: String, now: Timestamp = .now
+    ) -> String? {
+        let words = credentials.split(separator: " ")
+        guard words.count == 2, words[0] == Self.scheme else { return nil }
+        let parts = words[1].split(separator: ":", omittingEmptySubsequences: false)
+        // The time is a stranger's until the code is checked.
+        guard parts.count == 3, let time = WireNumber(parts[0]), let given = [UInt8](hex: String(parts[2])),
+            time.within(Self.seconds(now) - Self.longestAgeSeconds...Self.seconds(now) + Self.longestAgeSeconds) != nil
+        else { return nil }
+        let message = Self.message(method, target, "\(time)", String(parts[1]))
+        return HMAC<SHA256>.isValidAuthenticationCode(given, authenticating: message, using: key)
+            ? String(parts[1]) : nil
     }
 
-    func opens(_ path: String, _ credentials: String?, now: Int64) -> Bool {
-        guard let text = credentials?.split(separator: " ", maxSplits: 1).last?.split(separator: ":"), text.count == 2,
-            let time = Int64(text[0]), abs(now - time) <= Self.longestAge, let code = [UInt8](hex: String(text[1]))
-        else { return false }
-        return keys.withLock { $0 }.contains { key in
-            HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: message(time, path), using: key)
-        }
+    private func code(_ method: String, _ target: String, _ time: String, _ digest: String) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: Self.message(method, target, time, digest), using: key))
     }
+
+    /// No part has a line end, so that no two requests have the same message.
+    private static func message(_ method: String, _ target: String, _ time: String, _ digest: String) -> [UInt8] {
+        Array("\(method)\n\(target)\n\(time)\n\(digest)".utf8)
+    }
+
+    private static func seconds(_ time: Timestamp) -> Int { Int(time.milliseconds / 1_000) }
 }

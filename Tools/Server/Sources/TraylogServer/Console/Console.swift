@@ -51,7 +51,10 @@ final class Console: Sendable {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let (path, query) = (parts[0], parts.count > 1 ? parts[1] : nil)
         var response: Response
-        let visit = try Visit(request, context, self, partition: partition(of: path))
+        var visit = try Visit(request, context, self, partition: partition(of: path))
+        let address = try context.address(request, isBehindProxy: service.configuration.isBehindProxy)
+        if let caller = visit.session?.caller { service.admission.connections.vouch(for: context.channel, as: caller) }
+        visit.place = try service.admission.admit(visit.session?.caller ?? .nobody(at: address))
         do {
             if let address = try elsewhere(path, query, visit) {
                 response = .seeOther(address)
@@ -68,7 +71,7 @@ final class Console: Sendable {
             visit.log(error, response.status)
         }
         Self.protect(&response)
-        return response
+        return response.inParts(holding: visit.place)
     }
 
     // MARK: Partitions

@@ -19,7 +19,7 @@ extension Visit {
         let query = try route.parse(query: parts.count > 1 ? parts[1] : nil)
         let call = Call(
             request: request, route: route, service: service, partitions: nil, caller: session?.caller,
-            credential: credential ?? .none, channel: context.channel, path: values, query: query)
+            credential: credential ?? .none, channel: context.channel, path: values, query: query, place: place)
         try await call.checkOwner()
         if route.readsHistory { try await recordAccess(to: call.user) }
         return try await route.handler(call)

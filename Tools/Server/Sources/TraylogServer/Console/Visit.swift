@@ -16,6 +16,8 @@ struct Visit: Sendable {
     let session: Sessions.Session?
     /// What the session's answers rest on.
     let credential: Credential?
+    /// What the session, or an address without one, has of the server for this request.
+    var place: Admission.Place?
     /// What the browser would like to get.
     let accept: String
     /// The tree head that the page's paper names; nil where it could not be read.

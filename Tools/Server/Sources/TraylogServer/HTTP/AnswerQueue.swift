@@ -4,11 +4,20 @@ import Synchronization
 
 /// Parts of an answer that wait for a client who does not read yet.
 ///
-/// A client may send its whole request before it reads. The first 256 KiB wait in memory, the rest in a file without a name: they cost
-/// no memory, however many they are. A client who reads along makes no file.
+/// A client may send its whole request before it reads. The first 256 KiB wait in memory, the rest in a file without a name. A client
+/// who reads along makes no file. Once 32 MiB wait, the next part waits for the client, and for half a minute at most: whoever sends
+/// lines without end and reads no answer fills nobody's disk.
 final class AnswerQueue: Sendable {
     private static let mostInMemory = 256 << 10
     private static let longestPart = 64 << 10
+    static let mostWaiting = 32 << 20
+    private static let longestWait = Duration.seconds(30)
+
+    /// The client read nothing for too long while the most waited that may.
+    static let unread = Problem(
+        .tooManyRequests, "Too many answers wait",
+        "\(mostWaiting >> 20) MiB of answers wait, and none was read for \(longestWait.components.seconds) s: read the answers while you send, or send fewer lines at a time",
+        error: "limit")
 
     private struct State {
         var memory: [UInt8] = []
@@ -18,7 +27,13 @@ final class AnswerQueue: Sendable {
         var end: Result<Void, any Error>?
         var reader: CheckedContinuation<Void, Never>?
 
+        /// How many bytes were taken so far.
+        var taken: UInt64 = 0
+        /// Resumed when bytes are taken; the lines of a request have one writer.
+        var writer: CheckedContinuation<Void, Never>?
+
         var isWaiting: Bool { stored.isEmpty && memory.isEmpty && end == nil }
+        var isFull: Bool { memory.count + stored.count >= AnswerQueue.mostWaiting }
     }
 
     private let directory: String
@@ -27,10 +42,40 @@ final class AnswerQueue: Sendable {
     /// - Parameter directory: where the file is made.
     init(directory: String) { self.directory = directory }
 
-    /// Adds a part, whether anybody reads or not.
+    /// Adds a part, as soon as there is room for it.
     ///
-    /// - Throws: when the file cannot be written.
-    func append(_ part: [UInt8]) throws {
+    /// - Throws: ``unread`` when the client reads nothing for half a minute; when the file cannot be written.
+    func append(_ part: [UInt8]) async throws {
+        while try await isFull() {}
+        try add(part)
+    }
+
+    /// Waits until something is taken, where the queue is full.
+    ///
+    /// - Returns: whether it was.
+    private func isFull() async throws -> Bool {
+        guard let before = state.withLock({ $0.isFull ? $0.taken : nil }) else { return false }
+        _ = try await Deadline.within(Self.longestWait) { [self] in
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { writer in
+                    let isReady = state.withLock { state in
+                        guard state.taken == before, !Task.isCancelled else { return true }
+                        state.writer = writer
+                        return false
+                    }
+                    if isReady { writer.resume() }
+                }
+            } onCancel: {
+                state.withLock { $0.writer.take() }?.resume()
+            }
+        }
+        try Task.checkCancellation()
+        guard state.withLock({ $0.taken != before }) else { throw Self.unread }
+        return true
+    }
+
+    /// Adds a last part, which says why no more come, whether there is room or not.
+    func add(_ part: [UInt8]) throws {
         try wakingReader { state in
             state.memory += part
             if state.memory.count > Self.mostInMemory { try store(&state) }
@@ -56,15 +101,23 @@ final class AnswerQueue: Sendable {
             }
             if isReady { reader.resume() }
         }
-        return try state.withLock { state in
-            if !state.stored.isEmpty { return try Self.takeStored(&state) }
-            guard state.memory.isEmpty else {
-                defer { state.memory.removeAll(keepingCapacity: true) }
-                return ByteBuffer(bytes: state.memory)
-            }
-            try state.end?.get()
-            return nil
+        let (part, writer) = try state.withLock { state in
+            let part = try Self.take(&state)
+            state.taken += UInt64(part?.readableBytes ?? 0)
+            return (part, state.writer.take())
         }
+        writer?.resume()
+        return part
+    }
+
+    private static func take(_ state: inout State) throws -> ByteBuffer? {
+        if !state.stored.isEmpty { return try takeStored(&state) }
+        guard state.memory.isEmpty else {
+            defer { state.memory.removeAll(keepingCapacity: true) }
+            return ByteBuffer(bytes: state.memory)
+        }
+        try state.end?.get()
+        return nil
     }
 
     private static func takeStored(_ state: inout State) throws -> ByteBuffer {

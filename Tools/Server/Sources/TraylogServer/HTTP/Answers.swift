@@ -40,6 +40,44 @@ extension Response {
     package static var noContent: Response { Response(status: .noContent) }
 }
 
+extension Response {
+    /// The answer with its body sent in parts of 64 KiB, each of which waits until the connection has room for it.
+    ///
+    /// So whoever reads nothing makes the server keep one part ready, and not the whole answer over again for each layer below.
+    ///
+    /// - Parameter place: what the caller has of the server, until the answer was handed to the connection.
+    func inParts(holding place: Admission.Place?) -> Response {
+        let length = body.contentLength
+        if let length {
+            // A small answer goes to the connection whole; what a connection keeps of them is bounded there.
+            guard length > PartsWriter.partBytes else { return self }
+            do throws(Problem) { try place?.hold(length) } catch { return error.response }
+        }
+        var response = self
+        response.body = ResponseBody(contentLength: length) { [body] writer in
+            try await body.write(PartsWriter(base: writer))
+            withExtendedLifetime(place) {}
+        }
+        return response
+    }
+}
+
+/// Splits what it writes into parts.
+private struct PartsWriter: ResponseBodyWriter {
+    static let partBytes = 64 << 10
+
+    var base: any ResponseBodyWriter
+
+    mutating func write(_ buffer: ByteBuffer) async throws {
+        var rest = buffer
+        while let part = rest.readSlice(length: min(Self.partBytes, rest.readableBytes)), part.readableBytes > 0 {
+            try await base.write(part)
+        }
+    }
+
+    consuming func finish(_ trailingHeaders: HTTPFields?) async throws { try await base.finish(trailingHeaders) }
+}
+
 extension ResponseBody {
     /// Answers a HEAD where GET streams its body, without a length.
     static var unsent: ResponseBody { ResponseBody { try await $0.finish(nil) } }

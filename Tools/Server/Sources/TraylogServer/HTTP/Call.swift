@@ -21,14 +21,17 @@ package final class Call: Sendable {
     package let path: [String: String]
     /// The fields of the query, decoded.
     package let query: [String: String]
+    /// What the caller has of the server for this request; nil for a node's, and for one that this server makes itself.
+    let place: Admission.Place?
 
     package init(
         request: Request, route: Route, service: Service, partitions: Partitions?, caller: Caller?,
-        credential: Credential, channel: any Channel, path: [String: String], query: [String: String]
+        credential: Credential, channel: any Channel, path: [String: String], query: [String: String],
+        place: Admission.Place? = nil
     ) {
         (self.request, self.route, self.service, self.partitions) = (request, route, service, partitions)
         (self.caller, self.credential, self.channel) = (caller, credential, channel)
-        (self.path, self.query) = (path, query)
+        (self.path, self.query, self.place) = (path, query, place)
     }
 
     package var store: Store { service.store }
@@ -129,23 +132,38 @@ package final class Call: Sendable {
 }
 
 extension Call {
-    /// The whole body, at most 8 MiB.
+    /// The whole body, of the length that the route takes.
     ///
-    /// - Throws: ``Problem`` 413, 415, and 408 when nothing comes for 30 seconds.
+    /// - Throws: ``Problem`` 413, 415, 429 when too much waits for the caller, and 408 when nothing comes for 30 seconds.
     package nonisolated(nonsending) func body() async throws -> [UInt8] {
         try checkContentType(["application/json"])
+        let body = try await wholeBody()
+        // It may have come slowly.
+        try checkCredential()
+        return body
+    }
+
+    /// The same of any content type.
+    nonisolated(nonsending) func wholeBody() async throws -> [UInt8] {
+        let longest = route.longestBody
         // A body that says its length need not come first.
-        if let length = try headers.text(.contentLength).flatMap({ Int($0) }), length > Service.longestBody {
-            throw Problem.bodyTooLarge
+        if let text = try headers.text(.contentLength), WireNumber(text)?.within(0...longest) == nil {
+            service.admission.note(.body)
+            throw Problem.bodyTooLarge(longest)
         }
         var body: [UInt8] = []
         let parts = BodyParts(request.body)
         while let part = try await parts.next() {
-            guard body.count + part.readableBytes <= Service.longestBody else { throw Problem.bodyTooLarge }
+            guard body.count + part.readableBytes <= longest else {
+                service.admission.note(.body)
+                throw Problem.bodyTooLarge(longest)
+            }
+            try place?.hold(part.readableBytes)
             body += part.readableBytesView
         }
-        // It may have come slowly.
-        try checkCredential()
+        if case .node(let digest) = credential, NodePass.digest(of: body) != digest {
+            throw Problem.unauthorized("keyUnknown", "the pass is for another body")
+        }
         return body
     }
 

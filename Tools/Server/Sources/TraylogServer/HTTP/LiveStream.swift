@@ -17,6 +17,7 @@ enum LiveStream {
     ) throws -> Response {
         let service = call.service
         guard !service.isDraining else { throw Problem.unavailable("the server is closing") }
+        let stream = try call.place?.beginStream()
         var headers = headers
         headers[.contentType] = "text/event-stream"
         headers[.cacheControl] = "no-store"
@@ -42,6 +43,7 @@ enum LiveStream {
                     ? end(.erased) : event("error", String(decoding: problem.json, as: UTF8.self))
             }
             answer.close()
+            withExtendedLifetime(stream) {}
             if let last { try await writer.write(last) }
             try await writer.finish(nil)
         }

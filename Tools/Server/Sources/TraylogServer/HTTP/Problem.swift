@@ -2,6 +2,8 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
+import NIOSSL
 import Traylog
 
 /// An error as RFC 9457 says it.
@@ -54,8 +56,8 @@ package struct Problem: Error {
             "the head of the request is longer than \(Service.longestHead) bytes")
     }
 
-    static var bodyTooLarge: Problem {
-        Problem(.contentTooLarge, "Too large", "the body is longer than \(Service.longestBody) bytes")
+    static func bodyTooLarge(_ longest: Int) -> Problem {
+        Problem(.contentTooLarge, "Too large", "the body is longer than the \(longest) bytes that this path takes")
     }
 
     static var targetTooLong: Problem {
@@ -117,7 +119,8 @@ extension Problem {
         case is SilentSender: self.init(.requestTimeout, "Too slow", "no byte came for 30 seconds")
         case is CancellationError: self = .unavailable("the server is closing")
         // What a peer sends or stops sending is not the server's failure.
-        case is HTTPParserError, is ChannelError, is IOError: self = .bodyMalformed
+        case is HTTPParserError, is ChannelError, is IOError, is any NIOHTTP2Error, is NIOSSLError, is BoringSSLError:
+            self = .bodyMalformed
         default: self.init(.internalServerError, "Internal error", "the server failed; its log says more")
         }
     }

@@ -40,9 +40,15 @@ extension HTTPFields {
 extension Request {
     /// What the request is about: its path and query, as they came.
     ///
-    /// - Throws: ``Problem`` 414; 400 for bytes that are neither percent-encoded nor UTF-8.
+    /// It begins with `/`.
+    ///
+    /// - Throws: ``Problem`` 414; 400 for a target of another form, and for bytes that are neither percent-encoded nor UTF-8.
     package func target() throws(Problem) -> String {
         let target = head.path ?? "/"
+        // HTTP/2 takes any text for a path. One such as `@host/` would name another host where it is put behind an address.
+        guard target.hasPrefix("/") else {
+            throw Problem(.badRequest, "Bad path", "the target must begin with /", error: "invalid")
+        }
         guard target.utf8.count <= Service.longestTarget else { throw .targetTooLong }
         guard !target.hasReplacement else {
             throw Problem(.badRequest, "Bad path", "the target is not percent-encoded UTF-8", error: "invalid")

@@ -53,6 +53,7 @@ package struct Responder: HTTPResponder {
         } else if request.method == .head {
             response = Response(status: response.status, headers: response.headers)
         }
+        response = response.inParts(holding: note.place)
         let duration = ContinuousClock.now - note.start
         let route = note.route?.path.text ?? "none"
         service.metrics.note(
@@ -79,6 +80,7 @@ package struct Responder: HTTPResponder {
         var route: Route?
         var user: String?
         var standing: RateLimits.Standing?
+        var place: Admission.Place?
     }
 
     nonisolated(nonsending) private func answer(
@@ -138,7 +140,7 @@ package struct Responder: HTTPResponder {
             query: mark.map { target[target.utf8.index(after: $0)...] }, also: partitions == nil ? nil : Call.partition)
         return Call(
             request: request, route: route, service: service, partitions: partitions, caller: caller,
-            credential: credential, channel: context.channel, path: path, query: query)
+            credential: credential, channel: context.channel, path: path, query: query, place: note.place)
     }
 
     /// Who sends the request; nil where no credentials are asked for.
@@ -152,7 +154,7 @@ package struct Responder: HTTPResponder {
             if route.access.isOpen { .success((nil, .none)) } else {
                 Result { () throws(Problem) in
                     let field = try request.headers.text(.authorization)
-                    if isFromNode(request, field) { return (.node, .node) }
+                    if let digest = try nodeDigest(request, field) { return (.node, .node(bodyDigest: digest)) }
                     return try service.authenticator.caller(
                         presenting: field, as: route.access.scheme)
                 }
@@ -163,8 +165,11 @@ package struct Responder: HTTPResponder {
             if let caller { caller } else {
                 try Caller.nobody(at: context.address(request, isBehindProxy: service.configuration.isBehindProxy))
             }
-        note.standing = service.limits.take(account)
+        if let caller { service.admission.connections.vouch(for: context.channel, as: caller) }
+        note.place = try service.admission.admit(account)
+        note.standing = service.admission.rates.take(account)
         if let standing = note.standing, !standing.isAllowed {
+            service.admission.note(.rate)
             var problem = Problem(.tooManyRequests, "Too many requests", "the rate limit is \(standing.limit) a minute")
             problem.headers[.retryAfter] = String(standing.resetSeconds)
             throw problem
@@ -172,10 +177,10 @@ package struct Responder: HTTPResponder {
         return try credentials.get()
     }
 
-    private func isFromNode(_ request: Request, _ field: String?) -> Bool {
-        guard let pass = service.pass, let path = request.head.path, let given = field else { return false }
-        return given.hasPrefix(NodePass.scheme)
-            && pass.opens(path, given, now: Timestamp.now.milliseconds / 1_000)
+    /// The digest that the body must have, of a request that another node signed; nil for any other.
+    private func nodeDigest(_ request: Request, _ field: String?) throws(Problem) -> String? {
+        guard let pass = service.pass, let field else { return nil }
+        return pass.bodyDigest(request.method.rawValue, try request.target(), field)
     }
 }
 

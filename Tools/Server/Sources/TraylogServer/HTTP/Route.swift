@@ -125,6 +125,8 @@ package final class Route: Sendable {
     let takesLimitedKeys: Bool
     /// The statuses of its own problems; credentials, limits and transport add theirs.
     let refusals: [Int]
+    /// How many bytes of a body it takes.
+    package let longestBody: Int
     let handler: nonisolated(nonsending) @Sendable (Call) async throws -> Response
 
     /// Whether little is computed for it: it shows a page of a tray, or stores one command.
@@ -139,6 +141,22 @@ package final class Route: Sendable {
     /// Whether it shows what was done to a person's tray, so that reading it is recorded (``AccessLog``).
     package var readsHistory: Bool {
         method == .get && access.key == .audit && path.variables.contains("u")
+    }
+
+    /// A body without content, such as a mark of some items by their seqs.
+    private static let shortBody = 64 << 10
+    /// As long as a command's line may be: it has content, or many items by their keys.
+    private static let commandBody = 1 << 20
+    private static let commandsBody = 8 << 20
+
+    /// How long a body may be, by what stands in it; lines of commands have no end.
+    private static func longest(_ body: Body) -> Int {
+        switch body {
+        case .none: shortBody
+        case .object(let names), .fields(let names):
+            names.contains { ["data", "items", "payload"].contains($0) } ? commandBody : shortBody
+        case .commands: commandsBody
+        }
     }
 
     /// Whether it always answers with server-sent events.
@@ -167,6 +185,7 @@ package final class Route: Sendable {
     ///   - takesLimitedKeys: by default of routes with a user or a topic in the path.
     ///   - refusals: by default of items and events that are not there, are gone, or do not go with the command, and of
     ///     moments below the floor or beyond the head.
+    ///   - longestBody: by default 64 KiB; 1 MiB for content and lists of items, and 8 MiB for an array of commands.
     package init(
         _ method: HTTPRequest.Method, _ path: String, as name: String, _ summary: String, _ access: Access,
         origins: Origins,
@@ -174,7 +193,7 @@ package final class Route: Sendable {
         partition: Partitioning? = nil, node: Node? = nil, answersDiverged: Bool? = nil,
         takesLimitedKeys: Bool? = nil, status: Int = 200,
         answers: Answer, headers: [String] = [],
-        refusals: [Int] = [404, 410, 422],
+        refusals: [Int] = [404, 410, 422], longestBody: Int? = nil,
         _ handler: nonisolated(nonsending) @escaping @Sendable (Call) async throws -> Response
     ) {
         self.method = method
@@ -203,6 +222,7 @@ package final class Route: Sendable {
         self.status = status
         self.answers = answers
         (self.headers, self.refusals) = (headers, refusals)
+        self.longestBody = longestBody ?? Self.longest(body)
         self.handler = handler
     }
 }

@@ -43,6 +43,8 @@ package final class ServerMetrics: Sendable {
         "traylog_broker_current": "1 for a broker that is there and keeps up.",
         "traylog_server_failures_total": "Answers with a status of 500 or above.",
         "traylog_requests_total": "Requests that were answered.",
+        "traylog_limited_total":
+            "Requests and connections that were refused because a caller had enough of the server.",
         "traylog_request_seconds": "Time from a request's head to its answer.",
         "traylog_group_wait_seconds": "How long the first command of a group waited for it.",
         "traylog_group_write_seconds": "Writing a group of appends, its sync included.",
@@ -95,12 +97,15 @@ package final class ServerMetrics: Sendable {
         // A rate needs the 0 before the first failure.
         let works: [BackgroundWork] = [.tick, .flush, .sync, .compaction, .rebuild, .closing, .location, .projection]
         for work in works { faults(of: work).increment(by: 0) }
+        for limit in Admission.Kind.allCases { limited(limit).increment(by: 0) }
     }
 
     /// Whether an app gets the figures, too.
     var isShared: Bool { appBackend != nil }
 
     package func note(route: String, method: String, status: Int, duration: Duration) {
+        // Anybody may invent a method, and each kind of request has a counter.
+        let method = Self.methods.contains(method) ? method : "other"
         let kind = RequestKind(route: route, method: method, status: status)
         let (answered, latency) = requests.withLock { requests in
             if let known = requests[kind] { return known }
@@ -115,6 +120,14 @@ package final class ServerMetrics: Sendable {
         answered.increment()
         latency.record(duration: duration)
         if status >= 500 { failures.increment() }
+    }
+
+    private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+    func note(limit: Admission.Kind) { limited(limit).increment() }
+
+    private func limited(_ limit: Admission.Kind) -> Counter {
+        Counter(label: "traylog_limited_total", dimensions: [("limit", limit.rawValue)], factory: factory)
     }
 
     /// Sets the figures of the moment, and takes away those that are no longer among them.

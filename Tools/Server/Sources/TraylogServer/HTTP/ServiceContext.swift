@@ -31,13 +31,13 @@ package struct ServiceContext: RequestContext {
     }
 
     /// The address of the peer; of a proxy's peer, as the proxy says it last in `X-Forwarded-For`.
-    func address(_ request: Request, isBehindProxy: Bool) throws(Problem) -> String {
+    func address(_ request: Request, isBehindProxy: Bool) throws(Problem) -> CallerAddress {
         if isBehindProxy, let field = try request.headers.text(.forwardedFor),
-            let last = field.split(separator: ",").last
+            let last = field.split(separator: ",").last, let address = CallerAddress(forwarded: last)
         {
-            return last.trimmingSpaces
+            return address
         }
-        return (channel.remoteAddress ?? channel.parent?.remoteAddress)?.ipAddress ?? "unknown"
+        return CallerAddress(channel.remoteAddress ?? channel.parent?.remoteAddress)
     }
 }
 

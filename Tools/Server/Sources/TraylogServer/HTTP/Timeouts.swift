@@ -10,10 +10,11 @@ import NIOSSL
 /// A connection whose peer must go on: with a request that it began, and with reading what it was sent.
 struct TimedChannel<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
+    let admission: Admission
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
         do {
-            try channel.pipeline.syncOperations.addHandler(ConnectionTimeout())
+            try channel.pipeline.syncOperations.addHandler(ConnectionTimeout(admission.connections))
         } catch {
             return channel.eventLoop.makeFailedFuture(error)
         }
@@ -46,7 +47,8 @@ final class LoopExecutor: TaskExecutor {
     }
 }
 
-/// Looks at the bytes of a connection, and closes it when a peer owes some for 30 seconds, or reads none for a minute.
+/// Looks at the bytes of a connection, and closes it when a head does not come whole within 30 seconds, when a peer owes some
+/// bytes for 30 seconds, or reads none for a minute.
 ///
 /// What is within a body has a limit of its own (`RequestTimeout`), because there the server may be the one who waits. A peer who
 /// still sends need not read yet: many clients send the whole request first.
@@ -57,6 +59,10 @@ final class ConnectionTimeout: ChannelDuplexHandler {
     private static let lookEvery = TimeAmount.seconds(10)
     static let longestSilence = TimeAmount.seconds(30)
     private static let longestStall = TimeAmount.seconds(60)
+    /// How much of the answers on a connection of HTTP/2 may wait for a peer who reads none of it for ten seconds.
+    private static let mostUnread = 1 << 20
+    /// How much of a body is read that nobody wants any more, so that the connection can go on.
+    private static let longestRemainder = 1 << 20
 
     /// What the peer has begun.
     enum Stage {
@@ -73,7 +79,15 @@ final class ConnectionTimeout: ChannelDuplexHandler {
     }
 
     var stage = Stage.head
+    private let connections: Connections
     private var hasBytes = false
+    /// When the first byte of the present head came.
+    private var headSince = NIODeadline.now()
+    private var remainderBytes = 0
+    /// The requests of HTTP/2 that are open on the connection.
+    private var streams: [ObjectIdentifier: RequestTimeout] = [:]
+    /// The bytes of their answers that waited at the last look.
+    private var unreadBefore = 0
     /// The bytes of the first line of a head, as far as they have come.
     private(set) var lineBytes = 0
     /// The bytes that a head began with; nil once it was read.
@@ -85,7 +99,14 @@ final class ConnectionTimeout: ChannelDuplexHandler {
     private var lastProgress = NIODeadline.now()
     private var look: RepeatedTask?
 
+    init(_ connections: Connections) { self.connections = connections }
+
+    func add(_ stream: RequestTimeout) { streams[ObjectIdentifier(stream)] = stream }
+
+    func remove(_ stream: RequestTimeout) { streams[ObjectIdentifier(stream)] = nil }
+
     func handlerAdded(context: ChannelHandlerContext) {
+        connections.opened(context.channel)
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         let own = NIOLoopBound(self, eventLoop: context.eventLoop)
         // Most requests are a few hundred bytes; what is larger makes the next buffer larger. Each connection keeps one.
@@ -99,20 +120,25 @@ final class ConnectionTimeout: ChannelDuplexHandler {
     func handlerRemoved(context: ChannelHandlerContext) {
         look?.cancel()
         look = nil
+        connections.closed(context.channel)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         look?.cancel()
         look = nil
+        connections.closed(context.channel)
         context.fireChannelInactive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         lastRead = .now()
         if stage == .head {
-            if !hasBytes { beginning = unwrapInboundIn(data) }
+            if !hasBytes { (beginning, headSince) = (unwrapInboundIn(data), lastRead) }
             hasBytes = true
             countLine(unwrapInboundIn(data).readableBytesView)
+        } else if stage == .remainder {
+            remainderBytes += unwrapInboundIn(data).readableBytes
+            guard remainderBytes <= Self.longestRemainder else { return context.close(promise: nil) }
         }
         context.fireChannelRead(data)
     }
@@ -134,13 +160,20 @@ final class ConnectionTimeout: ChannelDuplexHandler {
         guard stage != .frames else { return }
         stage = next
         (hasBytes, hasLine, lineBytes, beginning) = (false, false, 0, nil)
+        remainderBytes = 0
         lastRead = .now()
     }
 
     private func check(_ context: ChannelHandlerContext) {
         let now = NIODeadline.now()
-        let owes = stage == .remainder || (stage == .head && hasBytes)
-        if owes, now - lastRead >= Self.longestSilence { return context.close(promise: nil) }
+        let isSilent =
+            switch stage {
+            case .head: hasBytes && now - headSince >= Self.longestSilence
+            case .remainder: now - lastRead >= Self.longestSilence
+            default: false
+            }
+        if isSilent { return context.close(promise: nil) }
+        if checkStreams(now) { return context.close(promise: nil) }
         let buffered = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
         if written - buffered > flushed || buffered == 0 || (stage == .body && lastRead > lastProgress) {
             flushed = written - buffered
@@ -148,6 +181,21 @@ final class ConnectionTimeout: ChannelDuplexHandler {
         } else if now - lastProgress >= Self.longestStall {
             context.close(promise: nil)
         }
+    }
+}
+
+extension ConnectionTimeout {
+    /// Closes requests whose peer reads nothing of their answers for a minute.
+    ///
+    /// - Returns: whether so much waits on the connection that it has to be closed at once.
+    private func checkStreams(_ now: NIODeadline) -> Bool {
+        let unread = streams.values.reduce(0) { $0 + $1.unread }
+        defer { unreadBefore = unread }
+        if unread > Self.mostUnread, unread >= unreadBefore, unreadBefore > 0 { return true }
+        for stream in streams.values where stream.unreadSince.map({ now - $0 >= Self.longestStall }) ?? false {
+            stream.close()
+        }
+        return false
     }
 }
 
@@ -164,7 +212,14 @@ final class RequestTimeout: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPResponsePart
 
     private let routes: RouteTable?
+    private let admission: Admission
+    /// Nil for a request of HTTP/2, whose connection is ``frames``.
     private var connection: ConnectionTimeout?
+    private weak var frames: ConnectionTimeout?
+    private var channel: (any Channel)?
+    /// The bytes of a HTTP/2 answer that the connection could not take yet, and since when none of them went.
+    fileprivate private(set) var unread = 0
+    fileprivate private(set) var unreadSince: NIODeadline?
     /// The live stream that is the present answer.
     weak var stream: OpenAnswer?
     private var isComplete = true
@@ -177,13 +232,17 @@ final class RequestTimeout: ChannelDuplexHandler, RemovableChannelHandler {
     private var isOver = false
 
     /// - Parameter routes: what a path takes, for a request with a method that nobody has heard of.
-    init(routes: RouteTable?) { self.routes = routes }
+    init(routes: RouteTable?, admission: Admission) { (self.routes, self.admission) = (routes, admission) }
+
+    func close() { channel?.close(promise: nil) }
 
     func handlerAdded(context: ChannelHandlerContext) {
         connection = try? context.pipeline.syncOperations.handler(type: ConnectionTimeout.self)
         if connection == nil, let parent = context.channel.parent {
-            let frames = try? parent.pipeline.syncOperations.handler(type: ConnectionTimeout.self)
+            frames = try? parent.pipeline.syncOperations.handler(type: ConnectionTimeout.self)
             frames?.enter(.frames)
+            frames?.add(self)
+            channel = context.channel
         }
         let operations = context.pipeline.syncOperations
         if let decoder = try? operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self),
@@ -194,11 +253,17 @@ final class RequestTimeout: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { look?.cancel() }
+    func handlerRemoved(context: ChannelHandlerContext) { end() }
 
     func channelInactive(context: ChannelHandlerContext) {
-        look?.cancel()
+        end()
         context.fireChannelInactive()
+    }
+
+    private func end() {
+        look?.cancel()
+        frames?.remove(self)
+        channel = nil
     }
 
     func read(context: ChannelHandlerContext) {
@@ -267,8 +332,7 @@ final class RequestTimeout: ChannelDuplexHandler, RemovableChannelHandler {
             let problem =
                 switch fault {
                 case .headerOverflow:
-                    connection.map { $0.lineBytes > Service.longestTarget } ?? false
-                        ? Problem.targetTooLong : Problem.headTooLarge
+                    tooLong
                 case .invalidMethod: unknownMethod
                 default: Problem.headMalformed
                 }
@@ -284,7 +348,28 @@ final class RequestTimeout: ChannelDuplexHandler, RemovableChannelHandler {
             connection?.enter(isComplete ? .head : .remainder)
         default: break
         }
-        context.write(data, promise: promise)
+        context.write(data, promise: counted(unwrapOutboundIn(data), promise, context))
+    }
+
+    /// Counts a part of a HTTP/2 answer as unread until the connection has taken it: the peer says how much it takes.
+    private func counted(
+        _ part: HTTPResponsePart, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
+    ) -> EventLoopPromise<Void>? {
+        guard frames != nil, case .body(let bytes) = part else { return promise }
+        let count = bytes.readableBytes
+        unread += count
+        if unreadSince == nil { unreadSince = .now() }
+        let told = promise ?? context.eventLoop.makePromise()
+        told.futureResult.assumeIsolated().whenComplete { _ in
+            self.unread -= count
+            self.unreadSince = self.unread > 0 ? .now() : nil
+        }
+        return told
+    }
+
+    private var tooLong: Problem {
+        admission.note(.head)
+        return connection.map { $0.lineBytes > Service.longestTarget } ?? false ? .targetTooLong : .headTooLarge
     }
 
     /// The answer to a method that the parser does not know, as far as the request says to which path it went.

@@ -76,7 +76,7 @@ enum OpenAPI {
             ("description", .string(route.access.words)), ("parameters", .array(parameters)),
         ]
         if let body = body(route, group) { members.append(("requestBody", body)) }
-        let isForNodes = route.access.scheme == .node
+        let isForNodes = route.access.isForNodes && route.access.key == nil
         members.append(("security", isForNodes ? [["node": []]] : route.access.isOpen ? [] : [["bearer": []]]))
         members.append(("responses", .object(responses(route, partitions, isHead: isHead))))
         return .object(members)
@@ -201,6 +201,7 @@ extension Access {
     fileprivate var words: String {
         if isOpen { return "No credentials." }
         if any { return "Any server key, any user's token." }
+        if isForNodes, key == nil { return "Only other nodes of the cluster." }
         let parts = [
             key.map { "a server key with the scope \($0.rawValue)" },
             user.map { isAnyUser ? "a token with the scope \($0.rawValue)" : "the user's token with \($0.rawValue)" },
@@ -233,7 +234,6 @@ extension Route {
     fileprivate var failures: [Int] {
         if access.isFree { return [400] + (manner == .file ? [404] : []) + [503] }
         var all = [400, 429] + refusals
-        if access.scheme == .node { all += [401, 500, 503] }
         if !access.isOpen { all += [401, 403, 414, 431, 500, 503] }
         if method != .get { all += [408, 413, 415, 507] }
         return all.sorted()

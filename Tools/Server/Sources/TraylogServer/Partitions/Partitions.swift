@@ -179,7 +179,7 @@ extension Call {
     package func at(_ service: Service) -> Call {
         Call(
             request: request, route: route, service: service, partitions: partitions, caller: caller,
-            credential: credential, channel: channel, path: path, query: query)
+            credential: credential, channel: channel, path: path, query: query, place: place)
     }
 
     /// The same with another body; should another node decide, it hears for which partition it is.
@@ -193,7 +193,7 @@ extension Call {
         return Call(
             request: Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: body))), route: route,
             service: service, partitions: partitions, caller: caller, credential: credential, channel: channel,
-            path: path, query: query)
+            path: path, query: query, place: place)
     }
 
     /// Refuses a seq that does not say its partition, where several answer.

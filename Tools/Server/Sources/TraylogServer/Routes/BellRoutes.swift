@@ -21,6 +21,7 @@ enum BellRoutes {
 
     static var all: [Route] {
         files.map { file in
+            let bytes = ByteBuffer(bytes: file.bytes)
             let etag = "\"\(Array(SHA256.hash(data: file.bytes).prefix(12)).hex)\""
             return Route(
                 .get, "/bell/v1/\(file.name)",
@@ -40,7 +41,7 @@ enum BellRoutes {
                 if try call.matches(etag) { return Response(status: .notModified, headers: headers) }
                 headers[.contentType] = "text/javascript"
                 return Response(
-                    status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: file.bytes)))
+                    status: .ok, headers: headers, body: ResponseBody(byteBuffer: bytes))
             }
         }
     }

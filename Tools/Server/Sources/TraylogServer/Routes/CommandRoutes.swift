@@ -176,8 +176,8 @@ enum CommandRoutes {
         func run(after first: [UInt8]?, into answers: AnswerQueue) async {
             var bulk = self
             do {
-                if let first { try answers.append(first) }
-                while let part = try await bulk.next() { try answers.append(part) }
+                if let first { try await answers.append(first) }
+                while let part = try await bulk.next() { try await answers.append(part) }
                 try await answers.append(bulk.summary.line(performer.end()))
                 answers.finish(.success(()))
             } catch {
@@ -187,6 +187,7 @@ enum CommandRoutes {
 
         private func end(_ error: any Error, _ answers: AnswerQueue) -> Result<Void, any Error> {
             var problem = Problem(error)
+            if problem.status == .tooManyRequests { call.service.admission.note(.bytes) }
             if problem.status.code >= 500 {
                 call.service.log.write([("route", .string(call.route.path.text)), ("error", .string("\(error)"))])
             }
@@ -194,7 +195,7 @@ enum CommandRoutes {
             guard problem.headers[.connection] == nil else { return .failure(error) }
             problem.members.append(("line", .int(lastLine + 1)))
             do {
-                try answers.append(problem.json + [UInt8(ascii: "\n")])
+                try answers.add(problem.json + [UInt8(ascii: "\n")])
                 return .success(())
             } catch {
                 return .failure(error)

@@ -76,6 +76,8 @@ enum FeedRoutes {
 
     /// Waits until something comes, or what the request stands on ends.
     private static func poll(_ call: Call, _ feed: some Feed, _ start: FeedPosition) async throws -> Response {
+        let place = try call.place?.beginStream()
+        defer { withExtendedLifetime(place) {} }
         let open = OpenAnswer(call, isStream: false)
         var found: FeedPage?
         try await call.service.answers.during(open, atMostSeconds: pollSeconds) {

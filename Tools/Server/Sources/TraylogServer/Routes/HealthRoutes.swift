@@ -43,7 +43,9 @@ enum HealthRoutes {
                 partition: .any, answers: .json(.document), refusals: []
             ) {
                 call in
-                .json(call.service.description)
+                Response(
+                    status: .ok, headers: [.contentType: "application/json"],
+                    body: ResponseBody(byteBuffer: call.service.description))
             },
         ]
     }

@@ -17,7 +17,7 @@ enum WritingRoutes {
         [
             Route(
                 .post, "/v1/users/{u}/notifications", as: "notify", "Notify a user",
-                Access(key: .publish, user: .publish, isAnyUser: true), origins: .allowed,
+                Access(key: .publish, user: .publish, isAnyUser: true, isForNodes: true), origins: .allowed,
                 body: .object(common + content), status: 201, answers: .json(.receipt)
             ) { call in
                 let command = try await call.command("notify", user: call.user, needsBody: true)

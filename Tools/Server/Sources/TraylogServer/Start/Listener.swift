@@ -22,29 +22,31 @@ enum Listener {
     /// - Parameter onRunning: told the port, which may have been 0.
     static func application<Answering: HTTPResponder>(
         _ responder: Answering, _ address: (host: String, port: Int), _ tls: TLSConfiguration?,
-        routes: RouteTable? = nil, log: ServiceLog,
+        routes: RouteTable? = nil, admission: Admission, log: ServiceLog,
         onRunning: @escaping @Sendable (Int) async -> Void
     ) -> Application<Answering> where Answering.Context == ServiceContext {
         let decoder = HTTP1Channel.Configuration.DecoderConfiguration(
             maxHeaderFieldSize: Service.longestHead, maxHeaderListSize: Service.longestHead, maxHeaderFieldCount: 100)
         let channel = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [RequestTimeout(routes: routes)], idleTimeout: .minutes(5),
+            additionalChannelHandlers: [RequestTimeout(routes: routes, admission: admission)], idleTimeout: .minutes(5),
             httpDecoderConfiguration: decoder)
         let server = HTTPServerBuilder { responder in
             guard let tls else {
-                return TimedChannel(base: HTTP1Channel(responder: responder, configuration: channel))
+                return TimedChannel(
+                    base: HTTP1Channel(responder: responder, configuration: channel), admission: admission)
             }
             let configuration = HTTP2UpgradeChannel.Configuration(
                 idleTimeout: .seconds(300), streamConfiguration: channel)
             return TimedChannel(
-                base: try HTTP2UpgradeChannel(tlsConfiguration: tls, configuration: configuration, responder: responder)
-            )
+                base: try HTTP2UpgradeChannel(
+                    tlsConfiguration: tls, configuration: configuration, responder: responder),
+                admission: admission)
         }
         return Application(
             responder: responder, server: server,
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port), serverName: "traylog",
-                availableConnectionsDelegate: MaximumAvailableConnections(10_000)),
+                availableConnectionsDelegate: MaximumAvailableConnections(Connections.most)),
             onServerRunning: { channel in
                 // Nothing else is done there: it can only fail when the channel is closed.
                 try? await channel.eventLoop.submit {

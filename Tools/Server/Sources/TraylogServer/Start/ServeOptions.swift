@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+@_spi(Wire) import Traylog
 
 /// The options of the server: by flag, by environment (`TRAYLOG_…`), or by a file, in this order.
 package struct ServeOptions: ParsableArguments {
@@ -92,7 +93,9 @@ extension ServerConfiguration {
         }
         func number(_ flag: Int?, _ name: String) throws -> Int {
             guard let text = text(flag.map(String.init), name) else { return 0 }
-            guard let number = Int(text), number >= 0 else { throw ConfigurationError("\(name) must be a number") }
+            guard let number = WireNumber(text)?.within(0...RateLimits.most) else {
+                throw ConfigurationError("--\(name) must be 0 to \(RateLimits.most) requests a minute, not \(text)")
+            }
             return number
         }
         guard let store = text(options.store, "store") else {

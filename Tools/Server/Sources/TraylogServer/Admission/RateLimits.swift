@@ -15,13 +15,28 @@ package final class RateLimits: Sendable {
         var filledAt: ContinuousClock.Instant
     }
 
+    /// More requests a minute than this are no limit.
+    static let most = 1_000_000
+    /// Callers that are remembered; others share a bucket until some of these are full again.
+    private static let mostBuckets = 100_000
+    private static let sweepEvery = Duration.seconds(5)
+    private static let others = "others"
+
+    private struct State {
+        var buckets: [String: Bucket] = [:]
+        var sweptAt: ContinuousClock.Instant?
+    }
+
     private let perUser: Int
     private let perKey: Int
-    private let buckets = Mutex<[String: Bucket]>([:])
+    private let state = Mutex(State())
 
+    /// - Parameters:
+    ///   - perUser: requests a minute, 0 for no limit, at most a million.
+    ///   - perKey: the same of a server key.
     init(perUser: Int, perKey: Int) {
-        self.perUser = perUser
-        self.perKey = perKey
+        self.perUser = min(max(perUser, 0), Self.most)
+        self.perKey = min(max(perKey, 0), Self.most)
     }
 
     /// Takes one request from the caller's bucket; nil where there is no limit.
@@ -34,15 +49,21 @@ package final class RateLimits: Sendable {
             }
         guard limit > 0 else { return nil }
         let rate = Double(limit) / 60
-        return buckets.withLock { buckets in
-            if buckets.count > 100_000 { buckets = buckets.filter { now - $0.value.filledAt < .seconds(60) } }
-            var bucket = buckets[caller.account] ?? Bucket(tokens: Double(limit), filledAt: now)
+        return state.withLock { state in
+            if state.buckets.count >= Self.mostBuckets, state.sweptAt.map({ now - $0 >= Self.sweepEvery }) ?? true {
+                // What is full by now is as if it had never been.
+                state.buckets = state.buckets.filter { now - $0.value.filledAt < .seconds(60) }
+                state.sweptAt = now
+            }
+            let isKnown = state.buckets[caller.account] != nil || state.buckets.count < Self.mostBuckets
+            let account = isKnown ? caller.account : Self.others
+            var bucket = state.buckets[account] ?? Bucket(tokens: Double(limit), filledAt: now)
             let elapsed = (now - bucket.filledAt) / .seconds(1)
             bucket.tokens = min(Double(limit), bucket.tokens + elapsed * rate)
             bucket.filledAt = now
             let isAllowed = bucket.tokens >= 1
             if isAllowed { bucket.tokens -= 1 }
-            buckets[caller.account] = bucket
+            state.buckets[account] = bucket
             let missing = isAllowed ? Double(limit) - bucket.tokens : 1 - bucket.tokens
             return Standing(
                 limit: limit, remaining: Int(bucket.tokens), resetSeconds: max(1, Int((missing / rate).rounded(.up))),
