@@ -365,6 +365,7 @@ if Context.environment["TRAYLOG_BUILD_SERVER"] != nil {
                 "TraylogServer", hummingbird, crypto, log, metrics, nio,
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
             ],
             path: "Tools/Server/Tests/TraylogServerTests", packageAccess: false, swiftSettings: strict),
     ]

@@ -57,6 +57,54 @@ struct AccessTests {
         }
     }
 
+    /// A library would read such a header before anybody's signature was checked.
+    @Test func nothingInAnUnsignedTokenEndsTheServer() async throws {
+        let numbers = [
+            "1e300", "-1e300", "9223372036854775808", "18446744073709551616", "99999999999999999999999999", "1.5", "-0",
+            "1e-999",
+        ]
+        var headers: [String] = ["", "null", "[]", "1e300", "\u{feff}{}", String(repeating: "[", count: 5_000)]
+        for number in numbers {
+            for member in [
+                "\"x\":\(number)", "\"x\":[\(number)]", "\"alg\":\(number)", "\"kid\":\(number)",
+                "\"crit\":[\(number)]",
+            ] {
+                headers.append("{\"alg\":\"HS256\",\"kid\":\"test\",\(member)}")
+            }
+        }
+        try await ServedStore.with { [headers] store async throws in
+            for header in headers {
+                for payload in ["{}", "{\"exp\":1e300,\"iat\":-1e300}", "[1e300]"] {
+                    let token = [header, payload].map { Array($0.utf8).base64URL }.joined(separator: ".") + ".AAAA"
+                    let answer = try await store.send(.get, "/v1/users/me", as: token)
+                    #expect(answer.status == .unauthorized, "\(header)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: ["1e300", "-1", "1e999", "18446744073709551616", "\"1\"", "null"])
+    func timesOfASignedTokenThatAreFarFromThisEraAreRefused(time: String) async throws {
+        try await ServedStore.with { store async throws in
+            for claim in ["exp", "iat", "nbf"] where !(claim == "nbf" && time == "-1") {
+                let claims = [claim: JSONValue.raw(Array(time.utf8))]
+                let answer = try await store.send(.get, "/v1/users/me", as: ServedStore.token(claims: claims))
+                #expect(answer.status == .unauthorized, "\(claim) \(time)")
+            }
+        }
+    }
+
+    @Test func credentialsMayStandBehindSeveralSpaces() async throws {
+        try await ServedStore.with { store async throws in
+            for space in [" ", "  ", "   "] {
+                let answer = try await store.send(
+                    .get, "/v1/users/me", as: .some(nil),
+                    headers: [.authorization: "bearer\(space)\(ServedStore.token())"])
+                #expect(answer.status == .ok)
+            }
+        }
+    }
+
     @Test func aTokenOpensItsOwnersTrayAndNobodyElses() async throws {
         try await ServedStore.with { store async throws in
             for audience: JSONValue in ["traylog", ["other", "traylog"]] {

@@ -82,6 +82,10 @@ package struct Access: Sendable {
     package func check(_ caller: Caller?, user name: String?) throws(Problem) {
         guard !isOpen else { return }
         guard let caller else { throw .unauthorized("tokenMissing", "credentials are missing") }
+        if case .node = caller {
+            guard isForNodes else { throw .forbidden("missingScope", "a node cannot do this") }
+            return
+        }
         guard !any else { return }
         switch caller {
         case .key(_, let given):
@@ -97,8 +101,7 @@ package struct Access: Sendable {
             guard isAnyUser || name.map({ $0.utf8.elementsEqual(owner.utf8) }) ?? false else {
                 throw .forbidden("otherUser", "the token is another user's")
             }
-        case .node: guard isForNodes else { throw .forbidden("missingScope", "a node cannot do this") }
-        case .nobody: throw .unauthorized("tokenMissing", "credentials are missing")
+        case .node, .nobody: throw .unauthorized("tokenMissing", "credentials are missing")
         }
     }
 }

@@ -70,6 +70,17 @@ package final class Admission: Sendable {
         return Place(self, account, limits)
     }
 
+    /// Notes that a request on a connection had valid credentials.
+    ///
+    /// - Throws: ``Problem`` 429 where the caller has as many connections as one may.
+    func vouch(for channel: any Channel, as caller: Caller) throws(Problem) {
+        guard !connections.vouch(for: channel, as: caller) else { return }
+        var problem = refusal(
+            .connections, "this caller has \(Connections.mostOfOneUser) connections: use those, or close some of them")
+        problem.headers[.connection] = "close"
+        throw problem
+    }
+
     func refusal(_ kind: Kind, _ detail: String) -> Problem {
         metrics.note(limit: kind)
         var problem = Problem(.tooManyRequests, "Too many requests", detail, error: "limit")

@@ -4,14 +4,14 @@ import Synchronization
 /// The connections that are open, and whose they are.
 ///
 /// Until a request with valid credentials comes, a connection is a stranger's. It costs nothing to open, so strangers share a bounded
-/// part of all, and each address has a bounded part of that; a user's token has so many, too. Where a new connection exceeds a bound,
-/// the one that was opened first has to go: whoever has credentials is let in, however many wait at the door.
+/// part of all, and each address has a bounded part of that. Where a new connection exceeds a bound, the stranger who is there longest
+/// has to go: whoever has credentials is let in, however many wait at the door.
 package final class Connections: Sendable {
     /// All that the server takes.
     static let most = 10_000
     static let mostStrangers = 8_000
     static let mostOfOneAddress = 1_000
-    static let mostOfOneUser = 100
+    static let mostOfOneUser = 200
 
     private enum Owner: Hashable {
         case address(CallerAddress)
@@ -74,21 +74,22 @@ package final class Connections: Sendable {
     func closed(_ channel: any Channel) { state.withLock { $0.remove(ObjectIdentifier(channel)) } }
 
     /// A request on this connection had valid credentials: it is no stranger's any more.
-    func vouch(for channel: any Channel, as caller: Caller) {
-        let surplus = state.withLock { state -> (any Channel)? in
+    ///
+    /// - Returns: false where the caller has as many connections as one may; then it stays a stranger's.
+    func vouch(for channel: any Channel, as caller: Caller) -> Bool {
+        state.withLock { state in
             // With HTTP/2 a request has a channel of its own, whose parent is the connection.
             let ids = [ObjectIdentifier(channel)] + (channel.parent.map { [ObjectIdentifier($0)] } ?? [])
             guard let id = ids.first(where: { state.open[$0]?.owner.isStranger ?? false }),
                 let before = state.open[id]?.owner
-            else { return nil }
+            else { return true }
             let owner = Owner.account(caller.account)
+            if countsOwners, case .user = caller, state.counts[owner] ?? 0 >= Self.mostOfOneUser { return false }
             state.count(before, by: -1)
             state.count(owner, by: 1)
             state.open[id]?.owner = owner
-            guard countsOwners, case .user = caller, state.counts[owner] ?? 0 > Self.mostOfOneUser else { return nil }
-            return state.removeOldest(of: owner)
+            return true
         }
-        close(surplus)
     }
 
     private func close(_ surplus: (any Channel)?) {

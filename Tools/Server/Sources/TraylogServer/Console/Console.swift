@@ -53,7 +53,7 @@ final class Console: Sendable {
         var response: Response
         var visit = try Visit(request, context, self, partition: partition(of: path))
         let address = try context.address(request, isBehindProxy: service.configuration.isBehindProxy)
-        if let caller = visit.session?.caller { service.admission.connections.vouch(for: context.channel, as: caller) }
+        if let caller = visit.session?.caller { try service.admission.vouch(for: context.channel, as: caller) }
         visit.place = try service.admission.admit(visit.session?.caller ?? .nobody(at: address))
         do {
             if let address = try elsewhere(path, query, visit) {

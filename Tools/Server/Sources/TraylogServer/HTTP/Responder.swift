@@ -165,7 +165,7 @@ package struct Responder: HTTPResponder {
             if let caller { caller } else {
                 try Caller.nobody(at: context.address(request, isBehindProxy: service.configuration.isBehindProxy))
             }
-        if let caller { service.admission.connections.vouch(for: context.channel, as: caller) }
+        if let caller { try service.admission.vouch(for: context.channel, as: caller) }
         note.place = try service.admission.admit(account)
         note.standing = service.admission.rates.take(account)
         if let standing = note.standing, !standing.isAllowed {

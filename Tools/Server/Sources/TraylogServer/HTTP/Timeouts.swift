@@ -374,8 +374,10 @@ final class RequestTimeout: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// The answer to a method that the parser does not know, as far as the request says to which path it went.
     private var unknownMethod: Problem {
-        let line = connection?.beginning.map { String(buffer: $0) }?.prefix { !$0.isNewline } ?? ""
-        let words = line.split(separator: " ")
+        let bytes = connection?.beginning?.readableBytesView.prefix {
+            $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n")
+        }
+        let words = String(decoding: bytes ?? [], as: UTF8.self).split(separator: " ")
         guard let routes, words.count == 3, words[1].hasPrefix("/"), let method = HTTPRequest.Method(String(words[0]))
         else { return .headMalformed }
         do throws(Problem) {
