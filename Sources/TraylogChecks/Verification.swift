@@ -38,9 +38,6 @@ public struct VerificationReport: Hashable, Sendable {
 /// log's order and density, times that never decrease, each stored state against the fold of the log, the checksums of
 /// stored projections, and the Merkle tree.
 @_spi(Operations) public enum Verification {
-    /// Findings that are named; more are only counted.
-    static let namedFindings = 1_000
-
     /// - Parameters:
     ///   - archives: a directory with archives of the store, which are checked, too.
     ///   - treeHeads: kept elsewhere; the log must extend each.
@@ -79,7 +76,7 @@ public struct VerificationReport: Hashable, Sendable {
             try checkTree(environment, treeHeads, publicKey, into: &tree) { progress($0, parts * $1) }
         }
         // What is wrong with the log comes before what may only follow from it.
-        for finding in ofTree.texts { findings.add(finding) }
+        findings.add(ofTree)
         var report = try run(directory, environment, isTreeSound: ofTree.isEmpty, &findings) { done, total in
             progress(done + total / (parts - 1), total * parts / (parts - 1))
         }
@@ -87,7 +84,7 @@ public struct VerificationReport: Hashable, Sendable {
             let check = ArchiveCheck(environment: environment, tables: Tables(environment).log)
             report.archivedEvents = try check.run(archives, &findings, progress: progress)
         }
-        report.findings = findings.texts
+        report.findings = findings.words
         (report.extends, report.firstDifference) = (tree.extends, tree.firstDifference)
         return report
     }
@@ -120,11 +117,11 @@ public struct VerificationReport: Hashable, Sendable {
             try checkLog(file, tables.log, floor, through: head, &ofLog) { progress(head + $0, 3 * head) }
             return []
         }
-        for text in ofLog.texts { findings.add(text) }
+        findings.add(ofLog)
         let isLogSound = findings.isEmpty && isTreeSound
         try gather(directory, &findings) { () throws -> [String] in
             let replay = try Replay.compare(
-                directory, environment, limit: namedFindings, skipsDamage: true,
+                directory, environment, limit: Findings.named, skipsDamage: true,
                 progress: { done, _ in progress(2 * head + done, 3 * head) })
             report.users = replay.users
             return replay.differences.map {
@@ -255,32 +252,8 @@ extension Verification {
         }
         for finding in check.findings { findings.add(finding.text) }
         report.extends = check.extends
-        report.firstDifference = check.findings.compactMap(\.seq).min()
-        return findings.texts
+        report.firstDifference = (check.findings.map(\.seq) + [check.firstDifference?.lowerBound]).compactMap(\.self).min()
+        return findings.words
     }
 }
 
-/// Findings in order, bounded.
-struct Findings {
-    private var named: [String] = []
-    private var unnamed = 0
-
-    var isEmpty: Bool { named.isEmpty }
-
-    mutating func add(_ message: String) {
-        // Whoever reads it is running it.
-        let text = message.removing("run `traylog verify`, then ").removing("run `traylog verify`, and ")
-        guard !named.contains(text) else { return }
-        if named.count < Verification.namedFindings { named.append(text) } else { unnamed += 1 }
-    }
-
-    var texts: [String] { unnamed == 0 ? named : named + ["and \(unnamed) more findings"] }
-}
-
-extension String {
-    /// The text without the first occurrence of a part.
-    fileprivate func removing(_ part: String) -> String {
-        guard let start = indices.first(where: { self[$0...].hasPrefix(part) }) else { return self }
-        return String(self[..<start]) + self[index(start, offsetBy: part.count)...]
-    }
-}

@@ -97,6 +97,10 @@ package struct LogFold: Sendable {
 
     /// The same for a taker that wants landmarks, too.
     package func run<Taker: FoldTaker>(into taker: inout Taker, progress: (UInt64) throws -> Void) throws {
+        // There are no more streams than events, and no more events than the file has room for (`EventLog.head`).
+        guard UInt64(record.floorStreams.rawValue) <= head + 1 else {
+            throw PackedError.damaged("more streams below the floor than events")
+        }
         try withoutActuallyEscaping(progress) { tell in
             var progress = FoldProgress(all: head, tell)
             let every = StreamID.first..<StreamID.highest

@@ -66,6 +66,8 @@ package enum PayloadFault: Error, Hashable, Sendable {
     /// The value of the field is out of range, or of another wire type.
     case badValue(FieldNumber)
     case badText(FieldNumber)
+    /// The time lies outside of the years 0000 to 9999.
+    case badTime(FieldNumber)
     case missing(FieldNumber)
     /// Two fields exclude each other.
     case contradiction(FieldNumber, FieldNumber)
@@ -87,6 +89,8 @@ extension CodecError {
             self.init(.damaged, seq: seq, "its field `\(field)` has an impossible value")
         case .badText(let field):
             self.init(.damaged, seq: seq, "its field `\(field)` is not UTF-8")
+        case .badTime(let field):
+            self.init(.damaged, seq: seq, "its field `\(field)` lies outside of the years 0000 to 9999")
         case .missing(let field):
             self.init(.damaged, seq: seq, "its field `\(field)` is missing")
         case .contradiction(let first, let second):

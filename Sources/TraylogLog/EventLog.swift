@@ -16,6 +16,12 @@ package struct EventLog: Sendable {
         largePayloads = environment.database("chunks")
     }
 
+    /// What an event takes of the file at least, also one that a compaction took: that leaves the hash of its leaf.
+    ///
+    /// So a forged number of an event is found before memory or time is spent for all the events before it, or for as many
+    /// streams.
+    private static let fewestBytesPerEvent: UInt64 = 32
+
     /// The seq and the time of recording of the newest event.
     package struct Head: Hashable, Sendable {
         package var seq: UInt64 = 0
@@ -32,6 +38,9 @@ package struct EventLog: Sendable {
             guard try cursor.last() else { return head }
             try cursor.withEntry { key, record in
                 head.seq = try EventLog.seq(of: key)
+                guard head.seq <= transaction.fileBytes / EventLog.fewestBytesPerEvent else {
+                    throw CodecError(.damaged, seq: head.seq, "the file is too small for so many events")
+                }
                 head.recordedAt = try RecordHeader.read(record, seq: head.seq).recordedAt
             }
             return head

@@ -7,14 +7,19 @@ enum Program {
         Descriptor.reserveStandardStreams()
         // A file that must not grow (`ulimit -f`) is a full disk, which has a message, and no reason to die.
         _ = signal(SIGXFSZ, SIG_IGN)
-        let arguments = Array(CommandLine.arguments.dropFirst())
-        let options = arguments.prefix { $0 != "--" }
+        let arguments = TypedArguments.ofProcess
+        let options = arguments.options
         let wantsJSON = options.contains { $0 == "--json" || $0 == "--ack" }
+        if let problem = arguments.problem {
+            if arguments.isCompletion { exit(ExitStatus.done.rawValue) }
+            Problem(usage: problem).report(json: wantsJSON)
+            exit(ExitStatus.usage.rawValue)
+        }
         var command: any ParsableCommand
         do {
             // '-h' asks for help where it stands alone: the parser would find it in '-hugo', too, which may be a name.
             let asked = options.map { $0 == "-h" ? "--help" : $0 }
-            command = try TraylogCommand.parseAsRoot(asked + arguments.dropFirst(options.count))
+            command = try TraylogCommand.parseAsRoot(asked + arguments.words.dropFirst(options.count))
         } catch {
             end(with: error, json: wantsJSON)
         }
@@ -27,12 +32,21 @@ enum Program {
         }
     }
 
+    /// A message of the parser, which does not say how a name that begins with a dash is given.
+    private static func withAdvice(_ message: String) -> String {
+        guard let start = message.firstRange(of: "Unknown option '-")?.upperBound, message[start...].first != "-",
+            let end = message[start...].firstIndex(of: "'")
+        else { return message }
+        let advice = ": a name that begins with '-' stands behind '--', after all options"
+        return message[...end] + advice + message[message.index(after: end)...]
+    }
+
     /// Prints what the parser has to say: help, a version, what is wrong with the arguments, or nothing.
     private static func end(with error: any Error, json: Bool) -> Never {
         let status = TraylogCommand.exitCode(for: error).rawValue
-        let message = TraylogCommand.fullMessage(for: error)
+        let message = withAdvice(TraylogCommand.fullMessage(for: error))
         if status != 0, json, !message.isEmpty {
-            Problem(usage: TraylogCommand.message(for: error)).report(json: true)
+            Problem(usage: withAdvice(TraylogCommand.message(for: error))).report(json: true)
         } else if !message.isEmpty {
             let descriptor = status == 0 ? Descriptor.standardOutput : .standardError
             let terminal = Terminal(descriptor)

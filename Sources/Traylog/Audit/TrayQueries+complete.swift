@@ -266,13 +266,11 @@ struct CompletePlan: Sendable {
     private mutating func noteMissing(_ line: CompletePlan.Line) {
         guard line.revision > 0 else { return }
         let revision = UInt64(line.revision)
-        if let place = newestGaps[line.topic], gaps[place].revisions.upperBound + 1 == revision {
-            gaps[place].revisions = gaps[place].revisions.lowerBound...revision
-        } else {
-            newestGaps[line.topic] = gaps.count
-            let stream = line.topic < 0 ? user : "topic \(plan.topics[Int(line.topic)])"
-            gaps.append(RevisionGap(revision...revision, of: stream))
-        }
+        let stream = line.topic < 0 ? user : "topic \(plan.topics[Int(line.topic)])"
+        guard let gap = RevisionGap(after: revision - 1, through: revision, of: stream) else { return }
+        if let place = newestGaps[line.topic], gaps[place].join(gap) { return }
+        newestGaps[line.topic] = gaps.count
+        gaps.append(gap)
     }
 
     /// The tray that the events lead to, once all are taken; as the store has it where events are missing.

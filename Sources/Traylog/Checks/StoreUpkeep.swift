@@ -68,11 +68,11 @@ import TraylogWriter
             let text = text(directory, failureFile(check)) ?? ""
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
             let numbers = lines.first?.split(separator: " ") ?? []
-            guard numbers.count == 2, let time = Int64(numbers[0]), let count = Int(numbers[1]), count > 0 else {
+            guard numbers.count == 2, let time = time(numbers[0]), let count = Int(numbers[1]), count > 0 else {
                 return Failure(check: check, time: nil, count: 1, findings: [])
             }
             return Failure(
-                check: check, time: Timestamp(milliseconds: time), count: count, findings: Array(lines.dropFirst()))
+                check: check, time: time, count: count, findings: Array(lines.dropFirst().prefix(keptFindings)))
         }
         return upkeep
     }
@@ -135,8 +135,14 @@ import TraylogWriter
 
     private static func run(_ text: String?) -> Run? {
         let numbers = (text ?? "").split { $0 == " " || $0 == "\n" }
-        guard numbers.count == 2, let time = Int64(numbers[0]), let head = UInt64(numbers[1]) else { return nil }
-        return Run(time: Timestamp(milliseconds: time), head: Seq(head))
+        guard numbers.count == 2, let time = time(numbers[0]), let head = UInt64(numbers[1]) else { return nil }
+        return Run(time: time, head: Seq(head))
+    }
+
+    /// Nil for what is no time that we wrote: the files may be somebody else's.
+    private static func time(_ milliseconds: Substring) -> Timestamp? {
+        guard let time = Int64(milliseconds).map(Timestamp.init(milliseconds:)) else { return nil }
+        return Timestamp.rfc3339Range.contains(time) ? time : nil
     }
 
     private static func write(run head: Seq, _ directory: String, _ name: String) throws(SystemError) {

@@ -55,7 +55,8 @@
     /// A time in RFC 3339, or a date with or without a time of day in the reader's zone: `2026-02-28 14:03:22`,
     /// `2026-02-28T14:03`, `2026-02-28`, also with the zone's name or `UTC` behind it.
     ///
-    /// Nil for other texts, and for a time that the zone's clocks skip.
+    /// A date alone is the first moment of its day, also where the clocks skip midnight. Nil for other texts, and for a time of
+    /// day that the clocks skip.
     public func time(_ text: String) -> Timestamp? {
         if let time = Timestamp(text) { return time }
         if let space = text.lastIndex(of: " ") {
@@ -80,19 +81,36 @@
         let digits = words.prefix { "0"..."9" ~= $0 }
         let unit = words.dropFirst(digits.count).drop { $0 == " " }
         guard let number = UInt32(digits), let seconds = units[String(unit)] else { return nil }
-        return Timestamp(milliseconds: now.milliseconds - Int64(number) * seconds * 1_000)
+        return Timestamp(milliseconds: now.milliseconds &- Int64(number) * seconds * 1_000)
     }
 
     /// The beginning of the day that number of days before today, in the reader's zone.
     private func dayBeginning(daysAgo: Int64) -> Timestamp? {
-        let shown = now.milliseconds + secondsFromUTC(now) * 1_000
+        let shown = shown(at: now.milliseconds)
         let day = shown - ((shown % 86_400_000) + 86_400_000) % 86_400_000 - daysAgo * 86_400_000
-        // Where clocks skip midnight, the day begins when they go on.
-        return instant(ofCivil: day) ?? instant(ofCivil: day + 3_600_000)
+        return instant(ofCivil: day) ?? firstInstant(notBeforeCivil: day)
     }
 
     private func local(_ text: String) -> Timestamp? {
-        Self.civil(text).flatMap { instant(ofCivil: $0.milliseconds) }
+        guard let civil = Self.civil(text)?.milliseconds else { return nil }
+        return instant(ofCivil: civil) ?? (text.utf8.count == 10 ? firstInstant(notBeforeCivil: civil) : nil)
+    }
+
+    /// What the zone's clocks show at an instant, both in milliseconds.
+    private func shown(at instant: Int64) -> Int64 {
+        instant + secondsFromUTC(Timestamp(milliseconds: instant)) * 1_000
+    }
+
+    /// The instant at which the zone's clocks, which skip a time, go on behind it.
+    private func firstInstant(notBeforeCivil civil: Int64) -> Timestamp? {
+        // No zone is two days from UTC.
+        var (before, after) = (civil - 172_800_000, civil + 172_800_000)
+        guard shown(at: before) < civil, shown(at: after) >= civil else { return nil }
+        while after - before > 1 {
+            let middle = before + (after - before) / 2
+            if shown(at: middle) < civil { before = middle } else { after = middle }
+        }
+        return Timestamp(milliseconds: after)
     }
 
     /// The instant at which the zone's clocks show this time, the earlier of two; nil where they skip it.

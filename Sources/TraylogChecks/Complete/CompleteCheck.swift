@@ -16,8 +16,10 @@ import TraylogLog
 /// It keeps no content: some 300 bytes for each event, however long the file is. The checks are those of
 /// Docs/reference/json.md, "Complete histories".
 @_spi(Operations) public struct CompleteCheck {
-    /// What is wrong: runs of revisions that are missing, and then the first other difference.
-    public private(set) var findings: [String] = []
+    /// What is wrong: runs of revisions that are missing, and then the first other difference; beyond a thousand, a last
+    /// text says how many more there are.
+    public var findings: [String] { found.words }
+    private var found = Findings()
     /// Whose history it is; empty before the first line.
     public private(set) var user = ""
     /// The revision of the newest own event.
@@ -44,7 +46,7 @@ import TraylogLog
     private var lastKind: EventKind?
     private var isGapless = true
     /// The newest gap of each stream, and its place among the findings.
-    private var newestGaps: [String: (place: Int, run: ClosedRange<UInt64>)] = [:]
+    private var newestGaps: [String: (place: Int, gap: RevisionGap)] = [:]
     /// The first count that does not follow from the events.
     ///
     /// A gap that shows later says why.
@@ -90,17 +92,18 @@ import TraylogLog
         check = try HandedOutCheck(treeHeads: treeHeads, publicKey: publicKey)
         // A gap is to be named before what follows from it.
         check.comparesCounts = false
-        findings = check.findings
-        isOver = !findings.isEmpty
+        for finding in check.findings { found.add(finding) }
+        isOver = !found.isEmpty
     }
 
     /// Checks the next line, without its newline.
     public mutating func add(_ line: [UInt8]) {
         lines += 1
         guard !isOver else { return }
-        let known = check.findings.count
+        let known = check.findingCount
         check.add(line)
-        guard check.findings.count == known else { return end(check.findings[known]) }
+        // The first finding ends the check, so that it is named.
+        guard check.findingCount == known else { return end(check.findings[known]) }
         do {
             try take(line)
         } catch let refusal as Refusal {
@@ -113,8 +116,8 @@ import TraylogLog
     }
 
     private mutating func end(_ finding: String) {
-        findings.append(finding)
-        if let difference { findings.append(difference) }
+        found.add(finding)
+        if let difference { found.add(difference) }
         isOver = true
     }
 
@@ -159,8 +162,10 @@ import TraylogLog
             throw Self.wrong("complete", "is missing: make the file with 'audit --complete' or 'dossier'")
         }
         user = try members.string("user", in: line.span)
+        try Limits.check(identifier: user, "user")
         isOfErased = Pseudonym.stream(of: user) != nil
         guard let stated = check.statedHead else { throw Self.wrong("treeHead", "is missing") }
+        guard stated.size <= Seq.highest else { throw Self.wrong("treeHead", "is of more events than any log has") }
         head = stated
     }
 }
@@ -178,7 +183,6 @@ extension CompleteCheck {
         }
         ownStream = stream
         try noteRevision(UInt64(leaf.revision), after: revision, of: user, seq: leaf.seq)
-        if revision + 1 != UInt64(leaf.revision) { isGapless = false }
         revision = UInt64(leaf.revision)
         let event = try ownEvent(leaf, members, line)
         lastKind = event.kind
@@ -247,7 +251,7 @@ extension CompleteCheck {
                 "event",
                 "\(seq) says that topic \(topic.text) had \(newest) events by then, and the file shows \(shown)")
         }
-        if shown < newest { noteGap(shown + 1...newest, of: "topic \(topic.text)") }
+        noteGap(RevisionGap(after: shown, through: newest, of: "topic \(topic.text)"))
         topics[topic]?.revision = newest
     }
 
@@ -256,19 +260,19 @@ extension CompleteCheck {
         guard revision > newest else {
             throw Self.wrong("event", "\(seq) has revision \(revision) of \(name), which comes a second time")
         }
-        if revision > newest + 1 { noteGap(newest + 1...revision - 1, of: name) }
+        noteGap(RevisionGap(between: newest, and: revision, of: name))
     }
 
-    private mutating func noteGap(_ run: ClosedRange<UInt64>, of name: String) {
+    private mutating func noteGap(_ gap: RevisionGap?) {
+        guard let gap else { return }
         isGapless = false
-        if let newest = newestGaps[name], newest.run.upperBound + 1 == run.lowerBound {
-            newestGaps[name] = (newest.place, newest.run.lowerBound...run.upperBound)
+        if var newest = newestGaps[gap.stream], newest.gap.join(gap) {
+            newestGaps[gap.stream] = newest
+            found.replace(at: newest.place, with: newest.gap.description)
         } else {
-            newestGaps[name] = (findings.count, run)
-            findings.append("")
+            newestGaps[gap.stream] = (found.count, gap)
+            found.add(gap.description)
         }
-        guard let (place, run) = newestGaps[name] else { return }
-        findings[place] = RevisionGap(run, of: name).description
     }
 
     private mutating func checkCounts(_ members: MemberValues, _ line: [UInt8], of seq: UInt64) {
@@ -292,6 +296,10 @@ extension CompleteCheck {
         _ topic: Name, _ leaf: EventLeaf, isNaming: Bool, _ members: MemberValues, _ line: [UInt8]
     ) throws {
         let event = check.event
+        try Limits.check(identifier: topic.text, "topic")
+        guard leaf.revision > 0 else {
+            throw Self.wrong("event", "\(leaf.seq) has revision 0, and the first of a topic is 1")
+        }
         if case .broadcast(let name, _)? = event?.body, Name(name) != topic {
             throw Self.wrong("event", "\(leaf.seq) is of topic \(name), not of \(topic.text)")
         }
@@ -350,12 +358,12 @@ extension CompleteCheck {
     /// Says what is missing at the end.
     public mutating func finish() {
         guard !isOver else { return }
-        let known = check.findings.count
+        let known = check.findingCount
         check.finish()
         do {
             guard isAtItems else { throw Self.wrong("tray", "is missing: the end of the file is not there") }
             if let difference {
-                findings.append(difference)
+                found.add(difference)
             } else if isGapless, let item = try items.firstMissing(fold.state) {
                 throw Self.wrong("item", "\(item) is in the tray after these events, and is not stated")
             }
@@ -364,7 +372,7 @@ extension CompleteCheck {
         } catch {
             return end("the events contradict each other: \(error)")
         }
-        findings += check.findings[known...]
+        for finding in check.findings.dropFirst(known) { found.add(finding) }
     }
 
     /// Checks what the last event must be, and the tray after it.
@@ -404,7 +412,7 @@ extension CompleteCheck {
 
     /// One sentence on what is proved; empty when something is wrong.
     public var conclusion: String {
-        guard findings.isEmpty, let tray else { return "" }
+        guard found.isEmpty, let tray else { return "" }
         let own = revision == 1 ? "the only event" : "all \(revision) events"
         if isOfErased { return "\(own) of \(user): \(erasedEvents) erased, with kind and time left" }
         let names = topics.count == 1 ? "a topic" : "\(topics.count) topics"

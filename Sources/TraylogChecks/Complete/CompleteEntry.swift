@@ -64,15 +64,32 @@ import TraylogJSON
     /// The user, or `topic` and the topic.
     public let stream: String
     /// The first and the last revision that is missing.
-    public package(set) var revisions: ClosedRange<UInt64>
+    ///
+    /// A file of somebody else may state any numbers, so they may be more than an integer counts.
+    public private(set) var revisions: ClosedRange<UInt64>
 
-    package init(_ revisions: ClosedRange<UInt64>, of stream: String) {
-        (self.stream, self.revisions) = (stream, revisions)
+    /// What is missing after one revision, through another one; nil where that is none.
+    package init?(after revision: UInt64, through last: UInt64, of stream: String) {
+        guard revision < last else { return nil }
+        (self.stream, revisions) = (stream, revision + 1...last)
+    }
+
+    /// What is missing between two revisions; nil where the second follows the first, or does not come after it.
+    package init?(between revision: UInt64, and next: UInt64, of stream: String) {
+        guard revision < next else { return nil }
+        self.init(after: revision, through: next - 1, of: stream)
+    }
+
+    /// Whether it took over a gap of the same stream that begins right behind it.
+    package mutating func join(_ next: RevisionGap) -> Bool {
+        guard next.revisions.lowerBound - 1 == revisions.upperBound else { return false }
+        revisions = revisions.lowerBound...next.revisions.upperBound
+        return true
     }
 
     /// The text for a person.
     public var description: String {
-        revisions.count == 1
+        revisions.lowerBound == revisions.upperBound
             ? "revision \(revisions.lowerBound) of \(stream) is missing"
             : "revisions \(revisions.lowerBound) to \(revisions.upperBound) of \(stream) are missing"
     }

@@ -11,7 +11,7 @@ package enum ExportGap: String {
 extension [ClosedRange<UInt64>] {
     /// Adds a seq after all others, to the last range where it comes right behind that.
     package mutating func extend(by seq: UInt64) {
-        if let range = last, range.upperBound + 1 == seq {
+        if let range = last, range.upperBound < seq, seq - 1 == range.upperBound {
             self[count - 1] = range.lowerBound...seq
         } else {
             append(seq...seq)

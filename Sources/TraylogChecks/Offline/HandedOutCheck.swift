@@ -2,6 +2,7 @@ import TraylogAudit
 import TraylogDomain
 import TraylogJSON
 import TraylogLog
+import TraylogStates
 
 /// Holds what was handed out (a proof, a report, a person's file) against tree heads, without a store.
 ///
@@ -12,8 +13,11 @@ import TraylogLog
 /// let isAuthentic = check.findings.isEmpty
 /// ```
 @_spi(Operations) public struct HandedOutCheck: Sendable {
-    /// One for each thing that is wrong: which line, and what.
-    public private(set) var findings: [String] = []
+    /// One for each thing that is wrong: which line, and what; beyond a thousand, a last one says how many more there are.
+    public var findings: [String] { found.words }
+    /// How many things are wrong.
+    public var findingCount: Int { found.count }
+    private var found = Findings()
     /// Events that are proved to be in the log.
     public private(set) var provedEvents = 0
     /// Those of them whose content is proved, too, because salt and payload are there.
@@ -47,7 +51,7 @@ import TraylogLog
             let kept = try KeptTreeHead(text)
             heads.append(kept.head)
             guard let publicKey, let objection = kept.objection(by: publicKey) else { continue }
-            findings.append("the tree head of \(kept.head.size) events does not count: \(objection)")
+            found.add("the tree head of \(kept.head.size) events does not count: \(objection)")
         }
         self.heads = heads
     }
@@ -72,19 +76,19 @@ import TraylogLog
                 try checkEntry(members, line)
             }
         } catch {
-            findings.append("line \(lines): \(error.message)")
+            found.add("line \(lines): \(error.message)")
         }
         chain.add(line)
     }
 
     /// Says what is missing at the end.
     public mutating func finish() {
-        if lines == 0 { findings.append("the file is empty") }
+        if lines == 0 { found.add("the file is empty") }
         if needsChain, !isChained {
-            findings.append("the end is missing: the last line closes the file, and is not there")
+            found.add("the end is missing: the last line closes the file, and is not there")
         }
         if let promisedEvents, promisedEvents != shownEvents {
-            findings.append("\(shownEvents) events are shown, and the first line says \(promisedEvents)")
+            found.add("\(shownEvents) events are shown, and the first line says \(promisedEvents)")
         }
     }
 
@@ -221,6 +225,7 @@ import TraylogLog
             guard let leaf = EventLeaf(bytes: try members.base64("leaf", in: span)) else {
                 throw .invalid(field: "leaf", reason: "must have \(EventLeaf.byteCount) bytes")
             }
+            try leaf.checkNumbers()
             proof.leaf = leaf
         }
         var writer = JSONWriter()
@@ -265,6 +270,9 @@ import TraylogLog
         }
         guard let shown else { return }
         let event = try leaf.event(payload)
+        guard event.body.greatestNamed < event.seq else {
+            throw .invalid(field: "payload", reason: "names an event that is not before event \(leaf.seq)")
+        }
         self.event = event
         var writer = JSONWriter()
         writer.write(event)
@@ -293,6 +301,15 @@ import TraylogLog
 }
 
 extension EventLeaf {
+    /// Refuses numbers that no log has: whoever makes a leaf chooses them.
+    fileprivate func checkNumbers() throws(Refusal) {
+        guard seq <= Seq.highest else { throw .invalid(field: "leaf", reason: "is of event \(seq), and no log has so many") }
+        for (name, time) in [("recordedAt", recordedAt), ("occurredAt", occurredAt ?? recordedAt)]
+        where !Timestamp.rfc3339Range.contains(Timestamp(milliseconds: time)) {
+            throw .invalid(field: "leaf", reason: "its \(name) lies outside of the years 0000 to 9999")
+        }
+    }
+
     /// The event with this leaf and this payload.
     fileprivate func event(_ payload: [UInt8]) throws(Refusal) -> Event {
         guard let kind = EventKind(code: kind) else {

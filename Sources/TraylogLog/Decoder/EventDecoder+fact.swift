@@ -28,8 +28,8 @@ extension EventDecoder {
             switch kind {
             case .notified, .broadcast:
                 try fact.setContent(fields, payload, hasher)
-                times.due = fields.time(.expiresAt)
-                times.remindAt = fields.time(.remindAt)
+                times.due = try fields.time(.expiresAt)
+                times.remindAt = try fields.time(.remindAt)
             case .marked:
                 fact.mark = try Mark(stored: try fields.required(.mark)).code
                 fact.items = try fields.items(payload) { $0 }
@@ -37,8 +37,11 @@ extension EventDecoder {
                 try fact.setSelection(fields, payload, hasher)
             default:
                 try fact.setRest(fields, payload, hasher)
-                times.due = fields.time(kind == .snoozed || kind == .muted ? .until : .expiresAt)
-                if kind == .edited { times.remindAt = fields.time(.remindAt) }
+                if kind == .snoozed || kind == .muted { times.due = try fields.time(.until) }
+                if kind == .edited {
+                    times.due = try fields.time(.expiresAt)
+                    times.remindAt = try fields.time(.remindAt)
+                }
             }
             return fact
         } catch {

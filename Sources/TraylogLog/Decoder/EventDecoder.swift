@@ -80,10 +80,10 @@ extension EventDecoder {
         case .allMarked:
             let mark = try BulkMark(stored: try fields.required(.mark))
             return .allMarked(mark, try fields.filter(payload), upTo: try fields.requiredSeq(.upTo))
-        case .muted: return .muted(try fields.muteScope(payload), until: fields.time(.until))
+        case .muted: return .muted(try fields.muteScope(payload), until: try fields.time(.until))
         case .unmuted: return .unmuted(try fields.muteScope(payload))
         case .snoozed:
-            guard let until = fields.time(.until) else { throw .missing(.until) }
+            guard let until = try fields.time(.until) else { throw .missing(.until) }
             return .snoozed(item: try fields.requiredSeq(.item), until: until)
         case .woken: return .woken(item: try fields.requiredSeq(.item))
         case .edited: return .edited(item: try fields.requiredSeq(.item), try fields.edit(payload))

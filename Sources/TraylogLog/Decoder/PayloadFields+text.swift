@@ -79,10 +79,10 @@ extension PayloadFields {
         content.summaryCount = try summaryCount() ?? 1
         content.isSilent = raw(.silent) != 0
         content.level = try level() ?? .active
-        content.expiresAt = time(.expiresAt)
+        content.expiresAt = try time(.expiresAt)
         try fill(&content.collapseKey, .collapseKey, payload)
         try fill(&content.data, .data, payload)
-        content.remindAt = time(.remindAt)
+        content.remindAt = try time(.remindAt)
         if has(.actions) { content.actions = try actions(payload) }
     }
 
@@ -184,9 +184,9 @@ extension PayloadFields {
         edit.summaryArgument = change(edited, .summaryArgument, try optional(.summaryArgument, payload))
         edit.summaryCount = change(edited, .summaryCount, try summaryCount())
         edit.level = change(edited, .level, try level())
-        edit.expiresAt = change(edited, .expiresAt, time(.expiresAt))
+        edit.expiresAt = change(edited, .expiresAt, try time(.expiresAt))
         edit.data = change(edited, .data, try optional(.data, payload))
-        edit.remindAt = change(edited, .remindAt, time(.remindAt))
+        edit.remindAt = change(edited, .remindAt, try time(.remindAt))
         return edit
     }
 

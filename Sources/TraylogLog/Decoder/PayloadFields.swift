@@ -98,10 +98,14 @@ extension PayloadFields {
     func requiredSeq(_ field: FieldNumber) throws(PayloadFault) -> Seq { Seq(try required(field)) }
 
     /// The time in a `sint64` field of milliseconds; nil when absent.
-    func time(_ field: FieldNumber) -> Timestamp? {
+    ///
+    /// - Throws: ``PayloadFault`` `badTime` outside of the years that commands may name.
+    func time(_ field: FieldNumber) throws(PayloadFault) -> Timestamp? {
         guard has(field) else { return nil }
         let slot = raw(field)
-        return Timestamp(milliseconds: Int64(bitPattern: slot >> 1) ^ -Int64(bitPattern: slot & 1))
+        let time = Timestamp(milliseconds: Int64(bitPattern: slot >> 1) ^ -Int64(bitPattern: slot & 1))
+        guard Timestamp.rfc3339Range.contains(time) else { throw .badTime(field) }
+        return time
     }
 
     /// Nil when absent.

@@ -54,7 +54,8 @@ extension RecordHeader {
     ///
     /// - Throws: ``CodecError``: `truncated` below 48 bytes, `newer` for a format version or flags that this
     ///   version does not know, `damaged` for an earlier version, for flags that exclude each other, beyond
-    ///   ``StreamID/highest``, and for a revision without a stream or a stream without one.
+    ///   ``StreamID/highest``, for a revision without a stream or a stream without one, and for times outside of the years
+    ///   0000 to 9999.
     package static func read(_ record: RawSpan, seq: UInt64? = nil) throws(CodecError) -> RecordHeader {
         guard record.byteCount >= byteCount else {
             throw CodecError(
@@ -83,9 +84,18 @@ extension RecordHeader {
         return RecordHeader(
             crc: record.littleEndian(at: 0), kindNumber: record.byte(at: 5), flags: flags,
             stream: stream, revision: revision,
-            recordedAt: Timestamp(milliseconds: record.littleEndian(at: 16)),
-            occurredAt: occurredAt == noTime ? nil : Timestamp(milliseconds: occurredAt),
+            recordedAt: try time(record.littleEndian(at: 16), "recordedAt", seq),
+            occurredAt: occurredAt == noTime ? nil : try time(occurredAt, "occurredAt", seq),
             salt: Salt(record.littleEndian(at: 32), record.littleEndian(at: 40)))
+    }
+
+    @inline(__always)
+    private static func time(_ milliseconds: Int64, _ name: String, _ seq: UInt64?) throws(CodecError) -> Timestamp {
+        let time = Timestamp(milliseconds: milliseconds)
+        guard Timestamp.rfc3339Range.contains(time) else {
+            throw CodecError(.damaged, seq: seq, "its `\(name)` lies outside of the years 0000 to 9999")
+        }
+        return time
     }
 }
 

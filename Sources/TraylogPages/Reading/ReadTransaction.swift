@@ -62,6 +62,11 @@ package protocol RowReader: Sendable {
         DatabaseStatistics(unsafe try snapshot.record(database))
     }
 
+    /// The bytes of the file that the snapshot can be in.
+    package var fileBytes: UInt64 {
+        unsafe snapshot.readablePages &* UInt64(snapshot.pageSize)
+    }
+
     /// The number of pages that later commits will use again.
     package borrowing func freePages() throws(LMDBError) -> Int {
         unsafe try snapshot.countFreePages()

@@ -19,9 +19,9 @@ extension SeededRandom {
     }
 
     mutating func time() -> Timestamp {
-        let magnitude = Int64(bitPattern: number())
-        // Int64.min stands for "absent" in the header.
-        return Timestamp(milliseconds: magnitude == .min ? 0 : magnitude)
+        let range = Timestamp.rfc3339Range
+        let milliseconds = Int64(bitPattern: number())
+        return min(max(Timestamp(milliseconds: milliseconds), range.lowerBound), range.upperBound)
     }
 
     mutating func content() -> Content {

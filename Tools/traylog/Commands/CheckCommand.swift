@@ -135,7 +135,7 @@ struct CheckCommand: ParsableCommand {
             if check.findings.isEmpty {
                 try output.lines(["true: \(words(check))", proof(check.heads)])
             } else {
-                try output.line("not proved: \(check.findings.count.counted("finding"))")
+                try output.line("not proved: \(check.findingCount.counted("finding"))")
             }
         }
         try output.flush()

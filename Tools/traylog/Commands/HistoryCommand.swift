@@ -7,7 +7,7 @@ struct HistoryCommand: StoreCommand {
         abstract: "Show a user's own events, oldest first: the audit trail.",
         discussion: """
             Nothing is hidden. With --json one event a line. With --archive it includes the events that compactions \
-            removed from the log.
+            removed from the log; without, a note on standard error says where they may be missing.
 
             EXAMPLES
               traylog history alice
@@ -51,6 +51,9 @@ struct HistoryCommand: StoreCommand {
                 try reader.history(of: user, from: from, limit: limit, including: archives).elements
             }
             if !global.json { try noteIfUnknown(user, reader) }
+            if !search.isOfNewest {
+                try noteIfCompacted(from: range.from ?? search.since ?? .seq(1), reader, archive: archive)
+            }
             try printing { output in
                 var isEmpty = true
                 defer { if isEmpty, !global.json, !form.csv { try? output.line("no events") } }

@@ -7,7 +7,8 @@ struct LogCommand: StoreCommand {
         abstract: "Show events of the log, oldest first.",
         discussion: """
             With --json one event a line. With --follow it goes on with each event as soon as any process has \
-            committed it, until it is interrupted. With --archive it includes the events that compactions removed.
+            committed it, until it is interrupted. With --archive it includes the events that compactions removed; \
+            without, a note on standard error says where they may be missing.
 
             EXAMPLES
               traylog log
@@ -53,6 +54,9 @@ struct LogCommand: StoreCommand {
         let (kinds, isJSON) = (Set(kind.map(\.value)), global.json)
         try withStoreReader { store in
             let reader = store.blocking
+            if !search.isOfNewest {
+                try noteIfCompacted(from: range.from ?? search.since ?? .seq(1), reader, archive: archive)
+            }
             if search.isSet { return try printSearch(reader, kinds) }
             let archives = try archive.open(for: reader)
             let (first, last) = try range.seqs(reader, archives)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Traylog
 
 /// A span of time: `90s`, `30m`, `2h`, `3d`, `1w`.
 struct Age: ExpressibleByArgument {
@@ -11,6 +12,18 @@ struct Age: ExpressibleByArgument {
     }
 
     init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    /// How long before `now` a time is, below 0 for a later one; it stops at the largest numbers, because a stored time may be
+    /// any.
+    init(of time: Timestamp, at now: Timestamp) {
+        let (age, overflow) = now.milliseconds.subtractingReportingOverflow(time.milliseconds)
+        milliseconds = overflow ? (time < now ? .max : -.max) : max(age, -.max)
+    }
+
+    var isNegative: Bool { milliseconds < 0 }
+
+    /// From the later time to the earlier one.
+    var reversed: Age { Age(milliseconds: -max(milliseconds, -.max)) }
 
     /// In the largest unit that leaves a number of two digits or so.
     var words: String {

@@ -38,6 +38,9 @@ struct SearchOptions: ParsableArguments {
             || [actor, device, key, thread, category, text].contains { $0 != nil }
     }
 
+    /// Whether only the newest events are wanted, so that it does not matter what is missing at the beginning.
+    var isOfNewest: Bool { newestFirst && limit != nil }
+
     func validate() throws {
         if let limit, limit < 1 { throw ValidationError("'--limit' must be 1 or more.") }
     }

@@ -24,6 +24,9 @@ extension StoreCommand {
     func requireStore() throws {
         // A shell variable that is not set must not lead to another store.
         if global.store == "" { throw ValidationError("'--store' is empty: name the store's directory.") }
+        if global.store == nil, let problem = TypedArguments.problem(ofVariable: "TRAYLOG_STORE") {
+            throw ValidationError(problem)
+        }
         guard global.directory != nil else {
             throw ValidationError("Missing store: name its directory with '--store <dir>' or in TRAYLOG_STORE.")
         }
@@ -80,6 +83,22 @@ extension StoreCommand {
         let output = Output(.standardError)
         try output.line("traylog: note: there is no user \"\(VisibleText(user).text)\" in this store")
         try output.flush()
+    }
+
+    /// Says on standard error when a range begins below the floor and no archive is read: it looks whole, and may not be.
+    func noteIfCompacted(from moment: Moment, _ reader: BlockingReader, archive: ArchiveOption) throws {
+        guard archive.directory == nil else { return }
+        do throws(TraylogError) {
+            _ = try reader.seq(of: moment)
+        } catch {
+            guard case .refused(.compacted(let floor, let name)) = error else { return }
+            let output = Output(.standardError)
+            let advice =
+                name.map { "; '--archive DIR' includes them, the newest of them in \(VisibleText($0).text)" }
+                ?? ", without an archive"
+            try output.line("traylog: note: compactions may have taken events before event \(floor) out of the log\(advice)")
+            try output.flush()
+        }
     }
 
     /// Records what a check of the whole store found, so that `health` and the server know it.

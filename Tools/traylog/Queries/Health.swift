@@ -24,18 +24,18 @@ struct Health {
         upkeep = StoreUpkeep.read(directory)
     }
 
-    private func age(_ time: Timestamp) -> Age { Age(milliseconds: now.milliseconds - time.milliseconds) }
+    private func age(_ time: Timestamp) -> Age { Age(of: time, at: now) }
     private var lag: UInt64 { statistics.readers.map(\.lag).max() ?? 0 }
-    private var mapShare: Double {
-        statistics.mapSizeBytes == 0 ? 0 : Double(statistics.bytes) / Double(statistics.mapSizeBytes)
+    private var mapPercent: UInt64 {
+        statistics.mapSizeBytes < 100 ? 0 : statistics.bytes / (statistics.mapSizeBytes / 100)
     }
 
     func problems(maxAge: Age?, maxBackupAge: Age?, maxVerifiedAge: Age?, needsWriter: Bool) -> [String] {
         // A check that found something says what to do; it stays until the same check is clean.
         var problems = upkeep.failures.map(words)
         if needsWriter, statistics.writer == nil { problems.append("no process has the store open for writing") }
-        if let last = statistics.lastEventAt, age(last).milliseconds < -Self.clockTolerance.milliseconds {
-            problems.append("the clock is \(Age(milliseconds: -age(last).milliseconds).words) behind the log: set it")
+        if let ahead = statistics.lastEventAt.map({ age($0).reversed }), ahead.milliseconds > Self.clockTolerance.milliseconds {
+            problems.append("the clock is \(ahead.words) behind the log: set it")
         }
         if let since = statistics.overdueSince, age(since).milliseconds > Self.tickTolerance.milliseconds {
             problems.append("\(statistics.overdue.grouped) due since \(age(since).words): run `traylog tick`")
@@ -44,8 +44,8 @@ struct Health {
             problems.append("\(statistics.damagedStates.counted("damaged state")): run `traylog replay --rebuild`")
         }
         if lag > Self.largestLag { problems.append("a reader is \(lag.grouped) commits behind, so the file grows") }
-        if mapShare > 0.8 {
-            problems.append("the map is \(Int(mapShare * 100)) % full: raise mapSizeBytes, or compact")
+        if mapPercent >= 80 {
+            problems.append("the map is \(mapPercent) % full: raise mapSizeBytes, or compact")
         }
         // A compaction writes a new file beside the old one.
         if let freeBytes, freeBytes < max(Self.smallestFreeBytes, statistics.bytes / 10) {
@@ -86,7 +86,7 @@ struct Health {
         return [
             "head \(statistics.head), last event \(last)",
             statistics.writer.map { "writer \($0.pid)" } ?? "no writer", "\(statistics.overdue.grouped) due",
-            freeBytes.map { "\($0.asBytes) free on the disk" } ?? "", "map \(Int(mapShare * 100)) % full",
+            freeBytes.map { "\($0.asBytes) free on the disk" } ?? "", "map \(mapPercent) % full",
             "lag \(lag.grouped)", "backup \(backup.map { "\(age($0.time).words) ago" } ?? "never")",
             "verified \(verified.map { "through \($0.head) \(age($0.time).words) ago" } ?? "never")",
         ].filter { !$0.isEmpty }

@@ -30,7 +30,7 @@ struct PrometheusText {
             lines += Self.gauge(
                 "last_event_age_seconds",
                 "How long ago the newest event was recorded; negative when the clock went back.",
-                "\((now.milliseconds - last.milliseconds) / 1_000)")
+                "\(Age(of: last, at: now).milliseconds / 1_000)")
         }
         return lines
     }

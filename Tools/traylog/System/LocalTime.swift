@@ -4,12 +4,18 @@ import TraylogCLibrary
 extension Timestamp {
     /// Date and time to the second in the local time zone: `2026-02-28 14:03:22`.
     var localText: String {
-        var seconds = time_t((Double(milliseconds) / 1_000).rounded(.down))
+        var seconds = wholeSeconds
         var parts = unsafe tm()
         guard unsafe localtime_r(&seconds, &parts) != nil else { return "\(milliseconds) ms" }
         let date = unsafe "\(parts.tm_year + 1_900)-\(twoDigits(parts.tm_mon + 1))-\(twoDigits(parts.tm_mday))"
         let time = unsafe "\(twoDigits(parts.tm_hour)):\(twoDigits(parts.tm_min)):\(twoDigits(parts.tm_sec))"
         return "\(date) \(time)"
+    }
+
+    /// Seconds since 1970, rounded down.
+    fileprivate var wholeSeconds: time_t {
+        let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1_000)
+        return time_t(rest < 0 ? seconds - 1 : seconds)
     }
 }
 
@@ -26,7 +32,7 @@ enum LocalZone {
 
     /// How far its clocks are ahead of UTC at a time.
     static func secondsFromUTC(at time: Timestamp) -> Int64 {
-        var seconds = time_t((Double(time.milliseconds) / 1_000).rounded(.down))
+        var seconds = time.wholeSeconds
         var parts = unsafe tm()
         guard unsafe localtime_r(&seconds, &parts) != nil else { return 0 }
         return Int64(unsafe parts.tm_gmtoff)
@@ -34,7 +40,7 @@ enum LocalZone {
 
     /// Its name at a time.
     static func abbreviation(at time: Timestamp) -> String {
-        var seconds = time_t((Double(time.milliseconds) / 1_000).rounded(.down))
+        var seconds = time.wholeSeconds
         var parts = unsafe tm()
         guard unsafe localtime_r(&seconds, &parts) != nil, let name = unsafe parts.tm_zone else { return "local" }
         return unsafe String(cString: name)
