@@ -6,6 +6,9 @@ section 2.1, and holds tree heads, proofs, reports and signed checkpoints agains
 and a person's file against tree heads alone, without a log; with --complete it also checks that a history is complete
 (complete_history.py). Python's standard library is all it needs, and the `openssl` program for signatures.
 
+Whatever a file says, the answer is a verdict: exit 0 where everything is proved, else 1 and a sentence that begins with
+`auditor:`. It takes a line at a time; of a log it keeps 32 bytes for each event.
+
     auditor.py --complete ann.jsonl --tree-head head.json
     auditor.py --check proof.json --check report.jsonl --checkpoint checkpoint --public-key audit.key.pub
     traylog export | auditor.py - --tree-head head.json --proof proof.json --consistency growth.json
@@ -15,186 +18,333 @@ and a person's file against tree heads alone, without a log; with --complete it 
 import argparse
 import base64
 import collections
-import datetime
 import hashlib
-import json
+import os
 import struct
 import subprocess
 import sys
 import tempfile
 
+from audit_text import ABSENT, EARLIEST, LATEST, excerpt, lines_of, member, milliseconds, object_of, same, written
 from complete_history import CompleteCheck
+from tray_fold import KINDS, event_of, kind_of
 
-KINDS = (
-    "notified traySeen marked allMarked muted unmuted snoozed woken edited retracted subscribed unsubscribed broadcast "
-    "undone expired erased compacted held released lost acted reminded audited"
-).split()
-EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+# No log has more events (Docs/internals/format.md).
+MOST_EVENTS = 2**56 - 1
 
 
 def sha256(*parts):
     return hashlib.sha256(b"".join(parts)).digest()
 
 
-def milliseconds(text):
-    """The milliseconds of an RFC 3339 time; the smallest number where there is none."""
-    if text is None:
-        return -(2**63)
-    passed = datetime.datetime.fromisoformat(text.replace("Z", "+00:00")) - EPOCH
-    return passed // datetime.timedelta(milliseconds=1)
+def base64_of(members, name, what):
+    """The bytes of a member in Base64, in the one way to write them."""
+    text = member(members, name, str, what)
+    found = base64.b64decode(text, validate=True)
+    if base64.b64encode(found).decode() != text:
+        raise ValueError(f"{name} of {what} is not in the Base64 that Traylog writes")
+    return found
 
 
-def leaf(line):
-    """The leaf of an exported event."""
-    stored = line["stored"]
-    if "digest" in stored:
-        digest = base64.b64decode(stored["digest"])
-    else:
-        digest = sha256(base64.b64decode(stored["salt"]), base64.b64decode(stored["payload"]))
-    header = (2, KINDS.index(line["kind"]) + 1, stored["stream"], line.get("revision", 0), line["seq"])
-    times = (milliseconds(line["recordedAt"]), milliseconds(line.get("occurredAt")))
-    return struct.pack("<BBIIQqq", *header, *times) + digest
+def hash_of(members, name, what):
+    return hash_from(member(members, name, str, what), f"{name} of {what}")
 
 
-def split(leaves):
-    width = 1
-    while 2 * width < len(leaves):
-        width *= 2
-    return leaves[:width], leaves[width:]
+def hash_from(text, what):
+    if not isinstance(text, str) or len(text) != 64 or not set(text) <= set("0123456789abcdef"):
+        raise ValueError(f"{what} is not 64 hexadecimal digits: {excerpt(text)}")
+    return bytes.fromhex(text)
 
 
-def root(leaves):
-    if not leaves:
-        return sha256()
-    if len(leaves) == 1:
-        return leaves[0]
-    left, right = split(leaves)
-    return sha256(b"\1", root(left), root(right))
+def expect(what, found, wanted):
+    if not same(found, wanted):
+        raise ValueError(f"{what} is {excerpt(found)}, and should be {excerpt(wanted)}")
 
 
-def path(index, leaves):
-    if len(leaves) == 1:
-        return []
-    left, right = split(leaves)
-    if index < len(left):
-        return path(index, left) + [root(right)]
-    return path(index - len(left), right) + [root(left)]
-
-
-def growth(first, leaves, whole=True):
-    if first == len(leaves):
-        return [] if whole else [root(leaves)]
-    left, right = split(leaves)
-    if first <= len(left):
-        return growth(first, left, whole) + [root(right)]
-    return growth(first - len(left), right, False) + [root(left)]
-
+# --- The tree -----------------------------------------------------------------------------------------------------------
 
 # Docs/internals/format.md, "Leaf", without the digest.
 Leaf = collections.namedtuple("Leaf", "version kind stream revision seq recorded occurred")
+LEAF = struct.Struct("<BBIIQqq")
+
+
+def leaf_of(line, number):
+    """The leaf of an exported event."""
+    what = f"line {number}"
+    if "lost" in line:
+        raise ValueError(f"{what}: event {excerpt(line.get('seq'))} is not in the export ({excerpt(line['lost'])})")
+    stored = member(line, "stored", dict, what)
+    if "digest" in stored:
+        digest = base64_of(stored, "digest", what)
+    else:
+        digest = sha256(base64_of(stored, "salt", what), base64_of(stored, "payload", what))
+    kind = member(line, "kind", str, what)
+    if kind not in KINDS or len(digest) != 32:
+        raise ValueError(f"{what} has the kind {excerpt(kind)} and a digest of {len(digest)} bytes")
+    expect(f"the number of the event in {what}", line.get("seq"), number)
+    times = (milliseconds(member(line, "recordedAt", str, what)), milliseconds(line.get("occurredAt")))
+    numbers = [member(stored, "stream", int, what), member(line, "revision", int, what) if "revision" in line else 0]
+    if max(numbers) >= 2**32:
+        raise ValueError(f"{what} has a number that no event has")
+    return LEAF.pack(2, KINDS.index(kind) + 1, *numbers, number, *times) + digest
+
+
+class Leaves:
+    """The hashes of the leaves of a log, one behind the other, and of the complete subtrees that were asked for."""
+
+    def __init__(self):
+        self.bytes = bytearray()
+        self.subtrees = {}
+
+    def __len__(self):
+        return len(self.bytes) // 32
+
+    def __getitem__(self, index):
+        return bytes(self.bytes[32 * index : 32 * index + 32])
+
+    def root(self, first, last):
+        """The hash over the leaves from `first` up to, and without, `last` (RFC 9162, 2.1.1)."""
+        count = last - first
+        if count <= 1:
+            return self[first] if count else sha256()
+        # A complete subtree is in every tree that reaches so far.
+        is_kept = count >= 256 and count & (count - 1) == 0
+        if not is_kept or (first, last) not in self.subtrees:
+            middle = first + split(count)
+            found = sha256(b"\1", self.root(first, middle), self.root(middle, last))
+            if not is_kept:
+                return found
+            self.subtrees[first, last] = found
+        return self.subtrees[first, last]
+
+
+def split(count):
+    """The greatest power of two below a number."""
+    return 1 << ((count - 1).bit_length() - 1)
+
+
+def path(leaves, index, first, last):
+    """RFC 9162, 2.1.3.1."""
+    if last - first == 1:
+        return []
+    middle = first + split(last - first)
+    if index < middle:
+        return path(leaves, index, first, middle) + [leaves.root(middle, last)]
+    return path(leaves, index, middle, last) + [leaves.root(first, middle)]
+
+
+def growth(leaves, size, first, last, whole=True):
+    """RFC 9162, 2.1.4.1."""
+    if size == last:
+        return [] if whole else [leaves.root(first, last)]
+    middle = first + split(last - first)
+    if size <= middle:
+        return growth(leaves, size, first, middle, whole) + [leaves.root(middle, last)]
+    return growth(leaves, size, middle, last, False) + [leaves.root(first, middle)]
 
 
 class Auditor:
+    """A log, and what is held against it."""
+
     def __init__(self, lines):
-        self.leaves = [leaf(line) for line in lines]
-        self.hashes = [sha256(b"\0", leaf) for leaf in self.leaves]
-        self.roots = {}
-
-    def root(self, size):
-        if size > len(self.hashes):
-            raise ValueError(f"the log has {len(self.hashes)} events, not {size}")
-        if size not in self.roots:
-            self.roots[size] = root(self.hashes[:size]).hex()
-        return self.roots[size]
-
-    def expect(self, what, found, wanted):
-        if found != wanted:
-            raise ValueError(f"{what} is {found}, and should be {wanted}")
+        self.leaves = Leaves()
+        for number, line in lines:
+            self.leaves.bytes += sha256(b"\0", leaf_of(object_of(line, f"line {number}"), number))
 
     def check_head(self, head):
-        self.expect(f"the root of {head['treeSize']} events", head["rootHash"], self.root(head["treeSize"]))
+        size = member(head, "treeSize", int, "the tree head")
+        if size > len(self.leaves):
+            raise ValueError(f"the log has {len(self.leaves)} events, not {size}")
+        expect(f"the root of {size} events", head.get("rootHash"), self.leaves.root(0, size).hex())
+        return size
 
     def check_proof(self, proof):
-        self.check_head(proof)
-        index, size = proof["leafIndex"], proof["treeSize"]
-        self.expect("the index", index, proof["seq"] - 1)
-        self.expect(f"leaf {index}", base64.b64decode(proof["leaf"]), self.leaves[index])
-        self.expect(f"the hash of leaf {index}", proof["leafHash"], self.hashes[index].hex())
-        # The path to the root, computed from this proof alone.
-        wanted = [node.hex() for node in path(index, self.hashes[:size])]
-        self.expect(f"the path of leaf {index}", proof["path"], wanted)
+        size = self.check_head(proof)
+        index = member(proof, "leafIndex", int, "the proof")
+        expect("the event of the proof", proof.get("seq"), index + 1)
+        if index >= size:
+            raise ValueError(f"leaf {index} is not in a tree of {size} events")
+        wanted = self.leaves[index].hex()
+        expect(f"the hash of leaf {index}", proof.get("leafHash"), wanted)
+        if "leaf" in proof:
+            expect(f"the hash of the leaf {index}", sha256(b"\0", base64_of(proof, "leaf", "the proof")).hex(), wanted)
+        # The path to the root, computed from this log alone.
+        expect(f"the path of leaf {index}", proof.get("path"), [node.hex() for node in path(self.leaves, index, 0, size)])
 
     def check_growth(self, proof):
-        first, second = proof["first"], proof["second"]
-        self.expect(f"the root of {first} events", proof["firstRoot"], self.root(first))
-        self.expect(f"the root of {second} events", proof["secondRoot"], self.root(second))
-        wanted = growth(first, self.hashes[:second]) if 0 < first < second else []
-        self.expect("the path", proof["path"], [node.hex() for node in wanted])
+        first, second = (
+            self.check_head({"treeSize": proof.get(size), "rootHash": proof.get(root)})
+            for size, root in (("first", "firstRoot"), ("second", "secondRoot")))
+        wanted = growth(self.leaves, first, 0, second) if 0 < first < second else []
+        expect("the path", proof.get("path"), [node.hex() for node in wanted])
 
     def check_report(self, lines):
-        head = lines[0]["treeHead"]
-        self.check_head(head)
-        for line in lines[1:]:
-            self.check_proof(line["proof"])
-            self.expect("the tree", line["proof"]["rootHash"], head["rootHash"])
-            self.expect("the event", line["event"]["seq"], line["proof"]["seq"])
-        return len(lines) - 1
-
-    def check_checkpoint(self, note, key):
-        head = signed_head(note)
-        self.expect(f"the root of {head['treeSize']} events", head["rootHash"], self.root(head["treeSize"]))
-        return self.check_signature(note, key)
+        head, count = None, 0
+        for line in lines:
+            if head is None:
+                head = member(line, "treeHead", dict, "the report")
+                self.check_head(head)
+                continue
+            proof = member(line, "proof", dict, "the report")
+            self.check_proof(proof)
+            expect("the tree", proof["rootHash"], head["rootHash"])
+            expect("the event", member(line, "event", dict, "the report").get("seq"), proof["seq"])
+            count += 1
+        if head is None:
+            raise ValueError("the report is empty")
+        return count
 
     def check_signature(self, note, key):
-        text, signatures = note.split("\n\n", 1)
-        text += "\n"
-        name, key_id, encoded = key.strip().split("+", 2)
-        key_bytes = base64.b64decode(encoded)
-        self.expect("the kind of the key", key_bytes[0], 1)
-        self.expect("the key's id", key_id, sha256(name.encode(), b"\n", key_bytes).hex()[:8])
-        for line in signatures.splitlines():
-            dash, signer, signature = line.split(" ")
-            raw = base64.b64decode(signature)
-            if (dash, signer, raw[:4].hex()) == ("\u2014", name, key_id):
-                return verify_ed25519(key_bytes[1:], raw[4:], text.encode())
-        raise ValueError(f"{name} has not signed it")
+        signed = Note(note)
+        parts = key.strip().split("+", 2)
+        if len(parts) != 3:
+            raise ValueError("a public key is NAME+ID+KEY")
+        name, key_id, encoded = parts
+        key_bytes = base64.b64decode(encoded, validate=True)
+        if len(key_bytes) != 33 or key_bytes[0] != 1:
+            raise ValueError("the public key is not of Ed25519")
+        expect("the key's id", key_id, sha256(name.encode(), b"\n", key_bytes).hex()[:8])
+        own = [raw for signer, raw in signed.signatures if signer == name and raw[:4].hex() == key_id]
+        if not own:
+            raise ValueError(f"{name} has not signed it")
+        if not any(verify_ed25519(key_bytes[1:], raw[4:], signed.text.encode()) for raw in own):
+            raise ValueError(f"the signature of {name} does not fit the text")
+
+
+# --- Tree heads ---------------------------------------------------------------------------------------------------------
+
+
+class Note:
+    """A signed text (C2SP signed-note)."""
+
+    def __init__(self, note):
+        self.text, separator, signatures = note.rpartition("\n\n")
+        if not separator or not signatures.endswith("\n"):
+            raise ValueError("a signed tree head has its signatures below an empty line")
+        self.text += "\n"
+        self.signatures = []
+        for line in signatures[:-1].split("\n"):
+            parts = line.split(" ")
+            if len(parts) != 3 or parts[0] != "\u2014" or len(self.signatures) == 100:
+                raise ValueError("a signed tree head has a line that is no signature")
+            self.signatures.append((parts[1], base64.b64decode(parts[2], validate=True)))
+
+
+def signed_head(note):
+    """The tree head that a checkpoint says (C2SP tlog-checkpoint)."""
+    lines = Note(note).text.split("\n")
+    if len(lines) < 4 or not 0 < len(lines[1]) <= 20 or not (lines[1].isascii() and lines[1].isdigit()):
+        raise ValueError("a signed tree head has an origin, a size and a root")
+    root = base64.b64decode(lines[2], validate=True)
+    if len(root) != 32 or str(int(lines[1])) != lines[1]:
+        raise ValueError("a signed tree head has an origin, a size and a root")
+    return {"treeSize": int(lines[1]), "rootHash": root.hex()}
+
+
+def text_of(name):
+    """A small file: a tree head, a key."""
+    with open(name, "rb") as file:
+        text = file.read((1 << 20) + 1)
+    if len(text) > 1 << 20:
+        raise ValueError(f"{name} is over 1 MiB")
+    return text.decode()
+
+
+def tree_heads(name):
+    """The tree heads in a file as `tree-head` prints them, plain or signed, with the signed text where there is one."""
+    heads, note, is_signed = [], "", False
+
+    def finish():
+        nonlocal note, is_signed
+        if note:
+            heads.append((signed_head(note), note))
+        note, is_signed = "", False
+
+    for line in text_of(name).split("\n"):
+        is_signature = line.startswith("\u2014 ")
+        if is_signed and not is_signature:
+            finish()
+        if not note and line.startswith("{"):
+            members = object_of(line, name)
+            signed = members.get("checkpoint")
+            if signed is not None:
+                heads.append((signed_head(member(members, "checkpoint", str, name)), signed))
+                continue
+            if "leafIndex" in members:
+                raise ValueError(f"{name} is a proof, which cannot vouch for itself")
+            head = {"treeSize": member(members, "treeSize", int, name), "rootHash": hash_of(members, "rootHash", name).hex()}
+            heads.append((head, None))
+        elif note or line:
+            note += line + "\n"
+            is_signed = is_signature
+    finish()
+    if not heads:
+        raise ValueError(f"{name} holds no tree head")
+    return heads
+
+
+def heads_of(options):
+    """The tree heads of --tree-head and --checkpoint; with a key, each signed one must be signed by it."""
+    key = text_of(options.public_key) if options.public_key else None
+    found = []
+    for name in options.tree_head + options.checkpoint:
+        for head, note in tree_heads(name):
+            # A key that is given for tree heads must have signed them.
+            needs_signature = name in options.checkpoint or (key is not None and not options.checkpoint)
+            if note is None and needs_signature:
+                raise ValueError(f"the tree head in {name} is not signed")
+            if name in options.checkpoint and key is None:
+                raise ValueError("--checkpoint needs --public-key")
+            if note is not None and key is not None:
+                Auditor([]).check_signature(note, key)
+            found.append(head)
+    return found
+
+
+def verify_ed25519(key, signature, text):
+    # The key as RFC 8410 wraps it.
+    pem = base64.b64encode(bytes.fromhex("302a300506032b6570032100") + key).decode()
+    with tempfile.TemporaryDirectory() as directory:
+        names = [os.path.join(directory, name) for name in ("key", "signature", "text")]
+        for name, content in zip(
+            names, (f"-----BEGIN PUBLIC KEY-----\n{pem}\n-----END PUBLIC KEY-----\n".encode(), signature, text)
+        ):
+            with open(name, "wb") as file:
+                file.write(content)
+        command = ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", names[0], "-rawin", "-sigfile", names[1], "-in", names[2]]
+        return subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
+# --- Without a log ------------------------------------------------------------------------------------------------------
 
 
 class HandedOut:
     """Proofs, reports and a person's file, held against tree heads alone: no log, no store."""
 
-    # Docs/internals/format/event.proto: the number and the JSON name of each text.
-    TEXTS = {1: "user", 2: "topic", 3: "key", 4: "actor", 5: "device", 10: "thread", 11: "category", 12: "title", 13: "body",
-             14: "summaryArgument", 19: "collapseKey", 33: "archive"}
-
     MEMBERS = {"seq", "leafIndex", "treeSize", "rootHash", "leafHash", "leaf", "path", "salt", "payload"}
 
     def __init__(self, heads):
-        self.heads = {head["treeSize"]: head["rootHash"] for head in heads}
-
-    def expect(self, what, found, wanted):
-        if found != wanted:
-            raise ValueError(f"{what} is {found}, and should be {wanted}")
+        self.heads = [(member(head, "treeSize", int, "the tree head"), hash_of(head, "rootHash", "the tree head").hex()) for head in heads]
 
     def check_file(self, name):
         """The number of events that are proved."""
-        with open(name, "rb") as file:
-            lines = file.read().split(b"\n")
-        self.expect("the end", lines.pop(), b"")
-        chain, proved, first, counts = bytes(32), 0, {}, None
-        for number, line in enumerate(lines):
-            value = json.loads(line)
-            # Every byte counts: there is one way to write a line.
-            written = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-            if "data" not in line.decode():
-                self.expect(f"line {number + 1}", line, written)
-            if number == 0 and "treeHead" in value:
+        chain, proved, first, counts, is_closed, number = bytes(32), 0, {}, None, False, 0
+        for number, line in lines_of(name):
+            what = f"line {number}"
+            if is_closed:
+                raise ValueError(f"{what} comes after the line that closes the file")
+            value = object_of(line, what)
+            # Every byte counts: there is one way to write a line. Data is kept as it was given.
+            if b"data" not in line:
+                expect(what, line.decode(), written(value))
+            if number == 1 and "treeHead" in value:
                 first, counts = value, value.get("before")
-                head = value["treeHead"]
-                self.expect("the root", head["rootHash"], self.heads.get(head["treeSize"]))
+                self.check_head(member(value, "treeHead", dict, what))
             elif "chain" in value:
-                self.expect("the chain", value, {"chain": chain.hex()})
-                self.expect("the line of the chain", number, len(lines) - 1)
+                expect("the chain", value, {"chain": chain.hex()})
+                is_closed = True
+            elif "firstRoot" in value:
+                self.check_growth(value)
             elif "leafIndex" in value:
                 self.check_proof(value)
                 proved += 1
@@ -202,19 +352,20 @@ class HandedOut:
                 proved += 1
             elif "event" in value:
                 self.check_entry(value, counts)
-                counts = value.get("after")
+                counts = value.get("after", counts)
                 proved += 1
             elif "proof" in value:
-                self.check_proof(value["proof"])
+                self.check_proof(member(value, "proof", dict, what))
                 proved += 1
             elif not first.get("disclosed"):
-                raise ValueError(f"line {number + 1} is neither a proof nor an event")
+                raise ValueError(f"{what} is neither a proof nor an event")
             chain = sha256(chain, line)
-        if first:
-            if not first.get("complete"):
-                self.expect("the number of events", proved, first["events"])
-            if first.get("disclosed") and b"chain" not in lines[-1]:
-                raise ValueError("the line that closes the file is missing")
+        if number == 0:
+            raise ValueError("the file is empty")
+        if first and not first.get("complete"):
+            expect("the number of events", proved, first.get("events"))
+        if first.get("disclosed") and not is_closed:
+            raise ValueError("the line that closes the file is missing")
         return proved
 
     def check_complete(self, name):
@@ -225,93 +376,115 @@ class HandedOut:
             check.finish()
         except ValueError as error:
             check.gaps.append(str(error))
+        if check.more_gaps:
+            check.gaps.append(f"and {check.more_gaps} more runs of revisions are missing")
         if check.gaps:
             raise ValueError("\nauditor: ".join(check.gaps))
         return check.conclusion
 
     def take_lines(self, name, check):
         chain, closed = bytes(32), False
-        with open(name, "rb") as file:
-            for number, line in enumerate(file, 1):
-                line = line.rstrip(b"\n")
-                value = json.loads(line)
-                if closed:
-                    raise ValueError(f"line {number} comes after the line that closes the file")
-                if number == 1:
-                    check.begin(value)
-                    self.check_head(value["treeHead"])
-                elif "chain" in value:
-                    self.expect("the chain", value, {"chain": chain.hex()})
-                    closed = True
-                else:
-                    check.take(value)
-                chain = sha256(chain, line)
+        for number, line in lines_of(name):
+            value = object_of(line, f"line {number}")
+            if closed:
+                raise ValueError(f"line {number} comes after the line that closes the file")
+            if number == 1:
+                check.begin(value)
+                self.check_head(value["treeHead"])
+            elif "chain" in value:
+                expect("the chain", value, {"chain": chain.hex()})
+                closed = True
+            else:
+                check.take(value)
+            chain = sha256(chain, line)
         if not closed:
             raise ValueError("the line that closes the file is missing")
 
     def check_head(self, head):
-        size, root = head["treeSize"], head["rootHash"]
-        if size not in self.heads:
-            sizes = ", ".join(str(size) for size in self.heads)
+        size, root = member(head, "treeSize", int, "the tree head of the file"), head.get("rootHash")
+        roots = [root for known, root in self.heads if known == size]
+        if not roots:
+            sizes = ", ".join(str(size) for size, _ in self.heads)
             raise ValueError(f"the file is about the first {size} events, and the tree head is of {sizes}")
-        self.expect(f"the root of {size} events", root, self.heads[size])
+        if root not in roots:
+            raise ValueError(f"the root of {size} events is {excerpt(root)}, and should be {roots[0]}")
+        return size
 
     def prove(self, line):
         """The parts of the leaf of a line, and the payload where the line has it, both proved."""
-        proof = line["proof"]
-        text = {**proof, **line.get("disclosed", {})}
-        self.check_proof(text)
-        leaf = Leaf(*struct.unpack("<BBIIQqq", base64.b64decode(proof["leaf"])[:34]))
-        return leaf, base64.b64decode(text["payload"]) if "payload" in text else None
+        proof = member(line, "proof", dict, "a line")
+        text = {**proof, **(member(line, "disclosed", dict, "a line") if "disclosed" in line else {})}
+        leaf, payload = self.check_proof(text)
+        if leaf is None:
+            raise ValueError(f"the leaf of event {proof['seq']} is missing")
+        return leaf, payload
 
     def check_entry(self, entry, counts):
         if counts is not None and "before" in entry:
-            self.expect("the counts before", entry["before"], counts)
-        proof, event = entry["proof"], entry["event"]
-        text = {**proof, **entry.get("disclosed", {})}
-        self.check_proof(text)
-        self.expect("the event", event["seq"], proof["seq"])
-        header = struct.unpack("<BBIIQqq", base64.b64decode(proof["leaf"])[:34])
-        self.expect("the kind", KINDS.index(event["kind"]) + 1, header[1])
-        times = (milliseconds(event["recordedAt"]), milliseconds(event.get("occurredAt")))
-        self.expect("the revision", event.get("revision", 0), header[3])
-        self.expect("the times", times, header[5:])
-        if "payload" in text:
-            found = {self.TEXTS[number]: value.decode() for number, value in fields(base64.b64decode(text["payload"]))
-                     if number in self.TEXTS}
-            shown = {name: event[name] for name in self.TEXTS.values() if isinstance(event.get(name), str)}
-            self.expect("the texts", shown, found)
+            expect("the counts before", entry["before"], counts)
+        event = member(entry, "event", dict, "a line")
+        leaf, payload = self.prove(entry)
+        if payload is not None:
+            wanted = event_of(kind_of(leaf.kind), leaf.seq, leaf.revision, leaf.recorded, leaf.occurred, payload)
+            return expect(f"event {leaf.seq}", event, wanted)
+        expect("the event", event.get("seq"), leaf.seq)
+        expect("the kind", event.get("kind"), kind_of(leaf.kind))
+        expect("the revision", event.get("revision", 0), leaf.revision)
+        expect("the time", milliseconds(member(event, "recordedAt", str, "an event")), leaf.recorded)
+        expect("the time of occurrence", milliseconds(event.get("occurredAt")), leaf.occurred)
+
+    def check_growth(self, proof):
+        """That the log only grew between two trees, of which one is a kept one (RFC 9162, 2.1.4.2)."""
+        first, second = (member(proof, name, int, "the proof") for name in ("first", "second"))
+        old, new = (hash_of(proof, name, "the proof") for name in ("firstRoot", "secondRoot"))
+        nodes = [hash_from(node, "a node of the path") for node in member(proof, "path", list, "the proof")]
+        if not any(head in self.heads for head in ((first, old.hex()), (second, new.hex()))):
+            raise ValueError("neither tree of the proof has the size and the root of the tree head")
+        if set(proof) - {"first", "second", "firstRoot", "secondRoot", "path"}:
+            raise ValueError("a proof of growth has no other members")
+        if not grew(first, old, second, new, nodes):
+            raise ValueError("the path does not lead from the first tree to the second")
 
     def check_proof(self, proof):
+        """The parts of the leaf and the payload, where the proof has them."""
         for name in proof:
             if name not in self.MEMBERS:
-                raise ValueError(f"a proof has no member {name}")
+                raise ValueError(f"a proof has no member {excerpt(name)}")
         # What is handed out of an event's content can be checked only as a whole.
         if "payload" in proof or "salt" in proof:
             for name in ("leaf", "salt", "payload"):
-                self.expect(f"whether {name} is there", name in proof, True)
-        index, size = proof["leafIndex"], proof["treeSize"]
-        self.expect("the root", proof["rootHash"], self.heads.get(size))
-        self.expect("the path", proof["path"], [bytes.fromhex(node).hex() for node in proof["path"]])
-        for name in ("leaf", "salt", "payload"):
-            if name in proof:
-                self.expect(name, proof[name], base64.b64encode(base64.b64decode(proof[name])).decode())
-        self.expect("the index", index, proof["seq"] - 1)
+                if name not in proof:
+                    raise ValueError(f"{name} is missing where content is disclosed")
+        what = "the proof"
+        size, index = self.check_head(proof), member(proof, "leafIndex", int, what)
+        expect("the event of the proof", proof.get("seq"), index + 1)
+        nodes = [hash_from(node, "a node of the path") for node in member(proof, "path", list, what)]
+        leaf_hash, leaf, payload = hash_of(proof, "leafHash", what), None, None
         if "leaf" in proof:
-            leaf = base64.b64decode(proof["leaf"], validate=True)
-            self.expect("the leaf's hash", proof["leafHash"], sha256(b"\0", leaf).hex())
-            self.expect("the leaf's event", struct.unpack("<Q", leaf[10:18])[0], proof["seq"])
-        if "payload" in proof:
-            digest = sha256(base64.b64decode(proof["salt"]), base64.b64decode(proof["payload"]))
-            self.expect("the digest", leaf[34:], digest)
-        found = climb(bytes.fromhex(proof["leafHash"]), index, size, [bytes.fromhex(node) for node in proof["path"]])
-        self.expect("the way to the root", found.hex(), proof["rootHash"])
+            raw = base64_of(proof, "leaf", what)
+            if len(raw) != LEAF.size + 32:
+                raise ValueError(f"a leaf has {LEAF.size + 32} bytes")
+            expect("the leaf's hash", sha256(b"\0", raw).hex(), leaf_hash.hex())
+            leaf = Leaf(*LEAF.unpack(raw[: LEAF.size]))
+            expect("the leaf's event", leaf.seq, proof["seq"])
+            if leaf.seq > MOST_EVENTS:
+                raise ValueError(f"no log has {leaf.seq} events")
+            for time in (leaf.recorded, leaf.recorded if leaf.occurred == ABSENT else leaf.occurred):
+                if not EARLIEST <= time <= LATEST:
+                    raise ValueError("a time of the leaf lies outside of the years 0000 to 9999")
+            if "payload" in proof:
+                payload = base64_of(proof, "payload", what)
+                expect("the digest", sha256(base64_of(proof, "salt", what), payload).hex(), raw[LEAF.size :].hex())
+        expect("the way to the root", climb(leaf_hash, index, size, nodes).hex(), proof["rootHash"])
+        return leaf, payload
 
 
-def climb(node, index, size, path):
+def climb(node, index, size, nodes):
     """The root that a path leads to (RFC 9162, 2.1.3.2)."""
+    if index >= size:
+        raise ValueError(f"leaf {index} is not in a tree of {size} events")
     last = size - 1
-    for sibling in path:
+    for sibling in nodes:
         if last == 0:
             raise ValueError("the path is too long")
         if index % 2 == 1 or index == last:
@@ -326,79 +499,73 @@ def climb(node, index, size, path):
     return node
 
 
-def fields(message):
-    """The fields of a Protocol Buffers message that are bytes."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        number = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            number |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return number
-
-    while at < len(message):
-        tag = varint()
-        if tag & 7 == 0:
-            varint()
-        elif tag & 7 == 1:
-            at += 8
-        elif tag & 7 == 2:
-            length = varint()
-            yield tag >> 3, message[at : at + length]
-            at += length
+def grew(first, old, second, new, nodes):
+    """Whether a path leads from a tree to a later one."""
+    if first > second:
+        return False
+    if first == second:
+        return not nodes and old == new
+    if first == 0:
+        return not nodes and old == sha256()
+    # A complete first tree is a node of the second.
+    if first & (first - 1) == 0:
+        nodes = [old, *nodes]
+    if not nodes:
+        return False
+    index, last = first - 1, second - 1
+    while index % 2 == 1:
+        index, last = index // 2, last // 2
+    one = other = nodes[0]
+    for sibling in nodes[1:]:
+        if last == 0:
+            return False
+        if index % 2 == 1 or index == last:
+            one, other = sha256(b"\1", sibling, one), sha256(b"\1", sibling, other)
+            while index % 2 == 0 and index > 0:
+                index, last = index // 2, last // 2
         else:
-            raise ValueError(f"a field of type {tag & 7}")
+            other = sha256(b"\1", other, sibling)
+        index, last = index // 2, last // 2
+    return last == 0 and (one, other) == (old, new)
 
 
-def signed_head(note):
-    """The tree head that a checkpoint says."""
-    _, size, tree_root = note.split("\n")[:3]
-    return {"treeSize": int(size), "rootHash": base64.b64decode(tree_root).hex()}
-
-
-def verify_ed25519(key, signature, text):
-    # The key as RFC 8410 wraps it.
-    pem = base64.b64encode(bytes.fromhex("302a300506032b6570032100") + key).decode()
-    files = []
-    for content in (f"-----BEGIN PUBLIC KEY-----\n{pem}\n-----END PUBLIC KEY-----\n".encode(), signature, text):
-        file = tempfile.NamedTemporaryFile()
-        file.write(content)
-        file.flush()
-        files.append(file)
-    names = [file.name for file in files]
-    command = ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", names[0], "-rawin", "-sigfile", names[1], "-in", names[2]]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+# --- The program --------------------------------------------------------------------------------------------------------
 
 
 def objects(name):
-    with open(name, encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
+    for number, line in lines_of(name):
+        yield object_of(line, f"line {number} of {name}")
 
 
 def check(options):
-    auditor = Auditor([])
-    try:
-        heads = [objects(name)[0] for name in options.tree_head]
-        for name in options.checkpoint:
-            with open(name, encoding="utf-8") as note, open(options.public_key, encoding="utf-8") as key:
-                text = note.read()
-                auditor.check_signature(text, key.read())
-                heads.append(signed_head(text))
-        proved = sum(HandedOut(heads).check_file(name) for name in options.check)
-        complete = [HandedOut(heads).check_complete(name) for name in options.complete]
-    except (KeyError, IndexError) as error:
-        sys.exit(f"auditor: {type(error).__name__}: {error} is missing")
-    except (ValueError, TypeError, AttributeError, struct.error, subprocess.CalledProcessError) as error:
-        sys.exit(f"auditor: {error}")
+    heads = heads_of(options)
+    proved = sum(HandedOut(heads).check_file(name) for name in options.check)
+    complete = [HandedOut(heads).check_complete(name) for name in options.complete]
     for words in complete:
         print(f"complete: {words}")
     if options.check:
         print(f"{proved} events proved by {len(heads)} tree heads")
+
+
+def check_log(options):
+    heads = heads_of(options)
+    auditor = Auditor(lines_of(options.log))
+    for head in heads:
+        auditor.check_head(head)
+    proofs = growths = 0
+    for name in options.proof:
+        for proof in objects(name):
+            auditor.check_proof(proof)
+            proofs += 1
+    for name in options.consistency:
+        for proof in objects(name):
+            auditor.check_growth(proof)
+            growths += 1
+    reported = sum(auditor.check_report(objects(name)) for name in options.report)
+    print(
+        f"{len(auditor.leaves)} events, {len(options.tree_head)} tree heads, {proofs} proofs, {growths} consistency "
+        f"proofs, {reported} reported events, {len(options.checkpoint)} signed checkpoints"
+    )
 
 
 def main():
@@ -408,29 +575,15 @@ def main():
         parser.add_argument(f"--{option}", action="append", default=[], metavar="FILE")
     parser.add_argument("--public-key", metavar="FILE")
     options = parser.parse_args()
-    if options.check or options.complete:
-        return check(options)
-    with sys.stdin if options.log == "-" else open(options.log, encoding="utf-8") as file:
-        auditor = Auditor(json.loads(line) for line in file)
+    if not (options.log or options.check or options.complete):
+        parser.error("name an export, or a file with --check or --complete")
     try:
-        for name in options.tree_head:
-            auditor.check_head(objects(name)[0])
-        proofs = [proof for name in options.proof for proof in objects(name)]
-        for proof in proofs:
-            auditor.check_proof(proof)
-        growths = [proof for name in options.consistency for proof in objects(name)]
-        for proof in growths:
-            auditor.check_growth(proof)
-        reported = sum(auditor.check_report(objects(name)) for name in options.report)
-        for name in options.checkpoint:
-            with open(name, encoding="utf-8") as note, open(options.public_key, encoding="utf-8") as key:
-                auditor.check_checkpoint(note.read(), key.read())
-    except (ValueError, subprocess.CalledProcessError) as error:
+        (check if options.check or options.complete else check_log)(options)
+    except (OSError, ValueError) as error:
         sys.exit(f"auditor: {error}")
-    print(
-        f"{len(auditor.leaves)} events, {len(options.tree_head)} tree heads, {len(proofs)} proofs, {len(growths)} consistency "
-        f"proofs, {reported} reported events, {len(options.checkpoint)} signed checkpoints"
-    )
+    except Exception as error:
+        # Files of somebody else have any form: what was not foreseen is no proof either.
+        sys.exit(f"auditor: not in the form that Traylog writes ({type(error).__name__}: {excerpt(error)})")
 
 
 if __name__ == "__main__":

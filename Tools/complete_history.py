@@ -3,9 +3,11 @@
 `auditor.py --complete FILE --tree-head HEAD` is the way to run it. It reads the file once.
 """
 
-from tray_fold import (
-    ABSENT, CHANGING, LASTING, OUTCOME, STANDING, Incomplete, Tray, digest, event_of, fields_of, rfc3339,
-)
+from audit_text import ABSENT, digest, excerpt, member, rfc3339, same
+from tray_fold import CHANGING, LASTING, OUTCOME, STANDING, Incomplete, Tray, event_of, fields_of, kind_of
+
+# More are only counted.
+NAMED_GAPS = 1_000
 
 
 class Topic:
@@ -18,15 +20,9 @@ class Topic:
 class CompleteCheck:
     """Takes the lines of a file one after the other; `gaps` and `difference` say what is wrong."""
 
-    # Docs/internals/format.md, "Kinds".
-    KINDS = (
-        "notified traySeen marked allMarked muted unmuted snoozed woken edited retracted subscribed unsubscribed broadcast "
-        "undone expired erased compacted held released lost acted reminded audited"
-    ).split()
-
     def __init__(self, prove):
         self.prove = prove  # of a proof and what is disclosed: the leaf's parts, and the payload or None
-        self.gaps, self.newest_gaps = [], {}
+        self.gaps, self.newest_gaps, self.more_gaps = [], {}, 0
         self.difference = None  # the first count that does not follow; a gap that shows later says why
         self.user = self.head = self.stream = self.erased_stream = None
         self.revision = self.last = self.erased = self.topic_events = 0
@@ -42,10 +38,18 @@ class CompleteCheck:
     def begin(self, line):
         if not line.get("complete") or "treeHead" not in line:
             self.wrong("it is no complete history: make it with 'audit --complete'")
-        self.user, self.head = line["user"], line["treeHead"]["treeSize"]
+        self.user = self.name(line, "user")
+        self.head = member(member(line, "treeHead", dict, "the file"), "treeSize", int, "its tree head")
         number = self.user[7:] if self.user.startswith("erased-") else ""
-        if number.isdigit() and str(int(number)) == number and int(number) < 2**32:
+        if number.isascii() and number.isdigit() and len(number) <= 10 and str(int(number)) == number and int(number) < 2**32:
             self.erased_stream = int(number)
+
+    def name(self, line, of):
+        """Whose a line is: a text of at most 256 bytes."""
+        name = member(line, of, str, "a line")
+        if not 0 < len(name.encode()) <= 256:
+            self.wrong(f"the {of} {excerpt(name)} is no name")
+        return name
 
     def take(self, line):
         if "chain" in line or line.get("role") == "actor":
@@ -53,20 +57,20 @@ class CompleteCheck:
         if "tray" in line and "proof" not in line:
             return self.finish_events(line["tray"])
         if "item" in line:
-            return self.take_item(line["item"])
+            return self.take_item(member(line, "item", dict, "a line"))
         if self.left is not None or "proof" not in line:
             self.wrong("a line is no event of the history, or comes after the items")
         leaf, payload = self.prove(line)
         if leaf.seq <= self.last:
             self.wrong(f"event {leaf.seq} comes after event {self.last}: the order is not that of the log")
-        kind = self.KINDS[leaf.kind - 1]
+        kind = kind_of(leaf.kind)
         event = None
         if payload is not None:
             event = event_of(kind, leaf.seq, leaf.revision, leaf.recorded, leaf.occurred, payload)
-            if line.get("event") != event:
+            if not same(line.get("event"), event):
                 self.wrong(f"event {leaf.seq} is not shown as its payload says it")
         if "topic" in line:
-            self.take_topic(line["topic"], leaf, kind, event, line)
+            self.take_topic(self.name(line, "topic"), leaf, kind, event, line)
         else:
             self.take_own(leaf, kind, event, line)
         self.last = leaf.seq
@@ -79,6 +83,9 @@ class CompleteCheck:
         newest = self.newest_gaps.get(name)
         if newest and newest[2] + 1 == first:
             newest = (newest[0], newest[1], last)
+        elif len(self.gaps) == NAMED_GAPS:
+            self.more_gaps += 1
+            return
         else:
             newest = (len(self.gaps), first, last)
             self.gaps.append("")
@@ -96,8 +103,9 @@ class CompleteCheck:
 
     def compare_counts(self, line, seq):
         for name, wanted in (("before", self.counts), ("after", self.tray.counts)):
-            if line.get(name) != wanted:
-                self.differ(f"the counts {name} event {seq} are {line.get(name)}, and the events make them {wanted}")
+            if not same(line.get(name), wanted):
+                self.differ(
+                    f"the counts {name} event {seq} are {excerpt(line.get(name))}, and the events make them {wanted}")
         self.counts = self.tray.counts
 
     @property
@@ -135,7 +143,7 @@ class CompleteCheck:
         if leaf.occurred != ABSENT:
             event["occurredAt"] = rfc3339(leaf.occurred)
         event |= {"user": self.user, "erased": True}
-        if line["event"] != event:
+        if not same(line.get("event"), event):
             self.wrong(f"event {leaf.seq} was erased, and the line says more of it than is left")
         self.erased += 1
         return event
@@ -175,8 +183,10 @@ class CompleteCheck:
     # Events of topics
 
     def take_topic(self, name, leaf, kind, event, line):
-        if event is not None and kind == "broadcast" and event["topic"] != name:
-            self.wrong(f"event {leaf.seq} is of topic {event['topic']}, not of {name}")
+        if leaf.revision == 0:
+            self.wrong(f"event {leaf.seq} has revision 0, and the first of a topic is 1")
+        if event is not None and kind == "broadcast" and event.get("topic") != name:
+            self.wrong(f"event {leaf.seq} is of topic {excerpt(event.get('topic'))}, not of {name}")
         if leaf.stream == self.stream or self.streams.get(leaf.stream, name) != name:
             self.wrong(f"event {leaf.seq} is not of topic {name}")
         if line.get("names"):
@@ -223,7 +233,7 @@ class CompleteCheck:
         if self.revision == 0:
             self.wrong(f"there is no event of {self.user}")
         if self.erased_stream is not None:
-            if self.last_kind != "erased":
+            if self.last_kind != "erased" or (self.erased != self.revision - 1 and not self.gaps):
                 self.wrong(f"the end is missing: the history of {self.user} ends with 'erased'")
         elif self.last_kind != "audited" or self.last != self.head:
             self.wrong(
@@ -236,8 +246,8 @@ class CompleteCheck:
             if topic.has_events and not topic.named and topic.stream != self.naming.get(name):
                 self.wrong(f"no broadcast shows that the events of topic {name} are of it")
         wanted = self.tray.summary(self.user, self.head, self.revision)
-        if stated != wanted:
-            self.wrong(f"the tray is {stated}, and the events lead to {wanted}")
+        if not same(stated, wanted):
+            self.wrong(f"the tray is {excerpt(stated)}, and the events lead to {excerpt(wanted)}")
         self.left = {seq for seq, item in self.tray.items.items() if item.live}
 
     def take_item(self, stated):
@@ -245,22 +255,24 @@ class CompleteCheck:
             self.wrong("the tray is missing: it stands before the items")
         if not self.folds:
             return
-        seq = stated["seq"]
+        seq = member(stated, "seq", int, "an item")
         if seq not in self.left:
             self.wrong(f"item {seq} is not in the tray after these events, or is stated twice")
         self.left.remove(seq)
         for name in stated:
             if name not in CHANGING + LASTING + STANDING + ("outcome",):
-                self.wrong(f"item {seq} has a member {name}")
+                self.wrong(f"item {seq} has a member {excerpt(name)}")
         item = self.tray.items[seq]
         wanted = {"seq": seq, "position": item.position, "muted": item.muted, "seen": item.seen, "read": item.read,
                   "archived": item.archived}
         if item.until is not None:
             wanted["snoozedUntil"] = item.until
         found = {name: stated[name] for name in STANDING if name in stated}
-        if found != wanted:
-            self.wrong(f"item {seq} stands as {found}, and the events make it {wanted}")
-        outcome = stated.get("outcome")
+        if not same(found, wanted):
+            self.wrong(f"item {seq} stands as {excerpt(found)}, and the events make it {wanted}")
+        outcome = member(stated, "outcome", dict, f"item {seq}") if "outcome" in stated else None
+        if outcome is not None and set(outcome) - set(OUTCOME):
+            self.wrong(f"the outcome of item {seq} has other members")
         if (outcome and digest({name: outcome.get(name) for name in OUTCOME})) != item.outcome:
             self.wrong(f"the outcome of item {seq} is not what its events say")
         if digest([stated.get(name) for name in LASTING]) != item.lasting:

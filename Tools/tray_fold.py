@@ -5,15 +5,21 @@ It keeps no content: hashes, and what an undo has to take back.
 """
 
 import bisect
-import datetime
-import hashlib
 import json
 from typing import NamedTuple
 
-EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
-ABSENT = -(2**63)
+from audit_text import ABSENT, digest, parse, parts, rfc3339, varint
+
+# Docs/internals/format.md, "Kinds": their numbers begin with 1.
+KINDS = (
+    "notified traySeen marked allMarked muted unmuted snoozed woken edited retracted subscribed unsubscribed broadcast "
+    "undone expired erased compacted held released lost acted reminded audited"
+).split()
 LEVELS = {1: "passive", 2: "active", 3: "timeSensitive", 4: "critical"}
 MARKS = {1: "seen", 2: "read", 3: "unread", 4: "archived", 5: "unarchived", 6: "deleted", 7: "restored"}
+ENUMS = (LEVELS, MARKS)
+# No command marks more.
+MOST_ITEMS = 1_000
 # The members of an item that events can change later, and those that none does.
 CHANGING = ("title", "body", "summaryArgument", "summaryCount", "level", "expiresAt", "data", "remindAt")
 LASTING = ("key", "topic", "thread", "category", "collapseKey", "silent", "actor", "occurredAt", "recordedAt", "actions")
@@ -36,47 +42,13 @@ class Incomplete(ValueError):
     """What differs, in words."""
 
 
-def rfc3339(milliseconds):
-    time = EPOCH + datetime.timedelta(milliseconds=milliseconds)
-    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def digest(value):
-    """A hash of a JSON value, so that the value itself need not be kept."""
-    return hashlib.sha256(json.dumps(value, ensure_ascii=False).encode()).digest()
+def kind_of(number):
+    if not 0 < number <= len(KINDS):
+        raise ValueError(f"no kind of event has the number {number}")
+    return KINDS[number - 1]
 
 
 # --- Events -------------------------------------------------------------------------------------------------------------
-
-
-def varint(message, at):
-    number = shift = 0
-    while True:
-        byte = message[at]
-        at += 1
-        number |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return number, at
-
-
-def parts(message):
-    """The fields of a Protocol Buffers message: number, wire type, value."""
-    at = 0
-    while at < len(message):
-        tag, at = varint(message, at)
-        if tag & 7 == 0:
-            value, at = varint(message, at)
-        elif tag & 7 == 1:
-            value, at = message[at : at + 8], at + 8
-        elif tag & 7 == 2:
-            length, at = varint(message, at)
-            value, at = message[at : at + length], at + length
-        elif tag & 7 == 5:
-            value, at = message[at : at + 4], at + 4
-        else:
-            raise ValueError(f"a field of type {tag & 7}")
-        yield tag >> 3, tag & 7, value
 
 
 def packed(value, wire):
@@ -86,6 +58,8 @@ def packed(value, wire):
     while at < len(value):
         number, at = varint(value, at)
         numbers.append(number)
+        if len(numbers) > MOST_ITEMS:
+            raise ValueError(f"a payload names more than {MOST_ITEMS} items")
     return numbers
 
 
@@ -93,10 +67,14 @@ def message_of(members, message):
     """A message within a payload, whose fields have the numbers 1, 2, 3 …; an absent number is 0."""
     names = list(members)
     found = {name: 0 for name in names if members[name] is int}
-    for number, _, value in parts(message):
-        if number <= len(names):
+    for number, wire, value in parts(message):
+        if 0 < number <= len(names):
             name = names[number - 1]
+            if wire != (0 if members[name] is int else 2):
+                raise ValueError(f"{name} of a payload has another type")
             found[name] = value if members[name] is int else value.decode()
+    if any(name not in found for name in names):
+        raise ValueError("a message of a payload lacks a member")
     return {name: found[name] for name in names}
 
 
@@ -107,6 +85,9 @@ def content_of(payload):
         name, kind = FIELDS.get(number, (None, None))
         if name is None:
             continue
+        # Numbers may stand one by one, or packed.
+        if wire != (0 if kind in (int, bool, "time") or kind in ENUMS else 2) and (kind, wire) != ("packed", 0):
+            raise ValueError(f"{name} of a payload has another type")
         if kind is str:
             found[name] = value.decode()
         elif kind is int:
@@ -116,10 +97,14 @@ def content_of(payload):
         elif kind == "time":
             found[name] = rfc3339((value >> 1) ^ -(value & 1))
         elif kind is json:
-            found[name] = json.loads(value)
+            found[name] = parse(value)
         elif kind == "packed":
             found.setdefault(name, []).extend(packed(value, wire))
-        elif kind in (LEVELS, MARKS):
+        elif kind is LEVELS and value == 0:
+            found.pop(name, None)
+        elif kind in ENUMS:
+            if value not in kind:
+                raise ValueError(f"{name} of a payload has no value {value}")
             found[name] = kind[value]
         else:
             found.setdefault(name, []).append(message_of(kind, value))
@@ -129,6 +114,8 @@ def content_of(payload):
 def event_of(kind, seq, revision, recorded, occurred, payload):
     """The event as JSON shows it, from its leaf and its payload."""
     event = {"seq": seq, "revision": revision, "recordedAt": rfc3339(recorded), "kind": kind}
+    if revision == 0:
+        del event["revision"]
     if occurred != ABSENT:
         event["occurredAt"] = rfc3339(occurred)
     content = content_of(payload)
@@ -139,11 +126,18 @@ def event_of(kind, seq, revision, recorded, occurred, payload):
     if content.pop("unthreaded", False):
         content["thread"] = None
     for number in content.pop("cleared", []):
+        if number not in FIELDS:
+            raise ValueError(f"a payload clears the field {number}, which does not exist")
         content[FIELDS[number][0]] = None
     if kind in ("subscribed", "unsubscribed"):
         content.setdefault("topicRevision", 0)
     if kind == "marked":
         content.setdefault("items", [])
+    for name in ("upTo", "item", "event", "through"):
+        if content.get(name, 0) >= seq:
+            raise ValueError(f"event {seq} names event {content[name]}, which is not before it")
+    if max(content.get("items", ()), default=0) >= seq:
+        raise ValueError(f"event {seq} names an event that is not before it")
     return {**event, **content}
 
 

@@ -252,8 +252,8 @@ extension Verification {
         }
         for finding in check.findings { findings.add(finding.text) }
         report.extends = check.extends
-        report.firstDifference = (check.findings.map(\.seq) + [check.firstDifference?.lowerBound]).compactMap(\.self).min()
+        report.firstDifference = (check.findings.map(\.seq) + [check.firstDifference?.lowerBound]).compactMap(\.self)
+            .min()
         return findings.words
     }
 }
-

@@ -303,7 +303,9 @@ import TraylogStates
 extension EventLeaf {
     /// Refuses numbers that no log has: whoever makes a leaf chooses them.
     fileprivate func checkNumbers() throws(Refusal) {
-        guard seq <= Seq.highest else { throw .invalid(field: "leaf", reason: "is of event \(seq), and no log has so many") }
+        guard seq <= Seq.highest else {
+            throw .invalid(field: "leaf", reason: "is of event \(seq), and no log has so many")
+        }
         for (name, time) in [("recordedAt", recordedAt), ("occurredAt", occurredAt ?? recordedAt)]
         where !Timestamp.rfc3339Range.contains(Timestamp(milliseconds: time)) {
             throw .invalid(field: "leaf", reason: "its \(name) lies outside of the years 0000 to 9999")

@@ -31,6 +31,25 @@ struct TypedTimeTests {
         #expect(typed.moment(text) == .time(try #require(Timestamp(wanted))))
     }
 
+    /// In zones where the clocks skip midnight, as in Havana, São Paulo, Cairo, Beirut and Santiago, and one that skipped a day.
+    @Test(
+        arguments: [
+            (-18_000, -14_400, "2026-03-08T05:00:00Z", "2026-03-08", "2026-03-08T05:00:00Z"),
+            (7_200, 10_800, "2026-03-28T22:00:00Z", "2026-03-29", "2026-03-28T22:00:00Z"),
+            (-18_000, -14_400, "2026-03-08T04:30:00Z", "2026-03-08", "2026-03-08T04:30:00Z"),
+            (-36_000, 50_400, "2011-12-30T10:00:00Z", "2011-12-30", "2011-12-30T10:00:00Z"),
+        ] as [(Int64, Int64, String, String, String)])
+    func aDateBeginsWithTheFirstMomentOfItsDay(
+        before: Int64, after: Int64, change: String, date: String, wanted: String
+    ) throws {
+        let (change, wanted) = (try #require(Timestamp(change)), try #require(Timestamp(wanted)))
+        let now = Timestamp(milliseconds: wanted.milliseconds + 36_000_000)
+        let typed = TypedTime(now: now, secondsFromUTC: { $0 < change ? before : after })
+        #expect(typed.time(date) == wanted)
+        #expect(typed.time(date + " 00:00") == nil)
+        #expect(typed.timeAgo("today") == (date == "2011-12-30" ? typed.time("2011-12-31") : wanted))
+    }
+
     @Test(arguments: [
         "2026-03-29 02:30", "2026-02-30", "2026-07-05 09:00 CET", "2026-7-5", "2026-07-05 24:00", "2026-07-05 23:59:60",
         "2026-07-05x09:00", "soon", "2y", "ago", "99999999999h",

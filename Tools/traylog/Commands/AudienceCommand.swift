@@ -1,6 +1,6 @@
 import ArgumentParser
 import TerminalText
-import Traylog
+@_spi(Wire) import Traylog
 
 struct AudienceCommand: StoreCommand {
     static let configuration = CommandConfiguration(
@@ -31,7 +31,7 @@ struct AudienceCommand: StoreCommand {
     var list: Word<Audience.Part>?
 
     @Option(help: ArgumentHelp("The most recipients to list.", valueName: "n"))
-    var limit: Int?
+    var limit: WireNumber?
 
     @Option(help: "The cursor at the end of the list before.")
     var cursor: String?
@@ -41,7 +41,7 @@ struct AudienceCommand: StoreCommand {
         guard list != nil || (limit == nil && cursor == nil) else {
             throw ValidationError("'--limit' and '--cursor' go with '--list'.")
         }
-        if let limit, limit < 1 { throw ValidationError("'--limit' takes 1 or more.") }
+        _ = try limit?.of("--limit", within: 1...Int.max)
     }
 
     func run() throws {
@@ -70,7 +70,7 @@ struct AudienceCommand: StoreCommand {
         let asOf = try moment.asOf ?? .seq(reader.head())
         try printing { output in
             var table = Table(Self.columns, on: Terminal(.standardOutput))
-            var (last, rest) = (cursor, limit ?? .max)
+            var (last, rest) = (cursor, limit?.clamped(to: 1...Int.max) ?? .max)
             repeat {
                 let page = try withProgress { progress throws(TraylogError) in
                     try reader.recipients(

@@ -1,6 +1,6 @@
 import ArgumentParser
 import TerminalText
-@_spi(Operations) @_spi(JSON) import Traylog
+@_spi(Operations) @_spi(JSON) @_spi(Wire) import Traylog
 
 struct CompactCommand: StoreCommand {
     static let configuration = CommandConfiguration(
@@ -36,7 +36,7 @@ struct CompactCommand: StoreCommand {
 
     @Option(
         help: ArgumentHelp("Keep this many days of history (instead of --before).", valueName: "n"))
-    var keepDays: UInt32?
+    var keepDays: WireNumber?
 
     @Option(
         help: ArgumentHelp("Archive what leaves in a file in this directory.", valueName: "dir"), completion: .directory
@@ -63,6 +63,7 @@ struct CompactCommand: StoreCommand {
         guard (before == nil) != (keepDays == nil) else {
             throw ValidationError("Give either '--before <seq-or-time>' or '--keep-days <n>'.")
         }
+        _ = try days
         // A script has decided; a person at a terminal may not know.
         guard archive != nil || dryRun || yes || !Descriptor.standardInput.isTerminal else {
             throw ValidationError(
@@ -70,10 +71,12 @@ struct CompactCommand: StoreCommand {
         }
     }
 
+    private var days: Int? { get throws { try keepDays?.of("--keep-days", within: 0...Retention.mostDays) } }
+
     func run() throws {
         // There is nothing to compact in a store that does not exist.
         try withReader { _ in }
-        let moment = before ?? .daysAgo(Int(keepDays ?? 0))
+        let moment = before ?? .daysAgo((try days) ?? 0)
         var retracted: [(category: String, count: UInt64)] = []
         var progress = ProgressBar(dryRun ? "compact (dry run)" : "compact", unit: "events")
         let result = Result { () throws(TraylogError) in

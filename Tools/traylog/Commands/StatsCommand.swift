@@ -1,5 +1,5 @@
 import ArgumentParser
-@_spi(Operations) import Traylog
+@_spi(Operations) @_spi(Wire) import Traylog
 
 struct StatsCommand: StoreCommand {
     static let configuration = CommandConfiguration(
@@ -23,18 +23,20 @@ struct StatsCommand: StoreCommand {
     var prometheus = false
 
     @Option(help: ArgumentHelp("Print a line every so many seconds.", valueName: "seconds"))
-    var watch: UInt32?
+    var watch: WireNumber?
 
     func validate() throws {
         try requireStore()
-        if watch == 0 { throw ValidationError("'--watch' takes 1 second or more.") }
+        _ = try interval
         if prometheus, global.json || watch != nil {
             throw ValidationError("'--prometheus' goes with neither '--json' nor '--watch'.")
         }
     }
 
+    private var interval: Int? { get throws { try watch?.of("--watch", within: 1...86_400) } }
+
     func run() throws {
-        if let watch { return try follow(every: watch) }
+        if let interval = try interval { return try follow(every: interval) }
         let statistics = try withReader { try $0.statistics() }
         try printing { output in
             if global.json {
@@ -47,7 +49,7 @@ struct StatsCommand: StoreCommand {
         }
     }
 
-    private func follow(every seconds: UInt32) throws {
+    private func follow(every seconds: Int) throws {
         let isJSON = global.json
         try withStoreReader { reader in
             try EndlessCall.run(writingTo: .standardOutput) {
@@ -63,7 +65,7 @@ struct StatsCommand: StoreCommand {
                     }
                     try output.flush()
                     before = now
-                    try await Task.sleep(for: .seconds(Int(seconds)))
+                    try await Task.sleep(for: .seconds(seconds))
                 }
             }
         }
@@ -74,7 +76,7 @@ struct StatsCommand: StoreCommand {
         .whole("UNFLUSHED", .right), .whole("READERS", .right), .whole("LAG", .right), .whole("FILE", .right),
     ]
 
-    private static func row(_ now: StoreStatistics, since before: StoreStatistics?, seconds: UInt32) -> [Cell] {
+    private static func row(_ now: StoreStatistics, since before: StoreStatistics?, seconds: Int) -> [Cell] {
         let new = before.map { now.head.events(after: $0.head) } ?? 0
         return [
             Cell(.now), Cell(now.head), Cell(before == nil ? "" : (new / Int(seconds)).grouped),

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Traylog
+@_spi(Wire) import Traylog
 
 struct UsersCommand: StoreCommand {
     static let configuration = CommandConfiguration(
@@ -28,17 +28,18 @@ struct UsersCommand: StoreCommand {
     var sort = Order.name
 
     @Option(help: ArgumentHelp("The most users to show.", valueName: "n"))
-    var limit: Int?
+    var limit: WireNumber?
 
     @OptionGroup var form: CSVOption
 
     func validate() throws {
         try requireStore()
         try form.check(global)
-        if let limit, limit < 0 { throw ValidationError("'--limit' takes 0 or more.") }
+        _ = try limit?.of("--limit", within: 0...Int.max)
     }
 
     private static let chunk = 256
+    private var wanted: Int { limit?.clamped(to: 0...Int.max) ?? .max }
 
     func run() throws {
         try withReader { reader in
@@ -55,7 +56,7 @@ struct UsersCommand: StoreCommand {
                 }
                 if form.csv { try output.line(CSVText.line(Tray.csvNames)) }
                 switch sort {
-                case .name: try forEachChunk(reader, limit: limit ?? .max, show)
+                case .name: try forEachChunk(reader, limit: wanted, show)
                 case .unread: try show(try byUnread(reader))
                 }
             }
@@ -79,7 +80,7 @@ struct UsersCommand: StoreCommand {
     /// Those with most unread items, in the order of names where they have as many.
     private func byUnread(_ reader: BlockingReader) throws -> [Tray] {
         var most: [Tray] = []
-        let limit = limit ?? .max
+        let limit = wanted
         func cut() {
             // The sort is stable, and names come in order.
             most.sort { $0.unread > $1.unread }

@@ -1,7 +1,22 @@
 import ArgumentParser
-import Traylog
+@_spi(Wire) import Traylog
 
 extension Seq: @retroactive ExpressibleByArgument {}
+
+@_spi(Wire) extension WireNumber: @retroactive ExpressibleByArgument {
+    /// Reads decimal digits.
+    public init?(argument: String) { self.init(argument) }
+
+    /// The value of an option as a number of the program.
+    ///
+    /// - Throws: `ValidationError` with the bounds.
+    func of<Number: FixedWidthInteger>(_ option: String, within bounds: ClosedRange<Number>) throws -> Number {
+        if let number = within(bounds) { return number }
+        let range =
+            bounds.upperBound == .max ? "\(bounds.lowerBound) or more" : "\(bounds.lowerBound) to \(bounds.upperBound)"
+        throw ValidationError("'\(option)' takes \(range), not \(self).")
+    }
+}
 
 extension Cursor: @retroactive ExpressibleByArgument {
     /// Reads the text of a cursor.

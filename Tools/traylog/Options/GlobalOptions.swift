@@ -1,4 +1,5 @@
 import ArgumentParser
+@_spi(Wire) import Traylog
 
 /// The options of every command, before or after its name.
 struct GlobalOptions: ParsableArguments {
@@ -11,10 +12,13 @@ struct GlobalOptions: ParsableArguments {
         help: ArgumentHelp(
             "Wait so long for another process to close the store, where it must be open for writing.",
             valueName: "seconds"))
-    var wait: UInt32?
+    var wait: WireNumber?
 
     @Flag(help: "Answer with JSON, for programs.")
     var json = false
+
+    /// How long to wait for the store; a year at most.
+    var waitSeconds: Int { get throws { try wait?.of("--wait", within: 0...31_536_000) ?? 0 } }
 
     /// The store's directory, if any was named.
     var directory: String? {

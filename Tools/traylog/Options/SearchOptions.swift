@@ -1,5 +1,5 @@
 import ArgumentParser
-import Traylog
+@_spi(Wire) import Traylog
 
 /// Which events of the log to show.
 struct SearchOptions: ParsableArguments {
@@ -28,7 +28,7 @@ struct SearchOptions: ParsableArguments {
     var until: Moment?
 
     @Option(help: "The most events to show.")
-    var limit: Int?
+    var limit: WireNumber?
 
     @Flag(help: "The newest events first.")
     var newestFirst = false
@@ -42,7 +42,7 @@ struct SearchOptions: ParsableArguments {
     var isOfNewest: Bool { newestFirst && limit != nil }
 
     func validate() throws {
-        if let limit, limit < 1 { throw ValidationError("'--limit' must be 1 or more.") }
+        _ = try limit?.of("--limit", within: 1...Int.max)
     }
 
     /// What an event must have; without ends that are seqs.
@@ -75,7 +75,8 @@ struct SearchOptions: ParsableArguments {
         if case .seq(let seq)? = since { first = max(first, seq) }
         if case .seq(let seq)? = until { last = min(last, seq) }
         return EventSearch(
-            reader, filter, from: first, through: last, newestFirst: newestFirst, limit: limit ?? .max, archives)
+            reader, filter, from: first, through: last, newestFirst: newestFirst,
+            limit: limit?.clamped(to: 1...Int.max) ?? .max, archives)
     }
 }
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 import TerminalText
-@_spi(Replication) @_spi(Operations) import Traylog
+@_spi(Replication) @_spi(Operations) @_spi(Wire) import Traylog
 
 /// A command that works on a store.
 protocol StoreCommand: ParsableCommand {
@@ -27,6 +27,7 @@ extension StoreCommand {
         if global.store == nil, let problem = TypedArguments.problem(ofVariable: "TRAYLOG_STORE") {
             throw ValidationError(problem)
         }
+        _ = try global.waitSeconds
         guard global.directory != nil else {
             throw ValidationError("Missing store: name its directory with '--store <dir>' or in TRAYLOG_STORE.")
         }
@@ -56,7 +57,7 @@ extension StoreCommand {
     func openForWriting() throws(TraylogError) -> BlockingStore {
         var options = StoreOptions()
         options.ticking = .manual
-        let end = ContinuousClock.now + .seconds(Int(global.wait ?? 0))
+        let end = ContinuousClock.now + .seconds((try? global.waitSeconds) ?? 0)
         while true {
             do throws(TraylogError) {
                 return try Store.open(directory, options: options).blocking
@@ -96,7 +97,8 @@ extension StoreCommand {
             let advice =
                 name.map { "; '--archive DIR' includes them, the newest of them in \(VisibleText($0).text)" }
                 ?? ", without an archive"
-            try output.line("traylog: note: compactions may have taken events before event \(floor) out of the log\(advice)")
+            try output.line(
+                "traylog: note: compactions may have taken events before event \(floor) out of the log\(advice)")
             try output.flush()
         }
     }

@@ -26,7 +26,9 @@ struct UserCompletion {
     var offers: [String] {
         names.compactMap { name in
             // A line is an offer, so a name of several would be several.
-            guard !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return nil }
+            guard !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+                return nil
+            }
             return Self.offer(name, to: shell)
         }
     }

@@ -34,7 +34,9 @@ struct Health {
         // A check that found something says what to do; it stays until the same check is clean.
         var problems = upkeep.failures.map(words)
         if needsWriter, statistics.writer == nil { problems.append("no process has the store open for writing") }
-        if let ahead = statistics.lastEventAt.map({ age($0).reversed }), ahead.milliseconds > Self.clockTolerance.milliseconds {
+        if let ahead = statistics.lastEventAt.map({ age($0).reversed }),
+            ahead.milliseconds > Self.clockTolerance.milliseconds
+        {
             problems.append("the clock is \(ahead.words) behind the log: set it")
         }
         if let since = statistics.overdueSince, age(since).milliseconds > Self.tickTolerance.milliseconds {

@@ -1,14 +1,16 @@
 import ArgumentParser
-import Traylog
+@_spi(Wire) import Traylog
 
 /// How long items of a category may stay: `promotion=30`.
 struct Retention: ExpressibleByArgument {
     let category: String
-    let days: UInt32
+    let days: Int
+    /// Further back than any time that a command may name.
+    static let mostDays = 1_000_000
 
     init?(argument: String) {
         guard let sign = argument.lastIndex(of: "="), sign > argument.startIndex,
-            let days = UInt32(argument[argument.index(after: sign)...])
+            let days = WireNumber(argument[argument.index(after: sign)...])?.within(0...Self.mostDays)
         else { return nil }
         (category, self.days) = (String(argument[..<sign]), days)
     }
@@ -30,7 +32,7 @@ struct RetentionRun {
         var filter = EventFilter()
         filter.category = rule.category
         filter.kinds = [.notified, .broadcast]
-        if case .time(let time) = Moment.daysAgo(Int(rule.days)) { filter.until = time }
+        if case .time(let time) = Moment.daysAgo(rule.days) { filter.until = time }
         let head = try store.head()
         var (count, held): (UInt64, [String: Bool]) = (0, [:])
         var next: Seq? = 1

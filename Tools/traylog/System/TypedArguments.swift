@@ -23,7 +23,9 @@ struct TypedArguments {
         let texts = words.map { String(decoding: $0, as: UTF8.self) }
         self.words = texts.first == Self.completion ? texts : Self.joined(texts)
         problem =
-            words.indices.first { String(validating: words[$0], as: UTF8.self) == nil }.map { Self.problem(words, at: $0) }
+            words.indices.first { String(validating: words[$0], as: UTF8.self) == nil }.map {
+                Self.problem(words, at: $0)
+            }
             ?? Self.completionProblem(texts)
     }
 
@@ -48,7 +50,7 @@ extension TypedArguments {
         "--keep-days", "--key", "--kind", "--level", "--limit", "--list", "--max-age",
         "--max-backup-age", "--max-verified-age", "--name", "--note", "--now", "--occurred-at", "--prefix",
         "--public-key", "--purpose", "--remind-at", "--retain", "--sign", "--since", "--sort", "--store",
-        "--summary-argument", "--summary-count", "--text", "--thread", "--through", "--title", "--to", 
+        "--summary-argument", "--summary-count", "--text", "--thread", "--through", "--title", "--to",
         "--tree-head", "--until", "--up-to", "--user", "--wait", "--watch", "--append",
     ]
 
@@ -78,7 +80,8 @@ extension TypedArguments {
     private static func problem(_ words: [[UInt8]], at index: Int) -> String {
         let word = words[index]
         let name = word.prefix { $0 != UInt8(ascii: "=") }
-        if word.starts(with: Array("--".utf8)), name.count < word.count, let option = String(validating: name, as: UTF8.self)
+        if word.starts(with: Array("--".utf8)), name.count < word.count,
+            let option = String(validating: name, as: UTF8.self)
         {
             return problem("'\(option)'", Array(word[(name.count + 1)...]))
         }
@@ -101,7 +104,8 @@ extension TypedArguments {
     private static func visible(_ bytes: [UInt8]) -> String {
         let shown = bytes.prefix(128).map { byte in
             guard byte < 0x20 || byte >= 0x7f else { return String(Unicode.Scalar(byte)) }
-            return #"\x"# + String(byte >> 4, radix: 16, uppercase: true) + String(byte & 15, radix: 16, uppercase: true)
+            return #"\x"# + String(byte >> 4, radix: 16, uppercase: true)
+                + String(byte & 15, radix: 16, uppercase: true)
         }
         return shown.joined() + (bytes.count > shown.count ? "…" : "")
     }
