@@ -76,7 +76,7 @@ struct CompactCommand: StoreCommand {
     func run() throws {
         // There is nothing to compact in a store that does not exist.
         try withReader { _ in }
-        let moment = before ?? .daysAgo((try days) ?? 0)
+        let moment = try before ?? .daysAgo(days ?? 0)
         var retracted: [(category: String, count: UInt64)] = []
         var progress = ProgressBar(dryRun ? "compact (dry run)" : "compact", unit: "events")
         let result = Result { () throws(TraylogError) in
