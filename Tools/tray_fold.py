@@ -18,6 +18,13 @@ KINDS = (
 LEVELS = {1: "passive", 2: "active", 3: "timeSensitive", 4: "critical"}
 MARKS = {1: "seen", 2: "read", 3: "unread", 4: "archived", 5: "unarchived", 6: "deleted", 7: "restored"}
 ENUMS = (LEVELS, MARKS)
+# The members that an event of a kind must have.
+REQUIRED = {
+    "traySeen": ("upTo",), "marked": ("as",), "allMarked": ("as", "upTo"), "snoozed": ("item", "until"), "woken": ("item",),
+    "edited": ("item",), "retracted": ("item",), "subscribed": ("topic",), "unsubscribed": ("topic",), "broadcast": ("topic",),
+    "undone": ("event",), "expired": ("item",), "compacted": ("through", "dropped"), "acted": ("item", "action"),
+    "reminded": ("item",),
+}
 # No command marks more.
 MOST_ITEMS = 1_000
 # The members of an item that events can change later, and those that none does.
@@ -111,6 +118,24 @@ def content_of(payload):
     return found
 
 
+def check(kind, content):
+    """Refuses members that an event of the kind cannot have together, or lacks."""
+    for name in REQUIRED.get(kind, ()):
+        if name not in content:
+            raise ValueError(f"{name} of an event of the kind {kind} is missing")
+    if kind in ("muted", "unmuted"):
+        if [name in content and content[name] is not False for name in ("thread", "category", "all")].count(True) != 1:
+            raise ValueError("a mute is of one of a thread, a category and all")
+    if kind == "allMarked" and content["as"] not in ("seen", "read", "archived", "deleted"):
+        raise ValueError(f"all cannot be marked as {content['as']}")
+    if content.get("unthreaded") and "thread" in content:
+        raise ValueError("a mark is of a thread and of none")
+    if content.get("summaryCount", 0) >= 2**32:
+        raise ValueError("summaryCount has more than 32 bits")
+    if any(FIELDS.get(number, ("",))[0] in content for number in content.get("cleared", ())):
+        raise ValueError("an edit sets and clears a field")
+
+
 def event_of(kind, seq, revision, recorded, occurred, payload):
     """The event as JSON shows it, from its leaf and its payload."""
     event = {"seq": seq, "revision": revision, "recordedAt": rfc3339(recorded), "kind": kind}
@@ -123,6 +148,7 @@ def event_of(kind, seq, revision, recorded, occurred, payload):
         for name, default in (("summaryCount", 1), ("silent", False), ("level", "active")):
             if content.get(name) == default:
                 del content[name]
+    check(kind, content)
     if content.pop("unthreaded", False):
         content["thread"] = None
     for number in content.pop("cleared", []):

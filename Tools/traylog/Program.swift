@@ -34,11 +34,12 @@ enum Program {
 
     /// A message of the parser, which does not say how a name that begins with a dash is given.
     private static func withAdvice(_ message: String) -> String {
-        guard let start = message.firstRange(of: "Unknown option '-")?.upperBound, message[start...].first != "-",
-            let end = message[start...].firstIndex(of: "'")
-        else { return message }
-        let advice = ": a name that begins with '-' stands behind '--', after all options"
-        return message[...end] + advice + message[message.index(after: end)...]
+        let isAboutNames = message.contains("Unknown option '-") || message.contains("Missing expected argument")
+        let word = TypedArguments.ofProcess.options.first { $0.hasPrefix("-") && !$0.hasPrefix("--") && $0.count > 1 }
+        guard isAboutNames, let word, word != "-h" else { return message }
+        let end = message.firstIndex(of: "\n") ?? message.endIndex
+        return message[..<end] + ": a name that begins with '-' stands behind '--', after all options: -- \(word)"
+            + message[end...]
     }
 
     /// Prints what the parser has to say: help, a version, what is wrong with the arguments, or nothing.

@@ -96,7 +96,7 @@ extension StoreCommand {
             let output = Output(.standardError)
             let advice =
                 name.map { "; '--archive DIR' includes them, the newest of them in \(VisibleText($0).text)" }
-                ?? ", without an archive"
+                ?? ""
             try output.line(
                 "traylog: note: compactions may have taken events before event \(floor) out of the log\(advice)")
             try output.flush()
