@@ -7,63 +7,191 @@ import TraylogClient
 #endif
 
 /// One request and its answer, as the session reports them.
+///
+/// Its memory is bounded, whatever the other side sends.
 final class Exchange: Sendable {
     typealias Head = Result<(status: Int, headers: [String: String]), ServiceFailure>
 
-    private enum State {
-        case waiting(CheckedContinuation<Head, Never>?)
-        case known(Head)
+    /// What ends an answer that has no end.
+    enum Bound {
+        /// The bytes of the whole answer.
+        case whole(Int)
+        /// The bytes that wait to be read; the sender waits then, or is cut off where it cannot wait.
+        case waiting(Int)
     }
 
-    let chunks: AsyncThrowingStream<[UInt8], any Error>
-    private let body: AsyncThrowingStream<[UInt8], any Error>.Continuation
-    private let state = Mutex(State.waiting(nil))
+    private struct State {
+        var head: Head?
+        var headReader: CheckedContinuation<Head, Never>?
+        /// The part of the body that nobody has read yet.
+        var body: [UInt8] = []
+        var bodyReader: CheckedContinuation<Void, Never>?
+        /// Bytes of the body that came.
+        var received = 0
+        var sent = 0
+        var end: Result<Void, ServiceFailure>?
+        var isCut = false
+    }
+
+    private let state = Mutex(State())
+    private let began = ContinuousClock.now
+    private let bound: Bound
     private let progress: (@Sendable (Double) -> Void)?
-    private let cancel: @Sendable () -> Void
+    private let stop: @Sendable () -> Void
+    /// Called when a part was read, so that there is room again.
+    private let hasRead: @Sendable () -> Void
 
-    init(progress: (@Sendable (Double) -> Void)?, cancel: @escaping @Sendable () -> Void) {
-        self.progress = progress
-        self.cancel = cancel
-        (chunks, body) = AsyncThrowingStream.makeStream(of: [UInt8].self)
-        body.onTermination = { reason in
-            if case .cancelled = reason { cancel() }
-        }
+    /// - Parameter stop: ends the request; the session then calls ``ended(_:)``.
+    init(
+        _ bound: Bound, progress: (@Sendable (Double) -> Void)?, stop: @escaping @Sendable () -> Void,
+        hasRead: @escaping @Sendable () -> Void = {}
+    ) {
+        (self.bound, self.progress, self.stop, self.hasRead) = (bound, progress, stop, hasRead)
     }
+
+    // MARK: The reader
 
     /// Waits for status and headers.
     func head() async throws(ServiceFailure) -> (status: Int, headers: [String: String]) {
         let head = await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Head, Never>) in
                 let known = state.withLock { state -> Head? in
-                    if case .known(let head) = state { return head }
-                    state = .waiting(continuation)
-                    return nil
+                    if state.head == nil { state.headReader = continuation }
+                    return state.head
                 }
                 if let known { continuation.resume(returning: known) }
             }
         } onCancel: {
-            cancel()
+            stop()
         }
         return try head.get()
     }
 
-    func answered(_ head: Head) {
-        let waiter = state.withLock { state -> CheckedContinuation<Head, Never>? in
-            guard case .waiting(let waiter) = state else { return nil }
-            state = .known(head)
-            return waiter
+    /// Waits for the next part of the body; nil at its end.
+    func next() async throws(ServiceFailure) -> [UInt8]? {
+        while true {
+            let (part, end) = state.withLock { state in
+                defer { state.body = [] }
+                return (state.body, state.end)
+            }
+            if !part.isEmpty {
+                hasRead()
+                return part
+            }
+            if let end {
+                try end.get()
+                return nil
+            }
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                    let isThere = state.withLock { state in
+                        let isThere = !state.body.isEmpty || state.end != nil
+                        if !isThere { state.bodyReader = continuation }
+                        return isThere
+                    }
+                    if isThere { continuation.resume() }
+                }
+            } onCancel: {
+                stop()
+            }
         }
-        waiter?.resume(returning: head)
     }
 
-    func received(_ bytes: [UInt8]) { body.yield(bytes) }
+    /// The parts of the body; the request ends when they are dropped.
+    var chunks: AsyncThrowingStream<[UInt8], any Error> {
+        let reader = Reader(self)
+        return AsyncThrowingStream(unfolding: { try await reader.exchange.next() })
+    }
 
-    func sent(_ fraction: Double) { progress?(fraction) }
+    private final class Reader: Sendable {
+        let exchange: Exchange
+
+        init(_ exchange: Exchange) { self.exchange = exchange }
+
+        deinit { exchange.stop() }
+    }
+
+    // MARK: The session
+
+    func answered(_ head: Head) {
+        let reader = state.withLock { state -> CheckedContinuation<Head, Never>? in
+            guard state.head == nil else { return nil }
+            state.head = head
+            defer { state.headReader = nil }
+            return state.headReader
+        }
+        reader?.resume(returning: head)
+    }
+
+    func received(_ bytes: [UInt8]) {
+        let (reader, isTooLong) = state.withLock { state -> (CheckedContinuation<Void, Never>?, Bool) in
+            guard state.end == nil else { return (nil, false) }
+            state.received += bytes.count
+            switch bound {
+            case .whole(let limit) where state.received > limit: return (nil, true)
+            // Twice the room: a sender that waits has one part more under way.
+            case .waiting(let room) where state.body.count + bytes.count > 2 * max(room, bytes.count): return (nil, true)
+            default: state.body += bytes
+            }
+            defer { state.bodyReader = nil }
+            return (state.bodyReader, false)
+        }
+        reader?.resume()
+        guard isTooLong else { return }
+        state.withLock { $0.isCut = true }
+        switch bound {
+        case .whole(let limit):
+            fail(.interrupted("the answer was cut: it is longer than \(limit) bytes, the most that this request can have"))
+        case .waiting: fail(.interrupted("the stream was cut: it comes faster than this device reads it"))
+        }
+    }
+
+    func sent(_ fraction: Double, bytes: Int64) {
+        state.withLock { $0.sent = Int(clamping: bytes) }
+        progress?(fraction)
+    }
 
     func ended(_ failure: ServiceFailure?) {
         answered(.failure(failure ?? .interrupted("the answer was empty")))
-        body.finish(throwing: failure)
+        let reader = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard state.end == nil else { return nil }
+            state.end = failure.map { .failure($0) } ?? .success(())
+            defer { state.bodyReader = nil }
+            return state.bodyReader
+        }
+        reader?.resume()
     }
+
+    /// Ends the request from this side.
+    func fail(_ failure: ServiceFailure) {
+        ended(failure)
+        stop()
+    }
+
+    // MARK: Bounds
+
+    /// Whether the answer is longer than it may be.
+    var isCut: Bool { state.withLock { $0.isCut } }
+
+    /// Whether there is room for another part of a stream.
+    var hasRoom: Bool {
+        guard case .waiting(let room) = bound else { return true }
+        return state.withLock { $0.body.count < room || $0.end != nil }
+    }
+
+    /// Whether the answer is a stream, which may last.
+    var isStream: Bool {
+        guard case .waiting = bound, case .success((200, _))? = state.withLock({ $0.head }) else { return false }
+        return true
+    }
+
+    /// Whether less than 1 KiB a second has moved since a time of grace was over.
+    func isSlow(after grace: Duration) -> Bool {
+        let (moved, isOver) = state.withLock { ($0.received / 1_024 + $0.sent / 1_024, $0.end != nil) }
+        return !isOver && began.duration(to: .now) > grace + .seconds(moved)
+    }
+
+    static let tooSlow = ServiceFailure.interrupted("the answer was cut: less than 1 KiB of it came in a second")
 }
 
 /// Passes a session's callbacks on to the exchange they concern.
@@ -71,8 +199,10 @@ final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
     private let all = Mutex<[Int: Exchange]>([:])
 
     /// Starts a task.
-    func begin(_ task: URLSessionTask, progress: (@Sendable (Double) -> Void)? = nil) -> Exchange {
-        let exchange = Exchange(progress: progress) { task.cancel() }
+    func begin(
+        _ task: URLSessionTask, _ bound: Exchange.Bound, progress: (@Sendable (Double) -> Void)? = nil
+    ) -> Exchange {
+        let exchange = Exchange(bound, progress: progress, stop: { task.cancel() })
         all.withLock { $0[task.taskIdentifier] = exchange }
         task.resume()
         return exchange
@@ -101,7 +231,7 @@ final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
         totalBytesExpectedToSend: Int64
     ) {
         guard totalBytesExpectedToSend > 0 else { return }
-        exchange(of: task)?.sent(Double(totalBytesSent) / Double(totalBytesExpectedToSend))
+        exchange(of: task)?.sent(Double(totalBytesSent) / Double(totalBytesExpectedToSend), bytes: totalBytesSent)
     }
 
     /// A redirect is given back as it is: the token is for this server alone.

@@ -8,7 +8,8 @@ public import TraylogClient
 /// Carries requests to a Traylog server by `URLSession`.
 ///
 /// Nothing is cached, no cookies are kept, and no redirect is followed, to the same server neither: the service never sends
-/// one, and the token is for it alone. A certificate that is not trusted counts as no connection. A request that hears nothing for 30 seconds is interrupted. On Linux, libcurl
+/// one, and the token is for it alone. A certificate that is not trusted counts as no connection. A request that hears nothing for 30 seconds is interrupted, and so
+/// is one whose answer is longer than ``ServiceRequest/longestAnswer``, or slower than 1 KiB a second after five minutes. On Linux, libcurl
 /// receives the answers that go on.
 public final class HTTPTransport: ServiceTransport {
     /// The server's address in one form: scheme and host in lower case, without the scheme's usual port, a user, a
@@ -28,6 +29,7 @@ public final class HTTPTransport: ServiceTransport {
     public init(server: URL, uploads: URL? = nil, silenceSeconds: Double = 30) {
         origin = Self.origin(server)
         self.uploads = uploads.map(Self.base)
+        let silenceSeconds = silenceSeconds.isFinite ? min(max(silenceSeconds, 0.001), 86_400) : 30
         self.silenceSeconds = silenceSeconds
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = silenceSeconds
@@ -49,7 +51,8 @@ public final class HTTPTransport: ServiceTransport {
         return text
     }
 
-    private static func origin(_ url: URL) -> String {
+    /// The ``origin`` of a transport to an address.
+    public static func origin(_ url: URL) -> String {
         guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return base(url) }
         parts.scheme = parts.scheme?.lowercased()
         parts.host = parts.host?.lowercased()
@@ -60,15 +63,21 @@ public final class HTTPTransport: ServiceTransport {
 
     /// Sends one request and waits for the whole answer.
     public func perform(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceResponse {
-        try await whole(try task(for: request))
+        let response = try await whole(try task(for: request), atMost: request.longestAnswer)
+        // A sign-in page may be cut: its status and its type tell what it is.
+        if response.isCut, (200..<300).contains(response.answer.status), response.answer.isOfService() {
+            throw response.failure
+        }
+        return response.answer
     }
 
     /// Sends one request and takes its answer as it comes.
     public func open(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceStream {
         #if canImport(FoundationNetworking)
-            let exchange = StreamReceiver.open(request, at: origin + request.path, silenceSeconds: silenceSeconds)
+            let exchange = StreamReceiver.open(
+                request, at: origin + request.path, .waiting(Self.waitingBytes), silence: .seconds(silenceSeconds))
         #else
-            let exchange = exchanges.begin(try task(for: request))
+            let exchange = exchanges.begin(try task(for: request), .waiting(Self.waitingBytes))
         #endif
         let (status, headers) = try await exchange.head()
         return ServiceStream(status: status, headers: headers, chunks: exchange.chunks)
@@ -85,7 +94,8 @@ public final class HTTPTransport: ServiceTransport {
         request.httpMethod = "PUT"
         request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
         let task = session.uploadTask(with: request, fromFile: URL(fileURLWithPath: path))
-        return (try await whole(task, progress: progress), address)
+        // Only the status counts.
+        return (try await whole(task, atMost: 1 << 16, progress: progress).answer, address)
     }
 
     /// Whether the service answers, however it is: not where a sign-in page or another server answers in its place.
@@ -109,18 +119,40 @@ public final class HTTPTransport: ServiceTransport {
         return session.dataTask(with: wire)
     }
 
+    /// The bytes of a stream that wait to be read, about.
+    private static let waitingBytes = 1 << 18
+    /// How many times ``silenceSeconds`` an answer may take, however slow it is.
+    private static let graceFactor = 10.0
+
+    private struct Whole {
+        /// Without its body where that is too long.
+        var answer: ServiceResponse
+        var isCut = false
+        var failure = ServiceFailure.interrupted("cancelled")
+    }
+
     private func whole(
-        _ task: URLSessionTask, progress: (@Sendable (Double) -> Void)? = nil
-    ) async throws(ServiceFailure) -> ServiceResponse {
-        let exchange = exchanges.begin(task, progress: progress)
+        _ task: URLSessionTask, atMost limit: Int, progress: (@Sendable (Double) -> Void)? = nil
+    ) async throws(ServiceFailure) -> Whole {
+        let exchange = exchanges.begin(task, .whole(limit), progress: progress)
+        let grace = Duration.seconds(silenceSeconds * Self.graceFactor)
+        let step = Duration.seconds(silenceSeconds)
+        // One byte every 29 seconds is not silence.
+        let watcher = Task {
+            while (try? await Task.sleep(for: step)) != nil {
+                if exchange.isSlow(after: grace) { return exchange.fail(Exchange.tooSlow) }
+            }
+        }
+        defer { watcher.cancel() }
         let (status, headers) = try await exchange.head()
-        var body: [UInt8] = []
-        do {
-            for try await chunk in exchange.chunks { body += chunk }
+        var whole = Whole(answer: ServiceResponse(status: status, headers: headers))
+        do throws(ServiceFailure) {
+            while let part = try await exchange.next() { whole.answer.body += part }
         } catch {
-            throw error as? ServiceFailure ?? .interrupted("\(error)")
+            guard exchange.isCut else { throw error }
+            (whole.answer.body, whole.isCut, whole.failure) = ([], true, error)
         }
         guard !Task.isCancelled else { throw .interrupted("cancelled") }
-        return ServiceResponse(status: status, headers: headers, body: body)
+        return whole
     }
 }

@@ -26,9 +26,14 @@
                 state.withLock { unsafe $0.multi = multi }
             }
 
-            func cancel() {
+            func cancel() { wake { $0.isCancelled = true } }
+
+            /// Lets the thread look again whether it may go on.
+            func wake() { wake { _ in } }
+
+            private func wake(_ change: (inout State) -> Void) {
                 state.withLock { state in
-                    state.isCancelled = true
+                    change(&state)
                     if let multi = unsafe state.multi { _ = unsafe curl_multi_wakeup(multi) }
                 }
             }
@@ -41,18 +46,25 @@
         private let exchange: Exchange
         private var headers: [String: String] = [:]
         private var lastByte = ContinuousClock.now
+        private var headBytes = 0
+        /// Nobody reads fast enough: the sender waits until there is room.
+        private var isPaused = false
+        /// A head is not longer.
+        private static let headLimit = 1 << 16
 
         /// Sends a request; its thread ends with the answer, or when nobody reads it any more.
-        static func open(_ request: ServiceRequest, at url: String, silenceSeconds: Double) -> Exchange {
+        static func open(
+            _ request: ServiceRequest, at url: String, _ bound: Exchange.Bound, silence: Duration
+        ) -> Exchange {
             let wait = Wait()
-            let exchange = Exchange(progress: nil) { wait.cancel() }
+            let exchange = Exchange(bound, progress: nil, stop: { wait.cancel() }, hasRead: { wait.wake() })
             let thread = Thread {
                 guard isReady, let transfer = unsafe curl_easy_init() else {
                     return exchange.ended(.interrupted("libcurl does not start"))
                 }
                 let receiver = unsafe StreamReceiver(transfer, exchange)
                 receiver.prepare(request, url)
-                exchange.ended(receiver.run(wait, .seconds(silenceSeconds)))
+                exchange.ended(receiver.run(wait, silence))
             }
             thread.name = "traylog-stream"
             thread.start()
@@ -89,13 +101,13 @@
             }
             let context = unsafe Unmanaged.passUnretained(self).toOpaque()
             _ = unsafe traylog_curl_set_receiver(transfer, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
-                unsafe StreamReceiver.of(context).header(StreamReceiver.bytes(bytes, size * count))
-                return size * count
+                let isTaken = unsafe StreamReceiver.of(context).header(StreamReceiver.bytes(bytes, size * count))
+                return isTaken ? size * count : 0
             }
             _ = unsafe traylog_curl_set_pointer(transfer, CURLOPT_HEADERDATA, context)
             _ = unsafe traylog_curl_set_receiver(transfer, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
-                unsafe StreamReceiver.of(context).body(StreamReceiver.bytes(bytes, size * count))
-                return size * count
+                let isTaken = unsafe StreamReceiver.of(context).body(StreamReceiver.bytes(bytes, size * count))
+                return isTaken ? size * count : Int(CURL_WRITEFUNC_PAUSE)
             }
             _ = unsafe traylog_curl_set_pointer(transfer, CURLOPT_WRITEDATA, context)
         }
@@ -113,8 +125,15 @@
         }
 
         /// Takes a line of the head, the empty one at its end among them.
-        private func header(_ bytes: [UInt8]) {
+        ///
+        /// - Returns: false ends the transfer.
+        private func header(_ bytes: [UInt8]) -> Bool {
             lastByte = .now
+            headBytes += bytes.count
+            guard headBytes <= Self.headLimit else {
+                exchange.ended(.interrupted("the answer was cut: its head is longer than \(Self.headLimit) bytes"))
+                return false
+            }
             let line = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
             if let colon = line.firstIndex(of: ":") {
                 let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
@@ -126,11 +145,15 @@
                 if status >= 200 { exchange.answered(.success((status, headers))) }
                 headers = [:]
             }
+            return true
         }
 
-        private func body(_ bytes: [UInt8]) {
+        /// - Returns: false where there is no room, and the same bytes have to come again.
+        private func body(_ bytes: [UInt8]) -> Bool {
             lastByte = .now
-            exchange.received(bytes)
+            isPaused = !exchange.hasRoom
+            if !isPaused { exchange.received(bytes) }
+            return !isPaused
         }
 
         /// Works until the answer ends.
@@ -147,10 +170,17 @@
             _ = unsafe curl_multi_add_handle(multi, transfer)
             lastByte = .now
             while !wait.isCancelled {
+                if isPaused, exchange.hasRoom {
+                    // It calls the receiver, which may pause again.
+                    isPaused = false
+                    _ = unsafe curl_easy_pause(transfer, CURLPAUSE_CONT)
+                }
+                if isPaused { lastByte = .now }
                 var running: Int32 = 0
                 _ = unsafe curl_multi_perform(multi, &running)
                 var result = CURLE_OK
                 if unsafe traylog_curl_ended(multi, &result) != 0 { return ServiceFailure(result) }
+                if !exchange.isStream, exchange.isSlow(after: silence * 10) { return Exchange.tooSlow }
                 let left = silence - lastByte.duration(to: .now)
                 guard left > .zero else { return .interrupted("the server was silent for too long") }
                 let milliseconds = left.components.seconds * 1_000 + left.components.attoseconds / 1_000_000_000_000_000

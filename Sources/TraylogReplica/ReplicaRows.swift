@@ -121,7 +121,7 @@ extension TrayReplica {
             throw TraylogError(replica: error)
         }
         guard case .append(let body) = decision else { return false }
-        let seq = Seq(through.rawValue + 1)
+        let seq = through + 1
         try apply([Event(seq: seq, recordedAt: time, user: user, body: body)], through: seq)
         return true
     }

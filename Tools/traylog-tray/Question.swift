@@ -235,8 +235,13 @@ extension JSONWriter {
         name("pending")
         write(view.pending)
         members(view.status)
+        // Not beside the counts: `error` and `message` are the answer to a question that is refused.
+        name("connection")
+        beginObject()
+        member("status", view.status.name)
         member("error", view.error?.code)
         member("message", view.error?.message)
+        endObject()
         endObject()
     }
 

@@ -29,6 +29,12 @@ struct TrayCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Where the outbox and the replica are kept, by one process at a time.", valueName: "D"))
     var directory: String
 
+    @Option(
+        help: ArgumentHelp(
+            "The address that the server had before, if it has moved: the directory goes along once the server shows the same store.",
+            valueName: "URL"))
+    var movedFrom: String?
+
     @Option(help: ArgumentHelp("The name of this device, which goes along with each command.", valueName: "NAME"))
     var device: String?
 
@@ -42,7 +48,7 @@ struct TrayCommand: AsyncParsableCommand {
     var witness = false
 
     func validate() throws {
-        for address in [server, upload].compactMap({ $0 }) {
+        for address in [server, upload, movedFrom].compactMap({ $0 }) {
             guard let url = URL(string: address), ["http", "https"].contains(url.scheme?.lowercased()), url.host != nil
             else {
                 throw ValidationError("\(address) is no address: give one such as http://127.0.0.1:8080")
@@ -67,6 +73,7 @@ struct TrayCommand: AsyncParsableCommand {
         var options = TrayClientOptions()
         options.device = device
         options.witness = witness
+        options.movedFrom = movedFrom.flatMap { URL(string: $0) }.map { HTTPTransport.origin($0) }
         let client: TrayClient
         do {
             client = try TrayClient(

@@ -5,6 +5,7 @@ extension OutboxOptions {
         try DeviceFailure.check(attachmentByteLimit, in: 0...Int.max, "attachmentByteLimit")
         try DeviceFailure.check(retries, in: 0...1_000_000, "retries")
         try DeviceFailure.check(retryMilliseconds, in: 0...86_400_000, "retryMilliseconds")
+        try DeviceFailure.check(reconnectMilliseconds.count, in: 1...1_000, "reconnectMilliseconds.count")
         for step in reconnectMilliseconds { try DeviceFailure.check(step, in: 0...86_400_000, "reconnectMilliseconds") }
         try DeviceFailure.check(compactionEvents, in: 1...1_000_000_000, "compactionEvents")
     }

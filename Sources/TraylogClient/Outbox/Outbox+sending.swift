@@ -1,4 +1,4 @@
-import TraylogDomain
+@_spi(Wire) import TraylogDomain
 
 // The order and times of sending. Everything here runs on the outbox's thread, and waits only for the transport and the clock.
 
@@ -88,7 +88,7 @@ extension Outbox {
                 return finish(id, lane, .failed(id: id, attempts: entry.attempts, problem))
             }
             state.note(id) { $0.problem = problem }
-            let asked = seconds.map { Int64(min($0, 86_400) * 1_000) } ?? 0
+            let asked = WireSeconds(seconds)?.waitMilliseconds ?? 0
             wait(lane, id, milliseconds: max(options.retryMilliseconds, asked))
         case .reject(let code, let message):
             reached()
@@ -186,8 +186,8 @@ extension Outbox {
     private func scheduleProbe() {
         guard !isClosed, !isStopped, probe == nil, !isOnline else { return }
         let steps = options.reconnectMilliseconds
-        let deadline = clock.uptime + steps[min(reconnections, steps.count - 1)]
-        reconnections += 1
+        let deadline = clock.uptime + (steps.dropFirst(reconnections).first ?? steps.last ?? 5_000)
+        reconnections = min(reconnections + 1, steps.count)
         probeAt = deadline
         let clock = clock
         probe = Task { [weak self] in

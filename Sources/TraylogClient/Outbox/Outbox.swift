@@ -41,7 +41,8 @@ public actor Outbox {
     var isNeeded: @Sendable (OutboxEntry) -> Bool = { _ in false }
     private var listeners: [Int: AsyncStream<OutboxEntry>.Continuation] = [:]
     private var listenerCount = 0
-    private var waiting: [String: [CheckedContinuation<OutboxOutcome, Never>]] = [:]
+    private var waiting: [String: [Int: CheckedContinuation<OutboxOutcome, Never>]] = [:]
+    private var waiterCount = 0
     /// A sentence for the user about each event of the log that could not be read, and about each damaged file that is kept.
     ///
     /// All other entries are there.
@@ -180,10 +181,30 @@ public actor Outbox {
     /// ```swift
     /// if case .failed(let problem) = await outbox.outcome(of: id) { print(problem.message) }
     /// ```
+    ///
+    /// - Returns: ``OutboxOutcome/pending`` when the caller's task is cancelled before that.
     public func outcome(of id: String) async -> OutboxOutcome {
         guard let entry = state.entries[id] else { return .over }
         if let outcome = entry.outcome { return outcome }
-        return await withCheckedContinuation { waiting[id, default: []].append($0) }
+        waiterCount += 1
+        let number = waiterCount
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                guard !Task.isCancelled else { return waiter.resume(returning: .pending) }
+                waiting[id, default: [:]][number] = waiter
+            }
+        } onCancel: {
+            Task { await self.stopWaiting(for: id, number) }
+        }
+    }
+
+    private func stopWaiting(for id: String, _ number: Int) {
+        waiting[id]?.removeValue(forKey: number)?.resume(returning: .pending)
+        if waiting[id]?.isEmpty == true { waiting[id] = nil }
+    }
+
+    private func resumeWaiters(for id: String, _ outcome: OutboxOutcome) {
+        for waiter in (waiting.removeValue(forKey: id) ?? [:]).values { waiter.resume(returning: outcome) }
     }
 
     // MARK: Commands
@@ -296,7 +317,7 @@ public actor Outbox {
             if lanes[entry.lane]?.entry == entry.id { giveUp(entry.lane) }
             files.remove(entry.id)
             observer?(.discarded(entry))
-            for waiter in waiting.removeValue(forKey: entry.id) ?? [] { waiter.resume(returning: .over) }
+            resumeWaiters(for: entry.id, .over)
         }
         pump()
     }
@@ -336,8 +357,7 @@ public actor Outbox {
         for lane in lanes.keys { giveUp(lane) }
         for listener in listeners.values { listener.finish() }
         listeners = [:]
-        for waiter in waiting.values.joined() { waiter.resume(returning: .over) }
-        waiting = [:]
+        for id in waiting.keys { resumeWaiters(for: id, .over) }
     }
 
     // MARK: Inside
@@ -349,25 +369,27 @@ public actor Outbox {
     /// Stores an event durably, then folds it in.
     func record(_ event: OutboxEvent) throws(DeviceFailure) {
         let row = state.nextRow
-        var changes = [DeviceChange.put(.outbox, key: row, value: event.bytes)]
-        if state.spareRows >= uncompacted + options.compactionEvents { changes += compaction() }
-        try storage.write(changes)
+        let change = DeviceChange.put(.outbox, key: row, value: event.bytes)
+        if state.spareRows >= uncompacted + options.compactionEvents {
+            try compact(with: [change])
+        } else {
+            try storage.write([change])
+        }
         state.apply(event, row: row)
     }
 
-    /// The changes that remove finished entries from the log.
-    ///
-    /// The fold of what remains is the same state without it.
-    private func compaction() -> [DeviceChange] {
-        for entry in state.entries.values where entry.isOver && !isNeeded(entry) { state.remove(entry.id) }
-        let rows = state.takeDeadRows()
-        uncompacted = state.spareRows
-        return rows.map { .remove(.outbox, key: $0) }
-    }
-
     /// Removes finished entries from the log, now.
-    public func compact() throws(DeviceFailure) {
-        try storage.write(compaction())
+    public func compact() throws(DeviceFailure) { try compact(with: []) }
+
+    /// Removes finished entries from the log, together with other changes.
+    ///
+    /// The fold of what remains is the same state without them. If the write fails, nothing has changed.
+    private func compact(with changes: [DeviceChange]) throws(DeviceFailure) {
+        var rest = state
+        for entry in state.entries.values where entry.isOver && !isNeeded(entry) { rest.remove(entry.id) }
+        let rows = rest.takeDeadRows()
+        try storage.write(changes + rows.map { .remove(.outbox, key: $0) })
+        (state, uncompacted) = (rest, rest.spareRows)
     }
 
     /// Reports an entry's present state.
@@ -376,7 +398,7 @@ public actor Outbox {
         observer?(.entry(entry))
         for listener in listeners.values { listener.yield(entry) }
         guard let outcome = entry.outcome else { return }
-        for waiter in waiting.removeValue(forKey: id) ?? [] { waiter.resume(returning: outcome) }
+        resumeWaiters(for: id, outcome)
     }
 
     private static func randomID() -> String {

@@ -97,6 +97,8 @@ public enum OutboxOutcome: Hashable, Sendable, Codable {
     case failed(OutboxEntry.Problem)
     /// Discarded, or over so long that it is not listed any more.
     case over
+    /// Not at its end: the task that waited for it was cancelled, and the entry goes on.
+    case pending
 }
 
 /// The reason why the outbox refuses a call.

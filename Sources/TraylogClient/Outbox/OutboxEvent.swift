@@ -84,21 +84,21 @@ extension OutboxEvent {
                 createdAt: try fields.time("createdAt"))
             if let name = try fields.string(maybe: "name") {
                 entry.attachment = OutboxEntry.Attachment(
-                    name: name, byteCount: try fields.count("bytes"), sha256: try fields.string("sha256"))
+                    name: name, byteCount: try fields.count("bytes", atMost: 1 << 40), sha256: try fields.string("sha256"))
             }
             self = .queued(entry)
-        case "attempted": self = .attempted(id: try fields.string("id"), attempts: try fields.count("attempts"))
+        case "attempted": self = .attempted(id: try fields.string("id"), attempts: try fields.count("attempts", atMost: 1_000_000_000))
         case "uploaded": self = .uploaded(id: try fields.string("id"), location: try fields.string("location"))
         case "synced": self = .synced(id: try fields.string("id"), receipt: try fields.base64("receipt"))
         case "failed":
             self = .failed(
-                id: try fields.string("id"), attempts: try fields.count("attempts"),
+                id: try fields.string("id"), attempts: try fields.count("attempts", atMost: 1_000_000_000),
                 OutboxEntry.Problem(
                     code: try fields.string("error"), message: try fields.string("message"),
                     isOutcomeUnknown: try fields.boolean("unknown")))
         case "requeued":
             self = .requeued(
-                id: try fields.string("id"), attempts: try fields.count("attempts"),
+                id: try fields.string("id"), attempts: try fields.count("attempts", atMost: 1_000_000_000),
                 isResent: try fields.boolean("resent"), mayHaveArrived: try fields.boolean("arrived"))
         case "discarded": self = .discarded(try fields.strings("ids"))
         case "restarted":

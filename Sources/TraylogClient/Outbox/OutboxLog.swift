@@ -1,6 +1,8 @@
 /// The outbox's events as they lie in the storage.
 struct OutboxLog {
     let storage: CheckedStorage
+    /// The rows after it are counted without an overflow.
+    private static let highestRow: UInt64 = 1 << 60
 
     init(_ storage: CheckedStorage) { self.storage = storage }
 
@@ -12,6 +14,7 @@ struct OutboxLog {
         var damage: [String] = []
         try storage.forEach(in: .outbox) { row, value in
             do {
+                guard row <= Self.highestRow else { throw WireFault("no event has so high a number") }
                 state.apply(try OutboxEvent(value.get()), row: row)
             } catch {
                 damage.append("Event \(row) of the outbox is lost: \(error)")

@@ -43,7 +43,7 @@ struct OutboxState: Sendable {
 
     /// - Parameter row: where the event lies in the log.
     mutating func apply(_ event: OutboxEvent, row: UInt64) {
-        nextRow = max(nextRow, row + 1)
+        nextRow = max(nextRow, row &+ 1)
         switch event {
         case .queued(let entry):
             guard entries[entry.id] == nil else { return deadRows.append(row) }

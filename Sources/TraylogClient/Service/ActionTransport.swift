@@ -39,7 +39,7 @@ final class ActionTransport: OutboxTransport {
         case 200..<300: return nil
         case 408, 425, 429, 500...:
             return .retry(
-                after: response.headers["retry-after"].flatMap { Double($0) }, code: "http\(response.status)", words)
+                after: response.retryAfter, code: "http\(response.status)", words)
         default: return .reject(code: "http\(response.status)", words)
         }
     }

@@ -10,7 +10,7 @@ struct EventStream {
     private var data: [UInt8] = []
     private var hasData = false
     /// An event may not be longer.
-    private static let byteLimit = 16 << 20
+    private static let byteLimit = 8 << 20
 
     /// Takes the next bytes.
     ///

@@ -167,8 +167,8 @@ extension ServiceStream {
         var body: [UInt8] = []
         do {
             for try await chunk in chunks {
+                guard body.count + chunk.count <= 1 << 16 else { break }
                 body += chunk
-                if body.count > 1 << 16 { break }
             }
         } catch {
             // The status says enough.

@@ -1,3 +1,5 @@
+@_spi(Wire) import TraylogDomain
+
 /// A request to the service, without its credentials.
 public struct ServiceRequest: Hashable, Sendable {
     /// `GET`, `POST`, or another method of HTTP.
@@ -8,6 +10,8 @@ public struct ServiceRequest: Hashable, Sendable {
     public var headers: [String: String] = [:]
     /// The body, as JSON, if any.
     public var body: [UInt8]?
+    /// The longest answer that makes sense, in bytes: a transport keeps no more of one, because it may have no end.
+    public var longestAnswer = 1 << 20
 
     /// A request to the service; `path` begins with `/v1` and has its query.
     public init(_ method: String, _ path: String, headers: [String: String] = [:], body: [UInt8]? = nil) {
@@ -52,7 +56,7 @@ public struct ServiceStream: Sendable {
 public enum ServiceFailure: Error, Hashable, Sendable {
     /// No connection: refused, unreachable, not resolved, or a certificate that is not trusted. Nothing arrived.
     case offline(String)
-    /// The connection broke, or nothing came for 30 seconds. The request may have arrived.
+    /// The connection broke, nothing came for 30 seconds, or the answer was too long or too slow. The request may have arrived.
     case interrupted(String)
 }
 
@@ -65,9 +69,9 @@ public protocol ServiceTransport: Sendable {
     ///
     /// A device directory belongs to a user of this server. The default is empty, for an app with a single server.
     var origin: String { get }
-    /// Waits at most 30 s for each next byte.
+    /// Waits at most 30 s for each next byte, and keeps at most ``ServiceRequest/longestAnswer`` bytes of the answer.
     func perform(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceResponse
-    /// Sends a request whose answer is streamed; it ends when its stream is dropped.
+    /// Sends a request whose answer is streamed; it ends when its stream is dropped. What waits to be read is bounded.
     func open(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceStream
     /// Puts a file at `{upload address}/{name}`.
     ///
@@ -153,19 +157,31 @@ extension ClientError {
         }
     }
 
+    /// The server's own words may name its directories.
+    private static let storeIsAway =
+        "the server cannot use its store at present; try again later, and tell whoever runs the server if it lasts"
+
+    /// A node of the service lacks what another one has; it is asked again after some seconds.
+    static let behind = ClientError(
+        group: .server, code: "behind",
+        message: "the server does not know yet what it has shown before; it is asked again", mayPass: true,
+        retryAfter: 5, status: 503)
+
     /// The error in an answer; nil for a success.
     init?(_ response: ServiceResponse) {
         let status = response.status
         guard status >= 300, status != 304 else { return nil }
         let problem = try? WireObject(response.body)
         let name = try? problem?.string(maybe: "error")
-        let detail = try? problem?.string(maybe: "detail")
+        // What the service refuses has a name. Without one, a 404 says that its store is away, as the name of the store's failure does.
+        let isOfStore = name == nil && (problem?.has("code") == true || status == 404)
+        let detail = isOfStore ? Self.storeIsAway : try? problem?.string(maybe: "detail")
         self.init(
             group: status == 401 ? .authentication : status == 429 ? .rateLimit : .server,
             code: name ?? (status == 401 ? "unauthorized" : status == 429 ? "rateLimit" : "http\(status)"),
             message: detail ?? "the server answered \(status)",
-            mayPass: status == 429 || status >= 500 || status == 408,
-            retryAfter: response.headers["retry-after"].flatMap { Double($0) }, status: status)
+            mayPass: isOfStore || status == 429 || status >= 500 || [408, 425].contains(status),
+            retryAfter: response.retryAfter, status: status)
     }
 
     /// The same for the outbox.
@@ -181,7 +197,22 @@ extension ClientError {
     }
 }
 
+extension WireSeconds {
+    /// How long somebody asks to wait, a day at most.
+    var waitMilliseconds: Int64 { clamped(to: .zero ... .seconds(86_400)).milliseconds }
+}
+
+extension Duration {
+    /// For spans up to some decades.
+    var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
+}
+
 extension ServiceResponse {
+    /// The seconds that the answer asks to wait, a day at most; nil for a date or any other text.
+    var retryAfter: Double? {
+        headers["retry-after"].flatMap { WireSeconds($0) }.map { Double($0.waitMilliseconds) / 1_000 }
+    }
+
     /// The content type without parameters, in lower case.
     var mediaType: String? {
         headers["content-type"].map { field in

@@ -1,4 +1,4 @@
-import TraylogDomain
+@_spi(Wire) import TraylogDomain
 import TraylogJSON
 
 /// The request in an entry of a client's outbox.
@@ -144,7 +144,9 @@ struct ActionReceipt: Hashable, Sendable {
     init(_ response: ServiceResponse) throws {
         let fields = try WireObject(response.body)
         let seq = try fields.seq(maybe: "seq")
-        let through = response.headers["traylog-seq"].flatMap { UInt64($0) }.map { Seq(min($0, Seq.highest)) }
+        let through = response.headers["traylog-seq"].flatMap { WireNumber($0) }.map {
+            Seq($0.clamped(to: 0...Seq.highest))
+        }
         self.init(result: try fields.string("result"), seq: seq, through: max(seq ?? .zero, through ?? .zero))
     }
 }

@@ -1,4 +1,4 @@
-@_spi(Replication) import TraylogDomain
+@_spi(Replication) @_spi(Wire) import TraylogDomain
 import TraylogJSON
 @_spi(Replication) import TraylogReplica
 
@@ -10,7 +10,7 @@ extension Event {
         self.init(
             seq: try fields.seq("seq"), recordedAt: try fields.time("recordedAt"),
             occurredAt: try fields.time(maybe: "occurredAt"),
-            revision: fields.isSet("revision") ? try fields.integer("revision") : 0,
+            revision: fields.isSet("revision") ? try fields.revision("revision") : 0,
             user: try fields.string(maybe: "user"), key: try fields.string(maybe: "key"),
             actor: try fields.string(maybe: "actor"), device: try fields.string(maybe: "device"),
             body: try Body(wire: fields))
@@ -41,10 +41,10 @@ extension Event.Body {
         case .retracted: self = .retracted(item: try fields.seq("item"))
         case .subscribed:
             self = .subscribed(
-                topic: try fields.string("topic"), topicRevision: try fields.integer("topicRevision"))
+                topic: try fields.string("topic"), topicRevision: try fields.revision("topicRevision"))
         case .unsubscribed:
             self = .unsubscribed(
-                topic: try fields.string("topic"), topicRevision: try fields.integer("topicRevision"))
+                topic: try fields.string("topic"), topicRevision: try fields.revision("topicRevision"))
         case .undone: self = .undone(event: try fields.seq("event"))
         case .expired: self = .expired(item: try fields.seq("item"))
         case .acted:
@@ -58,14 +58,14 @@ extension Event.Body {
         case .lost: self = .lost
         case .compacted:
             self = .compacted(
-                through: try fields.seq("through"), dropped: try fields.integer("dropped"),
+                through: try fields.seq("through"), dropped: try fields.revision("dropped"),
                 archive: try fields.string(maybe: "archive"))
         case .audited:
             let revisions = try fields.elements("topicRevisions").map { try WireObject($0) }
             self = .audited(
                 purpose: try fields.string(maybe: "purpose"),
                 topicRevisions: try revisions.map {
-                    TopicRevision(topic: try $0.string("topic"), revision: try $0.integer("revision"))
+                    TopicRevision(topic: try $0.string("topic"), revision: try $0.revision("revision"))
                 })
         }
     }
@@ -115,7 +115,7 @@ extension Content {
             thread: try fields.string(maybe: "thread"), category: try fields.string(maybe: "category"),
             title: try fields.string(maybe: "title"), body: try fields.string(maybe: "body"),
             summaryArgument: try fields.string(maybe: "summaryArgument"),
-            summaryCount: fields.isSet("summaryCount") ? UInt32(clamping: try fields.integer("summaryCount")) : 1,
+            summaryCount: fields.isSet("summaryCount") ? try fields.integer("summaryCount").clamped(to: 0...UInt32.max) : 1,
             isSilent: try fields.boolean(maybe: "silent") ?? false,
             level: level.flatMap { InterruptionLevel(rawValue: $0) } ?? .active,
             expiresAt: try fields.time(maybe: "expiresAt"), remindAt: try fields.time(maybe: "remindAt"),
@@ -151,7 +151,7 @@ extension ContentEdit {
         title = try change("title") { try fields.string(maybe: $0) }
         body = try change("body") { try fields.string(maybe: $0) }
         summaryArgument = try change("summaryArgument") { try fields.string(maybe: $0) }
-        summaryCount = try change("summaryCount") { UInt32(clamping: try fields.integer($0)) }
+        summaryCount = try change("summaryCount") { try fields.integer($0).clamped(to: 0...UInt32.max) }
         level = try change("level") { InterruptionLevel(rawValue: try fields.string($0)) }
         expiresAt = try change("expiresAt") { try fields.time(maybe: $0) }
         remindAt = try change("remindAt") { try fields.time(maybe: $0) }
@@ -163,7 +163,7 @@ extension Tray {
     package init(wire fields: WireObject) throws {
         self.init(
             user: try fields.string("user"), asOf: try fields.seq("asOf"),
-            revision: try fields.integer("revision"), unseen: try fields.count("unseen"),
+            revision: try fields.revision("revision"), unseen: try fields.count("unseen"),
             unread: try fields.count("unread"),
             awaiting: try fields.has("awaiting") ? fields.count("awaiting") : 0, total: try fields.count("total"),
             seenUpTo: try fields.seq("seenUpTo"), seenAt: try fields.time(maybe: "seenAt"),
@@ -197,6 +197,12 @@ struct SnapshotPage {
     /// The cursor of the next page, as the service wrote it.
     var cursor: String?
 
+    /// Whether a page is of the same snapshot, and begins behind another one.
+    func follows(_ last: SnapshotPage) -> Bool {
+        guard let place = last.snapshot.next, snapshot.asOf == last.snapshot.asOf else { return false }
+        return snapshot.next.map { $0.after > place.after } ?? true
+    }
+
     init(_ body: [UInt8]) throws {
         let lines = body.split(separator: UInt8(ascii: "\n"))
         guard lines.count >= 2, let first = lines.first, let last = lines.last else {
@@ -211,7 +217,7 @@ struct SnapshotPage {
         offset = try head.string("offset")
         let tray = try Tray(wire: head.object("tray"))
         snapshot = TraySnapshot(
-            user: tray.user, asOf: try head.seq("asOf"), stream: UInt32(clamping: try head.integer("stream")),
+            user: tray.user, asOf: try head.seq("asOf"), stream: try head.integer("stream").clamped(to: 0...UInt32.max),
             floor: try head.seq("floor"), tray: tray,
             mutes: try head.elements("mutes").map { text in
                 let fields = try WireObject(text)

@@ -1,4 +1,4 @@
-import TraylogDomain
+@_spi(Wire) import TraylogDomain
 import TraylogJSON
 
 /// Bytes of the service, or of the device's own log, that do not have the expected form.
@@ -59,27 +59,34 @@ package struct WireObject {
         return text
     }
 
-    package func integer(_ name: String) throws -> UInt64 {
+    package func integer(_ name: String) throws -> WireNumber {
         guard isSet(name), let range = values[name] else { throw missing(name, "an integer") }
-        return try WireObject.integer(text.span.extracting(range), name)
+        return try WireObject.integer(Array(text[range]), name)
     }
 
-    private static func integer(_ value: Span<UInt8>, _ name: String) throws -> UInt64 {
-        var scanner = JSONScanner()
-        let digit = scanner.peek(in: value) &- UInt8(ascii: "0")
-        guard digit <= 9, case .value(let number)? = try? scanner.integer(in: value), scanner.offset == value.count
+    private static func integer(_ value: [UInt8], _ name: String) throws -> WireNumber {
+        guard value.first != UInt8(ascii: "-"), let number = WireNumber(json: String(decoding: value, as: UTF8.self))
         else { throw WireFault("\(name) must be an integer") }
         return number
     }
 
-    /// A number that counts something in memory.
-    package func count(_ name: String) throws -> Int { Int(clamping: try integer(name)) }
+    /// A number that counts something in memory; a greater one counts as `limit`.
+    package func count(_ name: String, atMost limit: Int = 1 << 60) throws -> Int {
+        try integer(name).clamped(to: 0...limit)
+    }
+
+    /// The number of an event in a stream: one more is still a number.
+    package func revision(_ name: String) throws -> UInt64 {
+        guard let number = try integer(name).within(0...Seq.highest) else { throw WireFault("\(name) is no revision") }
+        return number
+    }
 
     package func seq(_ name: String) throws -> Seq {
-        let number = try integer(name)
-        guard number <= Seq.highest else { throw WireFault("\(name) is no seq") }
-        return Seq(number)
+        guard let seq = try Self.seq(integer(name)) else { throw WireFault("\(name) is no seq") }
+        return seq
     }
+
+    private static func seq(_ number: WireNumber) -> Seq? { number.within(0...Seq.highest).map { Seq($0) } }
 
     package func seq(maybe name: String) throws -> Seq? { isSet(name) ? try seq(name) : nil }
 
@@ -137,7 +144,7 @@ package struct WireObject {
     }
 
     package func seqs(_ name: String) throws -> [Seq] {
-        try elements(name).map { Seq(min(try WireObject.integer($0.span, name), Seq.highest)) }
+        try elements(name).map { Seq(try WireObject.integer($0, name).clamped(to: 0...Seq.highest)) }
     }
 
     /// The numbers and strings of an array, as items.
@@ -152,7 +159,7 @@ package struct WireObject {
 
     private static func reference(_ text: [UInt8], _ name: String) throws -> ItemReference {
         if text.first == UInt8(ascii: "\"") { return .key(try string(text.span, name)) }
-        return .seq(Seq(min(try integer(text.span, name), Seq.highest)))
+        return .seq(Seq(try integer(text, name).clamped(to: 0...Seq.highest)))
     }
 
     private func missing(_ name: String, _ form: String) -> WireFault { WireFault("\(name) must be \(form)") }

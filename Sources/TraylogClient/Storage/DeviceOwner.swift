@@ -1,5 +1,5 @@
 import TraylogAudit
-@_spi(Replication) import TraylogDomain
+@_spi(Replication) @_spi(Wire) import TraylogDomain
 import TraylogJSON
 import TraylogPlatform
 
@@ -130,7 +130,7 @@ extension DeviceOwner {
         guard let store = try fields.string(maybe: "store") else { return }
         person = Person(
             store: store, history: try fields.has("history") ? StoreHistory(wire: fields) : nil,
-            stream: UInt32(clamping: try fields.integer("stream")))
+            stream: try fields.integer("stream").clamped(to: 0...UInt32.max))
     }
 
     /// The form in which a token is kept.
@@ -147,8 +147,9 @@ struct DevicePlace {
     let owner: OwnerFile?
     let known: DeviceOwner?
 
+    /// - Parameter former: the address that the account's server had before.
     /// - Throws: ``DeviceFailure/Code/foreign`` when the directory is another account's, before anything in it is changed.
-    init(directory: String, account: DeviceAccount?) throws(DeviceFailure) {
+    init(directory: String, account: DeviceAccount?, movedFrom former: String? = nil) throws(DeviceFailure) {
         do {
             _ = try Files.createDirectory(directory)
         } catch {
@@ -156,12 +157,12 @@ struct DevicePlace {
                 error == .accessDenied ? .permissionDenied : .inputOutput, "\(directory) cannot be created: \(error)")
         }
         let file = OwnerFile(directory: directory)
-        _ = try Self.owner(file, account)
+        _ = try Self.owner(file, account, former)
         storage = CheckedStorage(storage: try LMDBStorage(directory: directory + "/data"))
         files = AttachmentFiles(directory: directory + "/attachments")
         do throws(DeviceFailure) {
             // Again, now that no other process has the directory.
-            if let found = try Self.owner(file, account) {
+            if let found = try Self.owner(file, account, former) {
                 known = found
             } else {
                 known = try Self.claim(file, account, storage)
@@ -174,7 +175,9 @@ struct DevicePlace {
     }
 
     /// The record, if it is this account's; nil when there is none that can be read.
-    private static func owner(_ file: OwnerFile, _ account: DeviceAccount?) throws(DeviceFailure) -> DeviceOwner? {
+    private static func owner(
+        _ file: OwnerFile, _ account: DeviceAccount?, _ former: String?
+    ) throws(DeviceFailure) -> DeviceOwner? {
         let known: DeviceOwner?
         do throws(DeviceFailure) {
             known = try file.read()
@@ -186,6 +189,14 @@ struct DevicePlace {
         guard let account, known.account.hasSameBytes(as: account) else {
             // A log-out removes the record last.
             if !Files.exists(file.directory + "/data") { return nil }
+            if let account, let former, known.account.hasSameBytes(as: DeviceAccount(server: former, user: account.user))
+            {
+                guard known.person == nil else { return known }
+                throw DeviceFailure(
+                    .foreign,
+                    "\(file.directory) belongs to \(known.account), and was never connected: nothing shows that the server at "
+                        + "\(account.server) is the same. Connect to the former address once, or use another directory.")
+            }
             throw foreign(file.directory, "belongs to \(known.account)")
         }
         return known
@@ -219,6 +230,8 @@ struct DevicePlace {
 
     private static func foreign(_ directory: String, _ reason: String) -> DeviceFailure {
         DeviceFailure(
-            .foreign, "\(directory) \(reason): give each account (a user of a server) a directory of its own.")
+            .foreign,
+            "\(directory) \(reason): give each account (a user of a server) a directory of its own. If the server has moved, say its "
+                + "former address.")
     }
 }

@@ -1,5 +1,5 @@
 import TraylogAudit
-import TraylogDomain
+@_spi(Wire) import TraylogDomain
 import TraylogJSON
 
 /// A replica's data beside the tray: its owner and its positions.
@@ -32,7 +32,7 @@ struct ReplicaMeta: Hashable, Sendable {
 
     /// An offset ends in a seq of 20 digits.
     static func seq(of offset: String) -> Seq? {
-        UInt64(offset.suffix(20)).flatMap { $0 <= Seq.highest ? Seq($0) : nil }
+        WireNumber(offset.suffix(20))?.within(0...Seq.highest).map { Seq($0) }
     }
 }
 
@@ -78,7 +78,7 @@ extension ReplicaMeta {
             presented: try fields.seqs("presented"), shownThrough: try fields.seq("shownThrough"),
             isInconsistent: try fields.boolean("inconsistent"))
         if let root = try fields.string(maybe: "rootHash").flatMap({ MerkleHash(hex: $0) }) {
-            treeHead = TreeHead(size: try fields.integer("treeSize"), root: root)
+            treeHead = TreeHead(size: try fields.revision("treeSize"), root: root)
         }
         for text in try fields.elements("bounds") {
             let bound = try WireObject(text)

@@ -32,7 +32,7 @@ struct ReplicaStore: Sendable {
             var replica = try replica(meta)
             var events: [Event] = []
             var fault: (any Error)?
-            try storage.forEach(in: .events, from: replica.snapshotSeq.rawValue + 1) { key, value in
+            try storage.forEach(in: .events, from: (replica.snapshotSeq + 1).rawValue) { key, value in
                 guard key < Self.firstOther, fault == nil else { return }
                 do {
                     events.append(try Event(wire: WireObject(Array(value.get().dropFirst()))))

@@ -1,5 +1,5 @@
 import TraylogAudit
-import TraylogDomain
+@_spi(Wire) import TraylogDomain
 @_spi(Replication) import TraylogReplica
 
 extension TrayClient {
@@ -44,7 +44,8 @@ extension TrayClient {
     /// - Parameter text: `SIZE:ROOT`.
     func witness(_ text: String) async throws(ClientError) {
         let parts = text.split(separator: ":")
-        guard parts.count == 2, let size = UInt64(parts[0]), let root = MerkleHash(hex: String(parts[1])), let meta
+        guard parts.count == 2, let size = WireNumber(parts[0])?.within(0...Seq.highest),
+            let root = MerkleHash(hex: String(parts[1])), let meta
         else { throw ClientError(fault: WireFault("Traylog-Tree-Head is no tree head")) }
         let head = TreeHead(size: size, root: root)
         guard let known = meta.treeHead else { return keep(head, isConsistent: true) }

@@ -1,4 +1,4 @@
-import TraylogDomain
+@_spi(Wire) import TraylogDomain
 
 extension TrayClient {
     // MARK: Status
@@ -51,7 +51,7 @@ extension TrayClient {
     }
 
     func startLive() {
-        guard wantsLive, live == nil, !isClosed, mayAsk, confirmed != nil, reloading == nil else { return }
+        guard wantsLive, live == nil, !isClosed, mayAsk, confirmed != nil, !isMoving, reloading == nil else { return }
         live = Task { [weak self] in await self?.runLive() }
     }
 
@@ -82,8 +82,8 @@ extension TrayClient {
             }
             guard !Task.isCancelled, !isClosed else { return }
             isLive = false
-            failures += 1
-            let wait = max(min(1_000 << min(failures - 1, 3), 5_000), asked)
+            failures = min(failures + 1, 4)
+            let wait = max(min(500 << failures, 5_000), asked)
             guard (try? await clock.sleep(until: clock.uptime + wait)) != nil else { return }
         }
         if !Task.isCancelled { live = nil }
@@ -177,8 +177,8 @@ extension TrayClient {
     /// print("asks every \(await client.poll(everySeconds: 300)) seconds")
     /// ```
     ///
-    /// - Parameter seconds: raised to ``TrayClientOptions/shortestPollSeconds``; 0 ends it. A second call replaces the
-    ///   first.
+    /// - Parameter seconds: raised to ``TrayClientOptions/shortestPollSeconds``, a day at most; 0 or less ends it. A second call
+    ///   replaces the first.
     /// - Returns: the interval in force.
     @discardableResult
     public func poll(everySeconds seconds: Int) -> Int {
@@ -187,7 +187,7 @@ extension TrayClient {
             (polling, pollSeconds) = (nil, nil)
             return 0
         }
-        let interval = max(seconds, options.shortestPollSeconds)
+        let interval = min(max(seconds, options.shortestPollSeconds), 86_400)
         pollSeconds = interval
         let clock = clock
         polling = Task { [weak self] in
@@ -228,9 +228,11 @@ extension TrayClient {
     /// if await client.wait(for: .synced, seconds: 10) { print("up to date") }
     /// ```
     ///
+    /// - Parameter seconds: what is negative or no number counts as 0.
     /// - Returns: false when the time ran out.
     public func wait(for goal: Goal, seconds: Double) async -> Bool {
-        let deadline = clock.uptime + Int64(min(max(seconds, 0), 1e9) * 1_000)
+        let span = WireSeconds(min(seconds, 1e9))?.clamped(to: .zero ... .seconds(1_000_000_000)) ?? .zero
+        let deadline = clock.uptime + span.milliseconds
         var asking: Task<Bool, Never>?
         defer { asking?.cancel() }
         var answered = Answered()

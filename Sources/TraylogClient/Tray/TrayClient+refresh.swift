@@ -1,4 +1,4 @@
-@_spi(Replication) import TraylogDomain
+@_spi(Replication) @_spi(Wire) import TraylogDomain
 @_spi(Replication) import TraylogReplica
 
 extension TrayClient {
@@ -47,8 +47,8 @@ extension TrayClient {
         updateStatus()
     }
 
-    /// After an error, again after 1, 2 and 4 seconds, and then at the next trigger; a server that is not ready, and says when
-    /// to ask again, is asked then.
+    /// After an error, again after 1, 2 and 4 seconds, and then at the next trigger; a server that is not ready, or busy, and says
+    /// when to ask again, is asked then.
     func failed(_ error: ClientError) {
         guard activity != .erased else { return }
         lastError = error
@@ -60,10 +60,10 @@ extension TrayClient {
             awaitCredentials()
         default:
             setActivity(.failing)
-            let isAwaited = error.status == 503 && error.retryAfter != nil
+            let isAwaited = [429, 503].contains(error.status) && error.retryAfter != nil
             guard refreshFailures < 3 || isAwaited, error.mayPass else { return }
             let deadline = clock.uptime + max(1_000 << Int64(min(refreshFailures, 2)), error.askedMilliseconds)
-            refreshFailures += 1
+            refreshFailures = min(refreshFailures + 1, 3)
             let clock = clock
             retry = Task { [weak self] in
                 guard (try? await clock.sleep(until: deadline)) != nil else { return }
@@ -99,7 +99,7 @@ extension TrayClient {
     private func succeeded(_ doubts: Int) {
         lastError = nil
         if doubts == self.doubts { confirmedAt = clock.uptime }
-        refreshFailures = 0
+        (refreshFailures, behindSince) = (0, nil)
         credentials?.cancel()
         credentials = nil
         outbox.here { $0.reached() }
@@ -136,12 +136,14 @@ extension TrayClient {
     ///
     /// - Throws: the error that ended it; ``ClientError`` `erased` when the person was erased.
     func bringUpToDate() async throws(ClientError) {
-        if confirmed == nil || isDamaged { try await reload(.missing) }
+        if confirmed == nil || isDamaged || isMoving { try await reload(.missing) }
         var snapshots = 0
         while let meta, !isClosed {
             let (replicas, doubts) = (replicas, doubts)
             let start = entityTag?.offset ?? meta.offset
             var request = ServiceRequest("GET", "\(path)/changes?offset=\(ServiceRequest.encode(start))")
+            // The service's pages have 1 MiB, and an event more.
+            request.longestAnswer = 8 << 20
             request.headers["If-None-Match"] = entityTag?.tag
             if options.witness { request.headers["Prefer"] = "tree-head" }
             let (response, token): (ServiceResponse, String)
@@ -149,9 +151,9 @@ extension TrayClient {
                 (response, token) = try await session.answer(to: request)
             } catch {
                 guard replicas == self.replicas else { continue }
-                // A server that refuses an offset it has just returned will refuse it again.
+                // A server that refuses an offset it has just returned will refuse it again, until its nodes agree.
                 snapshots += 1
-                guard snapshots < 3 else { throw error }
+                guard snapshots < 3 else { throw error.concernsOffset ? .behind : error }
                 try await recover(from: error)
                 continue
             }
@@ -217,7 +219,8 @@ extension TrayClient {
     func recover(from error: ClientError) async throws(ClientError) {
         switch (error.status, error.code) {
         case _ where error.saysErased: throw error
-        case (410, "rewound"), (400, "invalid"): try await reload(.refusedOffset)
+        case (410, "rewound"): try await reload(.refusedOffset)
+        case (400, "invalid"): try await reload(.unknownOffset)
         case (410, _): try await reload(.missing)
         default: throw error
         }
@@ -283,8 +286,10 @@ extension TrayClient {
     enum ReloadCause: Sendable {
         /// There are no changes from the replica's position: there is no replica, it is damaged, or the log was compacted.
         case missing
-        /// The server does not know, or no longer has, something that it once returned.
+        /// The server no longer has something that it once returned.
         case refusedOffset
+        /// The server does not know something that it once returned: it has another log, or is a node that is behind.
+        case unknownOffset
     }
 
     /// Fetches a snapshot and replaces the replica by it.
@@ -323,6 +328,8 @@ extension TrayClient {
             // Changes may have come meanwhile that the snapshot does not have.
         } while confirmed?.through != before && confirmed.map { snapshot.asOf < $0.through } ?? false
         let continuity = continuity(with: snapshot, cause)
+        try checkMove(to: snapshot.person, continuity)
+        if cause == .unknownOffset, isBehind(snapshot) { throw .behind }
         if case .anotherPerson = continuity {
             erase()
             throw .erased
@@ -368,13 +375,40 @@ extension TrayClient {
         if let old = known.history, let history = new.history {
             // Sent entries may have been lost, even beyond the replica's position.
             if old != history { return .cut(after: history.lastShared(with: old) ?? commonBound(with: snapshot)) }
-        } else if cause == .refusedOffset {
+        } else if cause != .missing {
             // A service that names no history shows by its refusals that it has another one.
             return .cut(after: commonBound(with: snapshot))
         }
         // Not even so many events are left: somebody put older files in the place of the newer ones.
         if let meta, snapshot.asOf < meta.through { return .cut(after: commonBound(with: snapshot)) }
         return known.stream != 0 && known.stream != new.stream ? .anotherPerson : .same
+    }
+
+    /// Whether a snapshot is of the replica's own history, and older: its node lacks events that another one has shown.
+    ///
+    /// After a minute it counts as a log that lost them.
+    private func isBehind(_ snapshot: Snapshot) -> Bool {
+        guard let meta, snapshot.asOf < meta.through, let known = owner.person, known.store == snapshot.person.store,
+            let history = known.history, history == snapshot.person.history
+        else { return false }
+        let since = behindSince ?? clock.uptime
+        behindSince = since
+        return clock.uptime - since < Self.behindMilliseconds
+    }
+
+    private static let behindMilliseconds: Int64 = 60_000
+
+    /// Makes sure, before anything is sent to a server at a new address, that it has the store that the directory belongs to.
+    private func checkMove(to person: DeviceOwner.Person, _ continuity: Continuity) throws(ClientError) {
+        guard isMoving, let known = owner.person else { return }
+        // A diverged history of the same store is a backup's: the replica is cut, as after any restore.
+        var isSame = known.store == person.store
+        if case .anotherPerson = continuity { isSame = false }
+        guard isSame else {
+            throw ClientError(
+                unreachable: "the server at \(account.server) has another store than the one at \(owner.account.server), "
+                    + "so nothing was sent to it: give the address that the server has now")
+        }
     }
 
     /// The newest position whose item is the same in the replica and in a snapshot: up to there both logs agree.
@@ -421,6 +455,7 @@ extension TrayClient {
         var news = news(items.sorted(), replica, &new)
         news.withdrawn = lost + news.withdrawn
         // First the owner, then the owner's tray.
+        owner.account = account
         try note(snapshot.person, snapshot.token)
         do {
             confirmed = try store.replace(by: snapshot.pages.map(\.snapshot), new)
@@ -501,12 +536,14 @@ extension TrayClient {
     /// - Returns: where the server's next page begins; nil at the end and without an answer.
     @discardableResult
     func fetchContents(_ items: [Seq], _ query: InboxQuery?) async -> Cursor? {
-        guard mayAsk, let replica = confirmed else { return nil }
+        guard mayAsk, !isMoving, let replica = confirmed else { return nil }
         let replicas = replicas
         var missing = Set(items)
         var found: [Item] = []
         var next: Cursor?
-        if let query, let response = try? await session.perform(ServiceRequest("GET", "\(path)/inbox?\(query.text)")),
+        var page = ServiceRequest("GET", "\(path)/inbox?\(query?.text ?? "")")
+        page.longestAnswer = 32 << 20
+        if query != nil, let response = try? await session.perform(page),
             let fields = try? WireObject(response.body), let elements = try? fields.elements("items")
         {
             found = elements.compactMap { try? Item(wire: WireObject($0)) }
@@ -551,18 +588,38 @@ extension ServiceSession {
     /// Asks for all pages.
     fileprivate func snapshot(_ path: String) async throws(ClientError) -> Snapshot {
         var pages: [SnapshotPage] = []
+        var room = Self.longestSnapshot
         while true {
             let cursor = pages.last?.cursor.map { "?cursor=\(ServiceRequest.encode($0))" } ?? ""
-            let (response, token) = try await answer(to: ServiceRequest("GET", "\(path)/snapshot\(cursor)"))
-            do { pages.append(try SnapshotPage(response.body)) } catch { throw ClientError(fault: error) }
+            var request = ServiceRequest("GET", "\(path)/snapshot\(cursor)")
+            request.longestAnswer = min(Self.longestSnapshotPage, room)
+            let (response, token) = try await answer(to: request)
+            room -= response.body.count
+            do {
+                let page = try SnapshotPage(response.body)
+                if let last = pages.last, !page.follows(last) || room <= 0 {
+                    throw WireFault("the pages of the snapshot do not end")
+                }
+                pages.append(page)
+            } catch {
+                throw ClientError(fault: error)
+            }
             if pages.last?.cursor == nil { return Snapshot(pages: pages, token: token) }
         }
     }
+
+    /// A page has up to 10,000 items, 200 of them with their contents.
+    private static let longestSnapshotPage = 96 << 20
+    /// Half a million items, about.
+    private static let longestSnapshot = 256 << 20
 }
 
 extension ClientError {
+    /// Whether the service does not know the offset, or no longer has what it names.
+    fileprivate var concernsOffset: Bool { status == 410 || status == 400 && code == "invalid" }
+
     /// How long the server asks to wait, a day at most.
-    var askedMilliseconds: Int64 { retryAfter.map { Int64(min(max($0, 0), 86_400) * 1_000) } ?? 0 }
+    var askedMilliseconds: Int64 { WireSeconds(retryAfter)?.waitMilliseconds ?? 0 }
 
     init(fault: any Error) {
         self.init(

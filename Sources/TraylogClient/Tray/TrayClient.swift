@@ -27,6 +27,10 @@ public actor TrayClient {
     /// The directory's owner, and that person's stream.
     var owner: DeviceOwner
     private let ownerFile: OwnerFile?
+    /// The user at the transport's server.
+    let account: DeviceAccount
+    /// Whether the directory still belongs to the server's address of before, until the server has shown the same store at its new one.
+    var isMoving: Bool { owner.account != account }
     /// Counts the replicas: an answer to a request for an earlier one is not used.
     var replicas = 0
     /// ``confirmed`` with each pending mark decided on top of it, and applied.
@@ -57,6 +61,8 @@ public actor TrayClient {
     var basis: Substring?
     /// The time when the server last showed that its log is the replica's; nil after any sign of another log.
     var confirmedAt: Int64?
+    /// When the server first answered with less than it had shown; nil after any success.
+    var behindSince: Int64?
     /// The number of signs of another log; an answer to an earlier request says nothing about it.
     var doubts = 0
     /// The server's log was found to be another one, or to have lost events, since the client started.
@@ -83,7 +89,8 @@ public actor TrayClient {
     /// Opens the tray of `user` in `directory`, or begins an empty one.
     ///
     /// It blocks for some milliseconds. The directory belongs from now on to this user of the transport's server
-    /// (``ServiceTransport/origin``), until ``logOut()`` or the erasure of the user.
+    /// (``ServiceTransport/origin``), until ``logOut()`` or the erasure of the user. ``TrayClientOptions/movedFrom`` takes it along
+    /// when the server moves to another address.
     ///
     /// It sends no request before ``start()``.
     ///
@@ -94,7 +101,7 @@ public actor TrayClient {
         options: TrayClientOptions = TrayClientOptions(), clock: any DeviceClock = SystemDeviceClock()
     ) throws(DeviceFailure) {
         let account = DeviceAccount(server: transport.origin, user: user)
-        let place = try DevicePlace(directory: directory, account: account)
+        let place = try DevicePlace(directory: directory, account: account, movedFrom: options.movedFrom)
         do throws(DeviceFailure) {
             try self.init(
                 user: user, storage: place.storage, files: place.files, owner: place.known, ownerFile: place.owner,
@@ -110,7 +117,8 @@ public actor TrayClient {
         ownerFile: OwnerFile? = nil, transport: any ServiceTransport, tokens: any TokenSource,
         options: TrayClientOptions, clock: any DeviceClock
     ) throws(DeviceFailure) {
-        self.owner = owner ?? DeviceOwner(account: DeviceAccount(server: transport.origin, user: user))
+        account = DeviceAccount(server: transport.origin, user: user)
+        self.owner = owner ?? DeviceOwner(account: account)
         self.ownerFile = ownerFile
         self.user = user
         self.options = options

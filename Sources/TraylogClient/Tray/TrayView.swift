@@ -121,6 +121,11 @@ public struct Presentation: OptionSet, Hashable, Sendable, Codable {
 
 /// The settings of a ``TrayClient``.
 public struct TrayClientOptions: Sendable {
+    /// The address that the server had before, as ``ServiceTransport/origin`` named it: the directory and the entries that were not sent
+    /// yet go along to the new address, once the server has shown there that it has the same store.
+    ///
+    /// Until then nothing is sent, and the status is ``TrayStatus/offline`` with the reason.
+    public var movedFrom: String?
     /// The `device` of the user's events.
     public var device: String?
     /// Whether the server is followed from the start.

@@ -279,7 +279,7 @@ class DeviceTests(unittest.TestCase):
                     with SignInPage(head + html, port=proxy.port):
                         device.ask("mark", **{"as": "read", "items": [1, 2]})
                         device.ask("send", to="bob", lane="text", content={"title": "from the lobby"})
-                        device.until(lambda: "cannot reach the service" in device.ask("tray").get("message", ""))
+                        device.until(lambda: "cannot reach the service" in device.ask("tray")["connection"].get("message", ""))
                         tray = device.ask("tray")
                         self.assertEqual((tray["status"], tray["unread"]), ("offline", 1))
                         device.until(lambda: [(entry["state"], entry["attempts"]) for entry in device.ask("outbox")["entries"]]
@@ -294,8 +294,8 @@ class DeviceTests(unittest.TestCase):
             with SignInPage(b"", certificate=certificate(directory)) as page:
                 with Device(server, "ann", url=f"https://127.0.0.1:{page.port}") as device:
                     device.ask("send", to="bob", lane="text", content={"title": "from the lobby"})
-                    device.until(lambda: device.ask("tray").get("error") == "offline")
-                    self.assertIn("cannot reach the service", device.ask("tray")["message"])
+                    device.until(lambda: device.ask("tray")["connection"].get("error") == "offline")
+                    self.assertIn("cannot reach the service", device.ask("tray")["connection"]["message"])
                     device.until(lambda: [(entry["state"], entry["attempts"]) for entry in device.ask("outbox")["entries"]]
                                  == [("queued", 0)])
 
