@@ -31,7 +31,11 @@ final class Exchange: Sendable {
         var sent = 0
         var end: Result<Void, ServiceFailure>?
         var isCut = false
+        /// Whether the head is a success of the service's; a page of anything else is short, or not read.
+        var isOfService = false
     }
+
+    private static let longestPage = 1 << 16
 
     private let state = Mutex(State())
     private let began = ContinuousClock.now
@@ -117,6 +121,9 @@ final class Exchange: Sendable {
         let reader = state.withLock { state -> CheckedContinuation<Head, Never>? in
             guard state.head == nil else { return nil }
             state.head = head
+            if case .success(let (status, headers)) = head, (200..<300).contains(status) {
+                state.isOfService = ServiceResponse(status: status, headers: headers).isOfService()
+            }
             defer { state.headReader = nil }
             return state.headReader
         }
@@ -128,9 +135,11 @@ final class Exchange: Sendable {
             guard state.end == nil else { return (nil, false) }
             state.received += bytes.count
             switch bound {
-            case .whole(let limit) where state.received > limit: return (nil, true)
+            case .whole(let limit) where state.received > (state.isOfService ? limit : min(limit, Self.longestPage)):
+                return (nil, true)
             // Twice the room: a sender that waits has one part more under way.
-            case .waiting(let room) where state.body.count + bytes.count > 2 * max(room, bytes.count): return (nil, true)
+            case .waiting(let room) where state.body.count + bytes.count > 2 * max(room, bytes.count):
+                return (nil, true)
             default: state.body += bytes
             }
             defer { state.bodyReader = nil }
@@ -141,7 +150,9 @@ final class Exchange: Sendable {
         state.withLock { $0.isCut = true }
         switch bound {
         case .whole(let limit):
-            fail(.interrupted("the answer was cut: it is longer than \(limit) bytes, the most that this request can have"))
+            fail(
+                .interrupted(
+                    "the answer was cut: it is longer than \(limit) bytes, the most that this request can have"))
         case .waiting: fail(.interrupted("the stream was cut: it comes faster than this device reads it"))
         }
     }

@@ -117,7 +117,8 @@ public actor TrayClient {
         ownerFile: OwnerFile? = nil, transport: any ServiceTransport, tokens: any TokenSource,
         options: TrayClientOptions, clock: any DeviceClock
     ) throws(DeviceFailure) {
-        account = DeviceAccount(server: transport.origin, user: user)
+        let account = DeviceAccount(server: transport.origin, user: user)
+        self.account = account
         self.owner = owner ?? DeviceOwner(account: account)
         self.ownerFile = ownerFile
         self.user = user

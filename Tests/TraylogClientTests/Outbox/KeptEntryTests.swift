@@ -28,6 +28,47 @@ struct KeptEntryTests {
         }
     }
 
+    @Test func aCompactionThatCannotBeWrittenChangesNothing() async throws {
+        let (storage, transport) = (MemoryStorage(), ScriptedTransport())
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("outbox-\(UUID())").path
+        let outbox = try Outbox(storage: storage, attachments: directory, transport: transport)
+        await outbox.start()
+        let id = try await outbox.enqueue([1], lane: "text").id
+        await transport.next().succeed()
+        #expect(await outbox.outcome(of: id) == .synced(receipt: Array("ok".utf8)))
+        storage.isFull = true
+        await #expect(throws: DeviceFailure.self) { try await outbox.compact() }
+        #expect(await outbox.entries.map(\.id) == [id])
+        storage.isFull = false
+        try await outbox.compact()
+        #expect(await outbox.entries.isEmpty)
+        // The log has no rows that a compaction forgot.
+        let again = try Outbox(storage: storage, attachments: directory, transport: transport)
+        #expect(await again.entries.isEmpty)
+        await again.close()
+        await outbox.close()
+    }
+
+    @Test func aCallerThatIsCancelledWaitsNoLongerForAnOutcome() async throws {
+        try await withOutbox { tested in
+            let id = try await tested.enqueue("T1")
+            let request = await tested.transport.next()
+            let outbox = tested.outbox
+            let waiter = Task { await outbox.outcome(of: id) }
+            let other = Task { await outbox.outcome(of: id) }
+            await Task.yield()
+            waiter.cancel()
+            #expect(await waiter.value == .pending)
+            let late = Task {
+                unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+                return await outbox.outcome(of: id)
+            }
+            #expect(await late.value == .pending)
+            request.succeed()
+            #expect(await other.value == .synced(receipt: Array("ok".utf8)), "the entry went on")
+        }
+    }
+
     @Test func everyEntryHasAKeyOfItsOwn() async throws {
         try await withOutbox { tested in
             let ids = [try await tested.enqueue("same"), try await tested.enqueue("same")]

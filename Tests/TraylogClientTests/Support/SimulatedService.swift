@@ -18,6 +18,8 @@ final class SimulatedService: ServiceTransport, TokenSource {
         case mute
         /// No request is performed, and each answer has this status.
         case answering(Int)
+        /// No request is performed, and each answer is this problem document.
+        case saying(Int, String)
         /// A node that lacks events: 503, with `Retry-After` in seconds.
         case behind(seconds: Int)
         /// The network's sign-in page answers in the service's place, with this status.
@@ -38,6 +40,8 @@ final class SimulatedService: ServiceTransport, TokenSource {
         var strangeKind: String?
         var treeHeadAsOf: Moment?
         var revokedTokens: Set<String> = []
+        /// The snapshot of a node that is behind, which does not know the offsets of the others.
+        var oldSnapshot: ServiceResponse?
         /// Each stream that is opened ends for this reason; nil: there are no streams.
         var endReason: String?
         var directories: [String] = []
@@ -70,6 +74,9 @@ final class SimulatedService: ServiceTransport, TokenSource {
 
     /// Refuses a token from now on, as one from before the person's erasure.
     func revoke(_ token: String) { state.withLock { _ = $0.revokedTokens.insert(token) } }
+
+    /// A node answers that is as it was when this snapshot was made; nil: one that has all events.
+    func answer(asNodeWith snapshot: ServiceResponse?) { state.withLock { $0.oldSnapshot = snapshot } }
 
     /// From now on streams can be opened, and end at once for a reason.
     func endStreams(_ reason: String?) { state.withLock { $0.endReason = reason } }
@@ -160,6 +167,10 @@ final class SimulatedService: ServiceTransport, TokenSource {
         if case .answering(let status) = weather {
             return problem(status, nil, headers: status == 429 ? ["retry-after": "7"] : [:])
         }
+        if case .saying(let status, let body) = weather {
+            return ServiceResponse(
+                status: status, headers: ["content-type": "application/problem+json"], body: Array(body.utf8))
+        }
         if case .behind(let seconds) = weather { return problem(503, nil, headers: ["retry-after": "\(seconds)"]) }
         if weather == .stormy, chance == 0 { throw .interrupted("lost") }
         if weather == .stormy, chance == 1 { _ = answer(request) }
@@ -214,6 +225,10 @@ final class SimulatedService: ServiceTransport, TokenSource {
         let query = parts.count > 1 ? String(parts[1]) : ""
         if path[1] == "proofs" { return try growth(query) }
         let user = path[2]
+        if let old = state.withLock(\.oldSnapshot) {
+            if path[3] == "changes" { return problem(400, "invalid", "offset: is not of this feed") }
+            if path[3] == "snapshot" { return old }
+        }
         switch (request.method, path[3]) {
         case ("GET", "changes"): return try changes(of: user, query, request)
         case ("GET", "snapshot"): return try snapshot(of: user)
@@ -324,7 +339,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
         return ServiceResponse(status: 200, headers: Self.json, body: writer.bytes)
     }
 
-    private func snapshot(of user: String) throws -> ServiceResponse {
+    func snapshot(of user: String) throws -> ServiceResponse {
         let snapshot = try store.blocking.snapshot(of: user)
         var writer = JSONWriter()
         writer.beginObject()

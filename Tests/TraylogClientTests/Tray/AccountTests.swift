@@ -6,28 +6,9 @@ import TraylogClientHTTP
 
 /// A device directory belongs to one account, a user of a server, from the start.
 struct AccountTests {
-    /// The simulated service under a name.
-    private struct Named: ServiceTransport {
-        let service: SimulatedService
-        let origin: String
-
-        func perform(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceResponse {
-            try await service.perform(request)
-        }
-        func open(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceStream {
-            try await service.open(request)
-        }
-        func upload(
-            file path: String, as name: String, progress: @escaping @Sendable (Double) -> Void
-        ) async throws(ServiceFailure) -> (response: ServiceResponse, address: String) {
-            try await service.upload(file: path, as: name, progress: progress)
-        }
-        func isReachable() async -> Bool { await service.isReachable() }
-    }
-
     private func open(_ user: String, at origin: String = "", _ tested: TestedClient) throws -> TrayClient {
         try TrayClient(
-            user: user, directory: tested.directory, transport: Named(service: tested.service, origin: origin),
+            user: user, directory: tested.directory, transport: NamedService(service: tested.service, origin: origin),
             tokens: tested.service, options: TestedClient.quick)
     }
 

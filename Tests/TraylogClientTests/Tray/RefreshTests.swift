@@ -46,6 +46,73 @@ struct RefreshTests {
         }
     }
 
+    /// Another node of a cluster answers, which lacks events that were shown already.
+    @Test func aNodeThatDoesNotKnowTheOffsetIsAskedAgainAndNothingGoesBack() async throws {
+        let clock = ManualClock()
+        try await withClient(clock: clock, before: { _ = try $0.blocking.perform(.notify("ann", title: "n")) }) {
+            tested in
+            let old = try tested.service.snapshot(of: "ann")
+            while await tested.client.status != .upToDate(through: 1) { await Task.yield() }
+            _ = try await tested.service.store.perform(.notify("ann", title: "later"))
+            while await tested.client.status != .upToDate(through: 2) {
+                await tested.client.refresh(.pull)
+                await Task.yield()
+            }
+            tested.service.answer(asNodeWith: old)
+            await tested.client.refresh(.pull)
+            for turn in 1...6 {
+                await clock.sleeping(until: Int64(turn) * 5_000)
+                let view = await tested.client.tray
+                #expect(view.tray.unread == 2 && view.status == .failing && view.error?.code == "behind")
+                if turn == 6 { tested.service.answer(asNodeWith: nil) }
+                clock.advance(to: Int64(turn) * 5_000)
+            }
+            while await tested.client.status != .upToDate(through: 2) { await Task.yield() }
+            #expect(await tested.client.tray.tray.unread == 2)
+        }
+    }
+
+    @Test func aServerThatStaysBehindForAMinuteHasLostEvents() async throws {
+        let clock = ManualClock()
+        try await withClient(clock: clock, before: { _ = try $0.blocking.perform(.notify("ann", title: "n")) }) {
+            tested in
+            let old = try tested.service.snapshot(of: "ann")
+            _ = try await tested.service.store.perform(.notify("ann", title: "lost"))
+            while await tested.client.status != .upToDate(through: 2) {
+                await tested.client.refresh(.pull)
+                await Task.yield()
+            }
+            tested.service.answer(asNodeWith: old)
+            await tested.client.refresh(.pull)
+            for turn in 1...12 {
+                await clock.sleeping(until: Int64(turn) * 5_000)
+                clock.advance(to: Int64(turn) * 5_000)
+            }
+            while await tested.client.tray.tray.unread != 1 { await Task.yield() }
+        }
+    }
+
+    /// The server's store is away: the request is right, and the server's words are not for users.
+    @Test(arguments: [
+        (404, #"{"status":404,"detail":"/srv/store is missing","code":"notFound"}"#),
+        (404, #"{"status":404,"detail":"/srv/store is missing"}"#),
+        (507, #"{"status":507,"detail":"/srv/store: no space","code":"diskFull"}"#),
+    ])
+    func aStoreThatIsAwayFailsNoMarkAtOnceAndNamesNoPath(status: Int, body: String) async throws {
+        try await withClient { tested in
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            tested.service.weather = .saying(status, body)
+            let id = try await tested.client.send(to: "bob", Content(title: "m")).id
+            let outbox = tested.client.outbox
+            while await outbox.entry(id)?.attempts ?? 0 < 3 { await Task.yield() }
+            let problem = await outbox.entry(id)?.problem
+            #expect(problem?.message.contains("/srv") == false && problem?.message.contains("its store") == true)
+            tested.service.weather = .fine
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            #expect(try await tested.service.store.tray(of: "bob").total == 1)
+        }
+    }
+
     @Test(
         arguments: [
             (.offline, .connectivity, true), (.mute, .connectivity, true), (.answering(429), .rateLimit, true),
