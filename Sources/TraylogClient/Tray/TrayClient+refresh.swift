@@ -203,7 +203,7 @@ extension TrayClient {
     }
 
     private func isSure(_ token: String, _ binding: ServiceSession.Binding) -> Bool {
-        guard owner.token == DeviceOwner.digest(of: token) else { return false }
+        guard !isMoving, owner.token == DeviceOwner.digest(of: token) else { return false }
         guard case .log = binding, !isLive else { return true }
         return confirmedAt.map { clock.uptime - $0 < Self.sureMilliseconds } ?? false
     }
@@ -455,7 +455,6 @@ extension TrayClient {
         var news = news(items.sorted(), replica, &new)
         news.withdrawn = lost + news.withdrawn
         // First the owner, then the owner's tray.
-        owner.account = account
         try note(snapshot.person, snapshot.token)
         do {
             confirmed = try store.replace(by: snapshot.pages.map(\.snapshot), new)

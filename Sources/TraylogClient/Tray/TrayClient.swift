@@ -358,10 +358,10 @@ public actor TrayClient {
         (live, isLive) = (nil, false)
     }
 
-    /// Notes the person's stream, and the token that stands for it.
+    /// Notes the person's stream, which the server at the transport's address has shown, and the token that stands for it.
     func note(_ person: DeviceOwner.Person?, _ token: String) throws(DeviceFailure) {
         var new = owner
-        if let person { new.person = person }
+        if let person { (new.account, new.person) = (account, person) }
         new.token = DeviceOwner.digest(of: token)
         guard new != owner else { return }
         try ownerFile?.write(new)

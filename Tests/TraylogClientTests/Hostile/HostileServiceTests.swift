@@ -13,19 +13,20 @@ struct HostileServiceTests {
         let given = ProcessInfo.processInfo.environment["TRAYLOG_SEED"].flatMap { UInt64($0) }
         let first = given ?? UInt64.random(in: 0...UInt64(UInt32.max))
         print("hostile service: TRAYLOG_SEED=\(first)")
-        let end = ContinuousClock.now + sized(.seconds(20), quick: .seconds(15), nightly: .seconds(600))
+        let span: Duration = sized(.seconds(20), quick: .seconds(15), nightly: .seconds(600))
+        let began = ContinuousClock.now
         var lives: UInt64 = 0
-        while ContinuousClock.now < end {
+        // On a busy machine it takes longer rather than look at less.
+        while lives < 40 || began.duration(to: .now) < span {
             let service = try SimulatedService(seed: first &+ lives)
             try await fill(service.store)
-            for _ in 0..<20 where ContinuousClock.now < end {
+            for _ in 0..<20 {
                 try await live(service, seed: first &+ lives)
                 lives += 1
             }
             await service.store.close()
         }
         print("hostile service: \(lives) lives")
-        #expect(lives > 20)
     }
 
     private func fill(_ store: Store) async throws {
