@@ -51,7 +51,7 @@ class Page:
 class Browser(Page):
     """One browser with an empty profile."""
 
-    def __init__(self, width=1440, height=900):
+    def __init__(self, width=1440, height=900, preferences=None):
         options = webdriver.ChromeOptions()
         options.binary_location = next(filter(None, map(shutil.which, BROWSERS)))
         for argument in (
@@ -59,6 +59,8 @@ class Browser(Page):
                 "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
                 "--force-device-scale-factor=1", f"--window-size={width},{height}"):
             options.add_argument(argument)
+        if preferences:
+            options.add_experimental_option("prefs", preferences)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
         self.driver.set_page_load_timeout(60)

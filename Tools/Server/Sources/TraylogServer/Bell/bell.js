@@ -9,7 +9,7 @@ const STRINGS = {
 		archived: "Archived", close: "Close", back: "Back", markAll: "Mark all as read ({n})", marked: "{n} marked as read.",
 		done: "Done.", undo: "Undo", loading: "Loading…", empty: "Nothing here.", emptyUnread: "Everything is read.",
 		end: "That is all.", offline: "Offline.", asOf: "Offline. As of {time}.", refused: "Your access expired. Sign in again.",
-		failed: "Loading failed.", retry: "Try again", menu: "More: {title}", read: "Mark as read", unreadAgain: "Mark as unread",
+		failed: "Loading failed.", wrong: "Not set up: {what} is no address.", retry: "Try again", menu: "More: {title}", read: "Mark as read", unreadAgain: "Mark as unread",
 		archive: "Archive", unarchive: "Unarchive", snooze: "Snooze", hour: "1 hour", evening: "This evening", tomorrow: "Tomorrow",
 		week: "Next week", date: "Until a date…", mute: "Mute this thread", delete: "Delete", search: "Search", quiet: "Do not disturb", always: "Until I turn it off", critical: "Critical",
 		timeSensitive: "Urgent", more: { one: "{n} more notification", other: "{n} more notifications" },
@@ -20,7 +20,7 @@ const STRINGS = {
 		archived: "Archiv", close: "Schließen", back: "Zurück", markAll: "Alle als gelesen markieren ({n})", marked: "{n} als gelesen markiert.",
 		done: "Erledigt.", undo: "Rückgängig", loading: "Lädt …", empty: "Nichts da.", emptyUnread: "Alles ist gelesen.",
 		end: "Das ist alles.", offline: "Offline.", asOf: "Offline. Stand: {time}.", refused: "Zugang abgelaufen. Bitte neu anmelden.",
-		failed: "Laden misslungen.", retry: "Noch einmal", menu: "Mehr: {title}", read: "Als gelesen markieren", unreadAgain: "Als ungelesen markieren",
+		failed: "Laden misslungen.", wrong: "Nicht eingerichtet: {what} ist keine Adresse.", retry: "Noch einmal", menu: "Mehr: {title}", read: "Als gelesen markieren", unreadAgain: "Als ungelesen markieren",
 		archive: "Archivieren", unarchive: "Zurückholen", snooze: "Später", hour: "1 Stunde", evening: "Heute Abend", tomorrow: "Morgen",
 		week: "Nächste Woche", date: "Bis zum …", mute: "Thema stummschalten", delete: "Löschen", search: "Suchen", quiet: "Nicht stören", always: "Bis auf Weiteres", critical: "Kritisch",
 		timeSensitive: "Dringend", more: { one: "{n} weitere Mitteilung", other: "{n} weitere Mitteilungen" },
@@ -53,7 +53,7 @@ svg { width: 24px; height: 24px; fill: none; stroke: currentColor; stroke-width:
 .panel { width: var(--tl-width, 400px); max-width: 100vw; height: min(600px, 100dvh); overflow: hidden }
 .panel:popover-open { display: flex; flex-direction: column }
 input { border: 1px solid; padding: 4px 8px; background: none }
-header, .tabs, .toast, .banner { display: flex; align-items: center; gap: 4px; padding: 8px 12px; flex: none }
+.header, .tabs, .toast, .banner { display: flex; align-items: center; gap: 4px; padding: 8px 12px; flex: none }
 .tabs { padding-block: 0; border-bottom: 1px solid var(--tl-line); overflow-x: auto }
 [role=tab] { border-radius: 0; border-bottom: 2px solid transparent; white-space: nowrap; color: var(--tl-soft) }
 [role=tab][aria-selected=true] { border-color: var(--tl-accent); color: var(--tl-ink); font-weight: 600 }
@@ -69,6 +69,7 @@ article { position: relative; display: grid; grid-template-columns: 1fr auto; ga
 .dot { position: absolute; inset-inline-start: 10px; top: 17px; border: 4px solid var(--tl-accent); border-radius: 50% }
 .title, .text, .meta { grid-column: 1; unicode-bidi: isolate; white-space: pre-line }
 .unread .title { font-weight: 600 }
+a.title { color: inherit; text-decoration: none; -webkit-user-select: text; user-select: text }
 .text { color: var(--tl-soft); display: -webkit-box; -webkit-line-clamp: 3; -webkit-box-orient: vertical; overflow: hidden }
 .meta { color: var(--tl-soft); font-size: 12px }
 .level { border: 1px solid; border-radius: 4px; padding: 0 4px; margin-inline-end: 6px; font-weight: 600; color: var(--tl-ink) }
@@ -109,12 +110,46 @@ function drawing() {
 	return svg;
 }
 
+// A tag that Intl knows, for any that a page may have; English for one that names no language.
+function language(tag) {
+	try {
+		return Intl.DateTimeFormat.supportedLocalesOf(tag.replaceAll("_", "-").replace(/[^\w-].*/s, ""))[0] ?? "en";
+	} catch {
+		return "en";
+	}
+}
+
+// One number before the page's title and on the app's icon: of all bells, each person counted once.
+const shown = new Map();
+const prefixes = new Set();
+let titles;
+
+const total = () => Object.values(Object.fromEntries(shown.values())).reduce((sum, n) => sum + n, 0);
+
+function entitle() {
+	const n = total();
+	const { title } = document;
+	const [found] = title.match(/^\(\d+\) ?/) ?? [""];
+	const plain = prefixes.has(found.trim()) ? title.slice(found.length) : title;
+	const prefix = n ? `(${n}) ` : "";
+	prefixes.add(prefix.trim());
+	if (title !== (prefix + plain).trim()) document.title = prefix + plain;
+	if (titles) return;
+	// A router sets it, too. Not at once, so that two who disagree about it leave the page running.
+	titles = new MutationObserver(() => setTimeout(entitle, 100));
+	titles.observe(document.head, { childList: true, characterData: true, subtree: true });
+}
+
 function safeLink(url, origins = []) {
 	if (typeof url !== "string" || /[\u0000-\u0020\u007f-\u009f\\]/.test(url)) return null;
 	if (/^\/(?!\/)/.test(url)) origins = [location.origin];
 	else if (!/^https:\/\/[^/?#@]+([/?#]|$)/i.test(url)) return null;
-	const link = URL.parse(url, location.origin);
-	return origins.includes(link?.origin) ? link.href : null;
+	try {
+		const { origin, href } = new URL(url, location.origin);
+		return origins.includes(origin) ? href : null;
+	} catch {
+		return null;
+	}
 }
 
 function steps(event, elements, from, next = "ArrowDown", last = "ArrowUp") {
@@ -124,19 +159,6 @@ function steps(event, elements, from, next = "ArrowDown", last = "ArrowUp") {
 	event.preventDefault();
 	return elements[Math.max(0, Math.min(to, elements.length - 1))];
 }
-
-function dayAt(days, hour) {
-	const moment = new Date();
-	moment.setDate(moment.getDate() + days);
-	moment.setHours(hour, 0, 0, 0);
-	return moment;
-}
-
-const times = (work) => [
-	["hour", () => work(Date.now() + 3_600_000)],
-	new Date().getHours() < 18 && ["evening", () => work(dayAt(0, 18))],
-	["tomorrow", () => work(dayAt(1, 9))],
-];
 
 class Groups {
 	items = [];
@@ -177,7 +199,11 @@ class TraylogBell extends HTMLElement {
 	renderItem = null;
 	#root = this.attachShadow({ mode: "open" });
 	#parts = {};
+	#places = new CSSStyleSheet();
+	#language = "en";
+	#languages = new MutationObserver(() => this.#said !== this.#language && this.#build());
 	#given = null;
+	#wrong = "";
 	#own = {};
 	#client = null;
 	#watch = null;
@@ -193,7 +219,7 @@ class TraylogBell extends HTMLElement {
 	#told = 0;
 	#timers = {};
 	#opener;
-	#title = "";
+	#pressed = {};
 	#frame = 0;
 
 	get client() {
@@ -211,22 +237,30 @@ class TraylogBell extends HTMLElement {
 	}
 
 	get strings() {
-		return { ...STRINGS.en, ...STRINGS[this.#lang.split("-")[0]], ...this.#own };
+		return { ...STRINGS.en, ...STRINGS[this.#language.split("-")[0]], ...this.#own };
 	}
 
-	get #lang() {
-		return this.closest("[lang]")?.lang || document.documentElement.lang || "en";
+	get #said() {
+		return language(this.closest("[lang]")?.lang || document.documentElement.lang);
+	}
+
+	get #now() {
+		return this.#client?.now ?? Date.now();
 	}
 
 	connectedCallback() {
-		this.#root.adoptedStyleSheets = [STYLE];
-		this.#build();
+		// Rules of its own in place of style attributes, which a strict page does without.
+		this.#places.replaceSync(".panel {} .menu {}");
+		this.#root.adoptedStyleSheets = [STYLE, this.#places];
+		this.#languages.observe(document.documentElement, { attributeFilter: ["lang"] });
 		this.#restart();
 	}
 
 	disconnectedCallback() {
 		this.#end();
 		for (const timer of Object.values(this.#timers)) clearTimeout(timer);
+		this.#timers = {};
+		this.#languages.disconnect();
 		this.#entitle(0);
 	}
 
@@ -254,49 +288,71 @@ class TraylogBell extends HTMLElement {
 	#restart() {
 		if (!this.isConnected) return;
 		this.#end();
-		const server = this.getAttribute("server");
-		const url = this.getAttribute("token-url");
-		if (!this.#given && !(server && url)) return;
-		this.#client = this.#given ?? new TrayClient({
-			server, user: this.getAttribute("user"), token: () => this.#ask(url),
-		});
-		this.#watch = new AbortController();
-		const { signal } = this.#watch;
-		this.#client.addEventListener("tray", () => this.#onTray(), { signal });
-		this.#client.addEventListener("state", () => this.#onState(), { signal });
-		this.#client.addEventListener("items", ({ detail }) => detail === this.#list && this.#draw(), { signal });
-		this.#client.addEventListener("problem", ({ detail }) => this.#toast(detail.detail), { signal });
-		addEventListener("resize", () => this.#isOpen && this.#place(), { signal });
-		this.#client.start();
-		this.#onTray();
-		if (this.#isOpen) this.#select(this.#tab);
+		this.#asOf = null;
+		this.#told = 0;
+		this.#wrong = "";
+		this.#client = this.#given ?? this.#make();
+		const client = this.#client;
+		if (client) {
+			this.#watch = new AbortController();
+			const { signal } = this.#watch;
+			client.addEventListener("tray", () => this.#onTray(), { signal });
+			client.addEventListener("state", () => this.#onState(), { signal });
+			client.addEventListener("items", ({ detail }) => detail === this.#list && this.#draw(), { signal });
+			client.addEventListener("problem", ({ detail }) => this.#toast(detail.detail), { signal });
+			client.addEventListener("user", () => this.#given || this.#restart(), { signal });
+			addEventListener("resize", () => this.#isOpen && this.#place(), { signal });
+			client.start();
+		}
+		// Nothing of the person before stays.
+		this.#build();
+	}
+
+	// Null for addresses that are none: the panel says so.
+	#make() {
+		const [server, user, url] = ["server", "user", "token-url"].map((name) => this.getAttribute(name));
+		try {
+			this.#wrong = "server";
+			const client = new TrayClient({ server, user, token: () => this.#ask(url) });
+			this.#wrong = "token-url";
+			new URL(url || "//", document.baseURI);
+			this.#wrong = "";
+			return client;
+		} catch {
+			return null;
+		}
 	}
 
 	async #ask(url) {
-		const answer = await fetch(url, {
-			credentials: "same-origin", cache: "no-store", signal: AbortSignal.timeout(15_000),
+		const get = (redirect) => fetch(url, {
+			credentials: "same-origin", cache: "no-store", redirect, signal: AbortSignal.timeout(15_000),
 		});
-		if (!answer.ok) throw new TrayProblem({ status: answer.status });
-		return (await answer.json()).token;
+		let answer = await get("manual");
+		// To where people sign in, often of another origin, which must not be read.
+		if (answer.type === "opaqueredirect") answer = await get("follow").catch(() => ({ status: 401 }));
+		const { ok, status } = answer;
+		if (!ok) throw new TrayProblem({ status: status < 500 && status !== 429 ? 401 : status });
+		return (await answer.json())?.token;
 	}
 
 	#say(name, values = {}) {
 		let text = this.strings[name] ?? "";
-		if (typeof text === "object") text = text[new Intl.PluralRules(this.#lang).select(values.n)] ?? text.other;
+		if (typeof text === "object") text = text[new Intl.PluralRules(this.#language).select(values.n)] ?? text.other;
 		return text.replace(/\{(\w+)\}/g, (_, key) => values[key] ?? "");
 	}
 
 	#relative(moment) {
-		const seconds = (moment - Date.now()) / 1000;
+		// What is here is never ahead, whatever the clocks say.
+		const seconds = Math.min(0, moment - this.#now) / 1000;
 		const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 60];
-		return new Intl.RelativeTimeFormat(this.#lang, { numeric: "auto" }).format(Math.trunc(seconds / size), unit);
+		return new Intl.RelativeTimeFormat(this.#language, { numeric: "auto" }).format(Math.trunc(seconds / size), unit);
 	}
 
 	#summary({ more, names = [] }) {
 		const said = this.#say("more", { n: more });
 		if (!names.length) return said;
 		const shown = names.length > 3 ? [...names.slice(0, 2), this.#say("others", { n: names.length - 2 })] : names;
-		return this.#say("by", { more: said, names: new Intl.ListFormat(this.#lang.replace(/^en\b.*/, "en-GB")).format(shown) });
+		return this.#say("by", { more: said, names: new Intl.ListFormat(this.#language.replace(/^en\b.*/, "en-GB")).format(shown) });
 	}
 
 	get #isOpen() {
@@ -319,6 +375,7 @@ class TraylogBell extends HTMLElement {
 	#build() {
 		if (!this.isConnected) return;
 		const wasOpen = this.#isOpen;
+		this.#language = this.#said;
 		const p = (this.#parts = {});
 		p.search = h("input", {
 			type: "search", part: "search", "aria-label": this.#say("search"), placeholder: this.#say("search"), maxlength: 200,
@@ -354,7 +411,7 @@ class TraylogBell extends HTMLElement {
 				if (newState === "open") this.#place(), this.#selected.focus();
 				else if ([this, document.body].includes(document.activeElement)) p.button.focus();
 			},
-		}, h("header", { part: "header" }, h("b", { id: "name" }, this.#say("title")), p.search, p.quiet,
+		}, h("div", { class: "header", part: "header" }, h("b", { id: "name" }, this.#say("title")), p.search, p.quiet,
 			button(() => this.close(), { "aria-label": this.#say("close") }, "✕")),
 		p.tabs, p.banner, p.body, p.toast, p.menu);
 		p.button.popoverTargetElement = p.panel;
@@ -385,22 +442,23 @@ class TraylogBell extends HTMLElement {
 		return getComputedStyle(this).direction === "rtl";
 	}
 
-	#align(popover, button) {
+	#align(popover, button, style) {
 		const { left, right, bottom } = button.getBoundingClientRect();
 		const width = popover.offsetWidth;
 		const start = this.#isRtl ? left : right - width;
-		popover.style.left = `${Math.max(0, Math.min(start, document.documentElement.clientWidth - width))}px`;
+		style.left = `${Math.max(0, Math.min(start, document.documentElement.clientWidth - width))}px`;
 		return bottom;
 	}
 
 	#place() {
 		const { button, panel } = this.#parts;
-		const bottom = this.#align(panel, button) + 6;
+		const [{ style }] = this.#places.cssRules;
+		const bottom = this.#align(panel, button, style) + 6;
 		const isBelow = bottom < innerHeight * 0.6;
 		const space = isBelow ? bottom : innerHeight - bottom + 12 + button.offsetHeight;
-		panel.style.top = isBelow ? `${space}px` : "auto";
-		panel.style.bottom = isBelow ? "auto" : `${space}px`;
-		panel.style.maxHeight = `${innerHeight - space - 8}px`;
+		style.top = isBelow ? `${space}px` : "auto";
+		style.bottom = isBelow ? "auto" : `${space}px`;
+		style.maxHeight = `${innerHeight - space - 8}px`;
 	}
 
 	get #selected() {
@@ -508,7 +566,8 @@ class TraylogBell extends HTMLElement {
 	}
 
 	#notes(list, items) {
-		const text = (name) => h("p", { class: "note" }, this.#say(name));
+		const text = (name, values) => h("p", { class: "note" }, this.#say(name, values));
+		if (this.#wrong) return [text("wrong", { what: `${this.#wrong}="${this.getAttribute(this.#wrong) ?? ""}"` })];
 		if (this.#failed) {
 			return [text("failed"), this.#parts.banner.hidden && h("p", { class: "note" }, this.#again())].filter(Boolean);
 		}
@@ -532,8 +591,10 @@ class TraylogBell extends HTMLElement {
 		const known = this.#nodes.get(item.seq);
 		if (known?.item === item) return known.node;
 		const node = known?.node ?? h("article", {
-			tabindex: "-1", part: "item",
-			click: (event) => event.composedPath().some((part) => /^(button|a)$/.test(part.localName)) || this.#visit(item.seq),
+			tabindex: "-1", part: "item", click: (event) => this.#click(event), auxclick: (event) => this.#click(event),
+			pointerdown: (event) => (this.#pressed = event),
+			// Or the page would begin to scroll.
+			mousedown: (event) => event.button === 1 && this.#link(item) && event.preventDefault(),
 		});
 		node.seq = item.seq;
 		const focused = node.contains(this.#root.activeElement) && this.#root.activeElement;
@@ -543,17 +604,21 @@ class TraylogBell extends HTMLElement {
 		node.setAttribute("aria-labelledby", `title${item.seq}`);
 		const moment = new Date(item.occurredAt ?? item.recordedAt);
 		const drawn = this.renderItem?.(item);
+		const href = this.#link(item);
 		const dots = button((event) => this.#openMenu(item.seq, event.currentTarget), {
 			class: "dots", "aria-haspopup": "menu", "aria-label": this.#say("menu", { title }), tabindex: node.tabIndex,
 		}, "⋯");
 		node.replaceChildren(...[
 			!item.read && h("span", { class: "dot" }),
-			h("div", { class: drawn ? "away" : "title", part: "title", id: `title${item.seq}`, dir: "auto" }, title),
+			h(href ? "a" : "div", {
+				class: drawn ? "away" : "title", part: "title", id: `title${item.seq}`, dir: "auto",
+				...(href && { href, tabindex: "-1", draggable: "false" }),
+			}, title),
 			drawn ?? [
 				item.title && item.body && h("div", { class: "text", part: "body", dir: "auto" }, item.body),
 				h("div", { class: "meta", part: "meta" },
 					level && h("span", { class: "level", part: "level" }, level),
-					h("time", { datetime: moment.toISOString(), title: moment.toLocaleString(this.#lang) }, this.#relative(moment)),
+					h("time", { datetime: moment.toISOString(), title: moment.toLocaleString(this.#language) }, this.#relative(moment)),
 					!item.read && h("span", { class: "away" }, ` ${this.#say("unread")}`)),
 			],
 			item.actions && h("div", { class: "meta", part: "actions" }, item.actions.map(({ id, label }) => item.outcome
@@ -565,7 +630,7 @@ class TraylogBell extends HTMLElement {
 		this.#nodes.set(item.seq, { item, node });
 		const same = (one) => one === dots || one.textContent === focused.textContent;
 		// A node that an app's `renderItem` returns again loses the focus when it is inserted.
-		if (focused) (focused.isConnected ? focused : [...node.querySelectorAll("button")].find(same)).focus();
+		if (focused) (focused.isConnected ? focused : [...node.querySelectorAll("button, a")].find(same) ?? node).focus();
 		return node;
 	}
 
@@ -607,7 +672,7 @@ class TraylogBell extends HTMLElement {
 		const node = event.target.closest("article");
 		if (event.key === "Enter" && event.target === node) {
 			event.preventDefault();
-			return this.#visit(node.seq);
+			return this.#visit(node.seq, event.ctrlKey || event.metaKey);
 		}
 		this.#focus(steps(event, [...this.#parts.feed.children], node));
 	}
@@ -618,20 +683,42 @@ class TraylogBell extends HTMLElement {
 		return result;
 	}
 
-	async #visit(seq) {
+	#link({ data }) {
+		return safeLink(data?.url, (this.getAttribute("link-origins") ?? "").split(/\s+/));
+	}
+
+	#click(event) {
+		const { currentTarget: node, button, clientX, clientY } = event;
+		const from = event.detail ? this.#pressed : event;
+		const hit = event.composedPath().find(({ localName }) => /^(article|button|a)$/.test(localName));
+		const isLink = hit.id === `title${node.seq}`;
+		if (button > 1 || !(isLink || hit.localName === "article")) return;
+		// Selecting text is no click.
+		const isDrag = Math.hypot(clientX - from.clientX, clientY - from.clientY) > 5;
+		const isElsewhere = button || event.ctrlKey || event.metaKey || event.shiftKey;
+		// The browser opens what it has as a link.
+		if (isDrag || !isElsewhere || !isLink) event.preventDefault();
+		if (!isDrag) this.#visit(node.seq, isElsewhere, isLink, button);
+	}
+
+	async #visit(seq, isElsewhere, isOpened, button) {
 		const { group, ...item } = this.#nodes.get(seq).item;
+		const link = this.#link(item);
+		if (button && !link) return;
 		const marked = item.read ? null : this.#try(this.#client.mark("read", seq));
+		if (isElsewhere && link) return isOpened || window.open(link, "_blank", "noopener");
 		const isOn = this.dispatchEvent(new CustomEvent("traylog-open", { bubbles: true, composed: true, cancelable: true, detail: item }));
-		const link = isOn && safeLink(item.data?.url, (this.getAttribute("link-origins") ?? "").split(/\s+/));
+		if (!isOn) return;
 		if (!link) return;
 		await Promise.race([marked, new Promise((go) => setTimeout(go, 1000))]);
 		location.assign(link);
 	}
 
 	async #markAll() {
-		const n = this.#client.tray.unread;
-		const result = await this.#try(this.#client.markAll("read"));
-		if (result?.seq) this.#toast(this.#say("marked", { n }), () => this.#client.undo(result.seq));
+		const { client } = this;
+		const n = client.tray.unread;
+		const result = await this.#try(client.markAll("read"));
+		if (result?.seq && client === this.#client) this.#toast(this.#say("marked", { n }), () => client.undo(result.seq));
 	}
 
 	#toast(text, undo) {
@@ -653,7 +740,7 @@ class TraylogBell extends HTMLElement {
 		const { client } = this;
 		const act = async (work, undo) => {
 			const result = await this.#try(work);
-			if (result?.seq && undo) this.#toast(this.#say("done"), () => undo(result.seq));
+			if (result?.seq && undo && client === this.#client) this.#toast(this.#say("done"), () => undo(result.seq));
 		};
 		const mark = (as, canUndo) => () => act(client.mark(as, seq), canUndo && ((event) => client.undo(event)));
 		const snooze = (until) => act(client.snooze(seq, until), () => client.wake(seq));
@@ -662,14 +749,14 @@ class TraylogBell extends HTMLElement {
 		const pick = () => {
 			const { menu } = this.#parts;
 			const input = h("input", { type: "datetime-local" });
-			const done = () => new Date(input.value) > new Date() && (this.#closeMenu(), snooze(input.value));
+			const done = () => new Date(input.value) > this.#now && (this.#closeMenu(), snooze(input.value));
 			menu.role = "group";
 			menu.replaceChildren(h("label", {}, this.#say("date"), " ", input), button(done, {}, this.#say("snooze")));
 			input.focus();
 		};
 		const later = () => this.#offer([
-			...times(snooze),
-			["week", () => snooze(dayAt(((8 - new Date().getDay()) % 7) || 7, 9))],
+			...this.#times(snooze),
+			["week", () => snooze(this.#day(((8 - this.#day(0, 9).getDay()) % 7) || 7, 9))],
 			["date", pick, true],
 		]);
 		this.#showMenu(opener, [
@@ -688,8 +775,9 @@ class TraylogBell extends HTMLElement {
 		menu.ariaLabel = opener.ariaLabel;
 		menu.showPopover();
 		this.#offer(entries);
-		const bottom = this.#align(menu, opener);
-		menu.style.top = `${Math.max(0, Math.min(bottom, innerHeight - menu.offsetHeight))}px`;
+		const { style } = this.#places.cssRules[1];
+		const bottom = this.#align(menu, opener, style);
+		style.top = `${Math.max(0, Math.min(bottom, innerHeight - menu.offsetHeight))}px`;
 	}
 
 	#offer(entries) {
@@ -704,11 +792,27 @@ class TraylogBell extends HTMLElement {
 		this.#opener.focus();
 	}
 
+	#day(days, hour) {
+		const moment = new Date(this.#now);
+		moment.setDate(moment.getDate() + days);
+		moment.setHours(hour, 0, 0, 0);
+		return moment;
+	}
+
+	#times(work) {
+		const evening = this.#day(0, 18);
+		return [
+			["hour", () => work(this.#now + 3_600_000)],
+			evening > this.#now && ["evening", () => work(evening)],
+			["tomorrow", () => work(this.#day(1, 9))],
+		];
+	}
+
 	#hush() {
 		const { quiet } = this.#parts;
 		const set = (as, until) => this.#try(this.#client[as]({ all: true, until })).then(() => this.#showQuiet());
 		if (quiet.ariaPressed === "true") set("unmute");
-		else this.#showMenu(quiet, [...times((until) => set("mute", until)), ["always", () => set("mute")]]);
+		else this.#showMenu(quiet, [...this.#times((until) => set("mute", until)), ["always", () => set("mute")]]);
 	}
 
 	async #showQuiet() {
@@ -730,7 +834,7 @@ class TraylogBell extends HTMLElement {
 		if (!p.button) return;
 		const isUnread = this.getAttribute("count") === "unread";
 		const n = (isUnread ? tray?.unread : tray?.unseen) ?? 0;
-		const said = n ? this.#say(isUnread ? "count" : "unseen", { n }) : this.#say("nothing");
+		const said = this.#wrong ? this.#say("wrong", { what: this.#wrong }) : n ? this.#say(isUnread ? "count" : "unseen", { n }) : this.#say("nothing");
 		p.badge.hidden = !n;
 		p.badge.textContent = n > 999 ? "999+" : n || "";
 		p.button.ariaLabel = `${this.#say("title")}, ${said}`;
@@ -743,7 +847,7 @@ class TraylogBell extends HTMLElement {
 		p.all.textContent = this.#say("markAll", { n: tray?.unread });
 		this.#entitle(n);
 		if (!tray) return;
-		this.#asOf = new Date();
+		this.#asOf = new Date(this.#now);
 		this.#tell(n);
 		if (this.#wantsSee && this.#isOpen) {
 			this.#wantsSee = false;
@@ -766,11 +870,11 @@ class TraylogBell extends HTMLElement {
 	}
 
 	#entitle(n) {
-		if (this.hasAttribute("badge")) navigator.setAppBadge?.(n).catch(() => {});
-		if (!this.hasAttribute("page-title") && !this.#title) return;
-		const plain = document.title.startsWith(this.#title) ? document.title.slice(this.#title.length) : document.title;
-		this.#title = n && this.hasAttribute("page-title") ? `(${n}) ` : "";
-		if (document.title !== this.#title + plain) document.title = this.#title + plain;
+		const [title, badge] = ["page-title", "badge"].map((name) => this.hasAttribute(name));
+		if (n && (title || badge)) shown.set(this, [`${this.getAttribute("server")} ${this.#client?.user}`, n]);
+		else shown.delete(this);
+		if (badge) navigator.setAppBadge?.(total()).catch(() => {});
+		if (title || titles) entitle();
 	}
 
 	#onState() {
@@ -778,7 +882,7 @@ class TraylogBell extends HTMLElement {
 		const state = this.#client?.state;
 		if (!banner) return;
 		banner.hidden = state !== "offline" && state !== "refused";
-		const time = this.#asOf?.toLocaleTimeString(this.#lang, { hour: "2-digit", minute: "2-digit" });
+		const time = this.#asOf?.toLocaleTimeString(this.#language, { hour: "2-digit", minute: "2-digit" });
 		const text = state === "refused" ? this.#say("refused") : this.#say(time ? "asOf" : "offline", { time });
 		banner.replaceChildren(h("bdi", {}, text), this.#again());
 		if (state === "live" && this.#isOpen && this.#failed) this.#load(this.#list?.loaded);

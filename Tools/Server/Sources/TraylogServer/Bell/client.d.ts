@@ -130,11 +130,14 @@ export class TrayProblem extends Error {
 export type TrayState = "connecting" | "live" | "offline" | "refused";
 
 export interface TrayClientOptions {
-	/** The service's address, `https://trays.example.org`. */
+	/** The service's address, `https://trays.example.org`, or one relative to the page, `/trays`. Any other throws a `TypeError`. */
 	server: string;
 	/** Whose tray; the token's user without it. */
 	user?: string | null;
-	/** A user token, or a function that gets one. It is asked at first need, and once more when a token is refused. */
+	/**
+	 * A user token, or a function that gets one. It is asked at first need, and once more when a token is refused.
+	 * Without a token, or with a page in place of JSON, the state is `refused`; it is asked again ever more rarely, at last every ten minutes.
+	 */
 	token: string | (() => string | Promise<string>);
 }
 
@@ -143,10 +146,12 @@ export interface TrayClientEvents {
 	items: CustomEvent<Inbox>;
 	state: Event;
 	problem: CustomEvent<TrayProblem>;
+	/** The tokens are another person's now, where the options name none: make another client. */
+	user: Event;
 }
 
 /**
- * One person's tray, live. The tabs of one origin share one stream.
+ * One person's tray, live. The tabs of one origin share one stream; a page that is frozen or left gives it up.
  *
  * Writes show at once, and are taken back, with a `problem` event, when the server refuses them. Their promises
  * reject with the same `TrayProblem`. Each is retried three times while the server cannot be reached, under one
@@ -162,6 +167,8 @@ export class TrayClient extends EventTarget {
 	readonly tray: Tray | null;
 	readonly state: TrayState;
 	readonly user: string | null;
+	/** The server's time in milliseconds, as the last answer says it: a page's own clock may be wrong. */
+	readonly now: number;
 	/** Connects, and stays connected until `stop`. */
 	start(): void;
 	stop(): void;

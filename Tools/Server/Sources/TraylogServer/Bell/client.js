@@ -4,6 +4,13 @@ const FIRST_WAIT = 1000;
 const SILENCE = 45_000;
 const DOUBT = 6000;
 const KEPT = 1000;
+const TIMEOUT = 30_000;
+const LONGEST = 600_000;
+// How often a tab asks whether the leading one is there, and how long that one may take to answer.
+const PULSE = 5000;
+const GRACE = 4000;
+// A browser opens six connections to a server of HTTP/1.1: this many streams leave some for everything else.
+const STREAMS = 4;
 
 export class TrayProblem extends Error {
 	constructor({ error = "unknown", status = 0, title = error, detail = title, ...more } = {}) {
@@ -12,6 +19,7 @@ export class TrayProblem extends Error {
 	}
 }
 
+const signedOut = () => new TrayProblem({ error: "signedOut", status: 401, detail: "Sign in again." });
 const lost = () => new TrayProblem({ error: "unreachable", detail: "The server cannot be reached." });
 const isRefusal = ({ status }) => status === 401 || status === 403;
 const isPassing = ({ status }) => !status || status === 429 || status >= 500;
@@ -212,9 +220,15 @@ export class TrayClient extends EventTarget {
 	#inboxes = new Set();
 	#recent = [];
 	#lastEvent = null;
+	#isOwn;
+	#name = null;
 	#channel = null;
+	#isAlone = false;
 	#life = null;
 	#turn = null;
+	#pulse = 0;
+	#grace = 0;
+	#skew = 0;
 	#wake = () => {};
 	#sleep = 0;
 	#doubt = 0;
@@ -223,8 +237,11 @@ export class TrayClient extends EventTarget {
 
 	constructor({ server, user, token }) {
 		super();
-		this.#server = new URL(server).href.replace(/\/+$/, "");
+		const { protocol, username, origin, pathname } = new URL(server || "//", globalThis.document?.baseURI);
+		if (!/^https?:$/.test(protocol) || username) throw new TypeError(`${server} is no address of a server.`);
+		this.#server = origin + pathname.replace(/\/+$/, "");
 		this.#user = user || null;
+		this.#isOwn = !user;
 		this.#source = token;
 	}
 
@@ -240,18 +257,29 @@ export class TrayClient extends EventTarget {
 		return this.#user;
 	}
 
+	get now() {
+		return Date.now() + this.#skew;
+	}
+
 	start() {
 		if (this.#life) return;
 		this.#life = new AbortController();
 		const { signal } = this.#life;
+		const on = (target, name, work) => target.addEventListener(name, work, { signal });
 		const again = () => this.retry();
-		addEventListener("online", again, { signal });
-		addEventListener("offline", () => this.#turn?.lost?.(), { signal });
-		document.addEventListener("visibilitychange", () => {
+		const leave = () => this.#leave();
+		on(window, "online", again);
+		on(window, "offline", () => this.#turn?.lost?.());
+		on(document, "visibilitychange", () => {
 			clearTimeout(this.#sleep);
 			if (document.hidden) this.#sleep = setTimeout(() => this.#turn?.abort(), 300_000);
 			else again();
-		}, { signal });
+		});
+		// A page that is frozen or kept for "back" must not keep the stream from the others.
+		on(document, "freeze", leave);
+		on(window, "pagehide", leave);
+		on(document, "resume", again);
+		on(window, "pageshow", again);
 		this.#join(signal);
 	}
 
@@ -259,10 +287,9 @@ export class TrayClient extends EventTarget {
 		clearTimeout(this.#sleep);
 		clearTimeout(this.#doubt);
 		clearTimeout(this.#check);
-		this.#turn?.abort();
+		this.#leave();
 		this.#life?.abort();
-		this.#channel?.close();
-		this.#life = this.#turn = this.#channel = null;
+		this.#life = this.#name = null;
 		this.#become("connecting");
 	}
 
@@ -270,7 +297,7 @@ export class TrayClient extends EventTarget {
 		this.#refusal = null;
 		this.#wake();
 		this.#channel?.postMessage({ retry: true });
-		if (this.#life && this.#channel && !this.#turn) this.#queue();
+		if (this.#name) this.#meet();
 	}
 
 	inbox(options = {}) {
@@ -362,11 +389,14 @@ export class TrayClient extends EventTarget {
 			return this.#source;
 		}
 		if (this.#token && this.#token !== old) return this.#token;
-		this.#asking ??= (async () => this.#source())().then((token) => (this.#token = token)).finally(() => (this.#asking = null));
+		this.#asking ??= (async () => this.#source())().then((token) => {
+			if (!token || typeof token !== "string") throw signedOut();
+			return (this.#token = token);
+		}).finally(() => (this.#asking = null));
 		return this.#asking;
 	}
 
-	async #request(method, path, headers = {}, body, signal) {
+	async #request(method, path, headers = {}, body, signal, user = this.#user) {
 		let refused = null;
 		for (let token; ;) {
 			let answer;
@@ -374,20 +404,25 @@ export class TrayClient extends EventTarget {
 				token = await this.#bearer(token);
 			} catch (cause) {
 				if (refused) throw this.#refuse(refused);
+				// A page where a token should be is the one to sign in at.
+				if (cause instanceof SyntaxError) cause = signedOut();
 				if (!(cause instanceof TrayProblem)) throw lost();
 				throw isRefusal(cause) ? this.#refuse(cause) : cause;
 			}
 			try {
-				answer = await fetch(`${this.#server}/v1/users/${encodeURIComponent(this.#user ?? "me")}/${path}`, {
-					method, body, signal, cache: "no-store", credentials: "omit", keepalive: method !== "GET",
+				answer = await fetch(`${this.#server}/v1/users/${encodeURIComponent(user ?? "me")}/${path}`, {
+					method, body, signal: signal ?? AbortSignal.timeout(TIMEOUT), cache: "no-store", credentials: "omit", keepalive: method !== "GET",
 					headers: { ...headers, Authorization: `Bearer ${token}` },
 				});
 			} catch {
 				throw lost();
 			}
+			const sent = Date.parse(answer.headers.get("Date"));
+			if (sent) this.#skew = sent - Date.now();
 			if (answer.ok) return answer;
 			const problem = new TrayProblem({
-				status: answer.status, ...(await answer.json().catch(() => ({}))), retryAfter: answer.headers.get("Retry-After") * 1000,
+				...(await answer.json().catch(() => {})), status: answer.status,
+				retryAfter: Math.max(0, Math.min(answer.headers.get("Retry-After") * 1000 || 0, LONGEST)),
 			});
 			if (problem.status !== 401) throw problem;
 			if (refused) throw this.#refuse(problem);
@@ -509,12 +544,13 @@ export class TrayClient extends EventTarget {
 		this.dispatchEvent(new Event("state"));
 	}
 
-	#hear({ tray, items, state, isFirst, retry, hello }) {
+	#hear({ tray, items, state, isFirst, retry, hello, ping }) {
 		if (retry) return this.#wake();
-		if (hello) {
-			if (this.#turn?.leads) this.#channel.postMessage({ state: this.#state, tray: this.#base ?? undefined, isFirst: true });
+		if (hello || ping) {
+			if (this.#turn?.leads) this.#channel?.postMessage(hello ? { state: this.#state, tray: this.#base ?? undefined, isFirst: true } : {});
 			return;
 		}
+		clearTimeout(this.#grace);
 		if (items) this.#merge(items);
 		if (tray) {
 			// A list that could not be read again is tried once more with each tray.
@@ -569,26 +605,73 @@ export class TrayClient extends EventTarget {
 			}
 		}
 		if (signal.aborted) return;
-		const name = `traylog ${this.#server} ${this.#user}`;
-		this.#channel = new BroadcastChannel(name);
-		this.#channel.onmessage = ({ data }) => this.#hear(data);
-		this.#channel.postMessage({ hello: true });
-		this.#queue();
+		this.#name = `traylog ${this.#server} ${this.#user}`;
+		this.#meet();
+	}
+
+	// Joins the tabs that show the same.
+	#meet() {
+		if (!this.#channel && !this.#isAlone && navigator.locks) {
+			try {
+				this.#channel = new BroadcastChannel(this.#name);
+				this.#channel.onmessage = ({ data }) => this.#hear(data);
+			} catch {
+				// Where site data is blocked, each tab is for itself.
+			}
+		}
+		if (!this.#turn) this.#queue();
+		clearInterval(this.#pulse);
+		this.#pulse = setInterval(() => document.hidden || this.#ask({ ping: true }), PULSE);
+		this.#ask({ hello: true });
+	}
+
+	#leave() {
+		clearInterval(this.#pulse);
+		clearTimeout(this.#grace);
+		this.#turn?.abort();
+		this.#channel?.close();
+		this.#turn = this.#channel = null;
+	}
+
+	// A leading tab that does not answer has stopped, whatever stopped it, and another takes its place.
+	#ask(message) {
+		if (!this.#channel || this.#turn?.leads) return;
+		this.#channel.postMessage(message);
+		clearTimeout(this.#grace);
+		this.#grace = setTimeout(() => {
+			if (document.hidden || this.#turn?.leads) return;
+			this.#turn?.abort();
+			this.#queue(true);
+		}, GRACE);
 	}
 
 	// The tab that holds the lock has the stream.
-	#queue() {
+	async #queue(steal = false) {
 		const turn = (this.#turn = new AbortController());
-		const work = async () => {
+		const { signal } = turn;
+		// A page that is about to freeze gives its locks up at once, not when its requests have ended.
+		turn.over = new Promise((go) => signal.addEventListener("abort", go));
+		const work = () => {
 			turn.leads = true;
-			await this.#lead(turn);
+			return Promise.race([this.#lead(turn), turn.over]);
 		};
-		const lock = navigator.locks
-			? navigator.locks.request(this.#channel.name, { signal: turn.signal }, work)
-			: work();
-		lock.catch(() => {}).finally(() => {
-			if (this.#turn === turn) this.#turn = null;
-		});
+		let isAlone = !this.#channel;
+		try {
+			if (!isAlone) await navigator.locks.request(this.#name, steal ? { steal } : { signal }, work);
+		} catch {
+			isAlone = !turn.leads;
+		}
+		if (isAlone && !signal.aborted) {
+			this.#isAlone = true;
+			this.#channel?.close();
+			this.#channel = null;
+			await work();
+		}
+		const isStolen = !signal.aborted;
+		turn.abort();
+		if (this.#turn !== turn) return;
+		this.#turn = null;
+		if (isStolen) this.#queue();
 	}
 
 	async #lead(turn) {
@@ -597,28 +680,55 @@ export class TrayClient extends EventTarget {
 			let problem = null;
 			const began = performance.now();
 			try {
-				await this.#listen(turn, () => (tries = 0));
+				await this.#connect(turn, () => (tries = 0));
 				if (performance.now() - began > FIRST_WAIT) continue;
 			} catch (cause) {
 				problem = cause instanceof TrayProblem ? cause : lost();
 			}
 			if (signal.aborted) return;
-			if (problem) this.#tell({ state: isRefusal(problem) ? "refused" : "offline" });
+			if (problem || tries) this.#tell({ state: problem && isRefusal(problem) ? "refused" : "offline" });
+			if (problem?.status === 403 && this.#isOwn) this.#checkUser();
 			await this.#wait(tries++, problem, signal);
 		}
 	}
 
+	// The token's user may have become another one.
+	async #checkUser() {
+		const tray = await this.#request("GET", "tray", {}, undefined, undefined, null).then((answer) => answer.json()).catch(() => {});
+		if (tray && tray.user !== this.#user) this.dispatchEvent(new Event("user"));
+	}
+
+	// Where other people's streams have taken the connections, the tray is asked for now and then.
+	#connect(turn, onEvent, stream = 0) {
+		if (!this.#channel) return this.#listen(turn, onEvent);
+		if (stream === STREAMS) return this.#poll(turn, onEvent);
+		return navigator.locks.request(`traylog-stream ${stream} ${this.#server}`, { ifAvailable: true }, (lock) => lock
+			? Promise.race([this.#listen(turn, onEvent), turn.over])
+			: this.#connect(turn, onEvent, stream + 1));
+	}
+
+	async #poll({ signal }, onEvent) {
+		const tray = await this.get("tray");
+		if (signal.aborted) return;
+		onEvent();
+		this.#tell({ tray, isFirst: tray.revision !== this.#base?.revision, state: "live" });
+		await this.#pause(PULSE, signal);
+	}
+
 	async #wait(tries, problem, signal) {
-		const least = problem && isRefusal(problem) ? 5 * FIRST_WAIT : FIRST_WAIT;
-		const wait = problem?.retryAfter || Math.min(least * 2 ** tries, 30_000) * (0.5 + Math.random() * 0.3);
+		const [least, most] = problem && isRefusal(problem) ? [5 * FIRST_WAIT, LONGEST] : [FIRST_WAIT, 30_000];
+		await this.#pause(problem?.retryAfter || Math.min(least * 2 ** tries, most) * (0.5 + Math.random() * 0.3), signal, !problem?.retryAfter);
+		this.#refusal = null;
+	}
+
+	async #pause(wait, signal, canWake = true) {
 		await new Promise((go) => {
 			const timer = setTimeout(go, wait);
 			const end = () => (clearTimeout(timer), go());
-			if (!problem?.retryAfter) this.#wake = end;
+			if (canWake) this.#wake = end;
 			signal.addEventListener("abort", end, { once: true });
 		});
 		this.#wake = () => {};
-		this.#refusal = null;
 	}
 
 	async #listen(turn, onEvent) {
@@ -631,6 +741,7 @@ export class TrayClient extends EventTarget {
 			const resumed = this.#lastEvent;
 			const headers = { Accept: "text/event-stream", ...(resumed && { "Last-Event-ID": resumed }) };
 			const answer = await this.#request("GET", "live?with=items", headers, undefined, attempt.signal);
+			if (!/^text\/event-stream/.test(answer.headers.get("Content-Type"))) throw lost();
 			const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
 			let text = "";
 			let isFirst = !resumed;

@@ -30,7 +30,9 @@ package struct AllowedOrigins: Sendable {
     }
 
     /// Everything that an answer can say in a header of its own.
-    private static let exposed = OpenAPISchemas.headers.map(\.name).joined(separator: ", ")
+    ///
+    /// `Date` lets a page whose clock is wrong say how long ago something was.
+    private static let exposed = (OpenAPISchemas.headers.map(\.name) + ["Date"]).joined(separator: ", ")
 
     /// The answer to a preflight for a path.
     ///

@@ -43,8 +43,10 @@ package struct Responder: HTTPResponder {
         var response = response
         if let standing = note.standing { response.headers.set(standing) }
         response.headers.append(HTTPField(name: .requestID, value: note.id))
-        if !service.configuration.origins.isEmpty, origins(note, request) == .allowed {
-            service.configuration.origins.add(to: &response.headers, of: request)
+        switch origins(note, request) {
+        case .any: response.headers[.accessControlAllowOrigin] = "*"
+        case .allowed: service.configuration.origins.add(to: &response.headers, of: request)
+        case .own: break
         }
         for field in Self.usual where !response.headers.contains(field.name) { response.headers.append(field) }
         // A HEAD has the length that GET would have; a body that is made while it is sent has none.
@@ -114,12 +116,14 @@ package struct Responder: HTTPResponder {
         let origins = service.configuration.origins
         guard !origins.isEmpty, request.headers.contains(.origin) else { return nil }
         let path = try request.target().prefix { $0 != "?" }
-        guard self.origins(note, request) != .own, origins.allows(request) else { throw .originNotAllowed }
+        switch self.origins(note, request) {
+        case .any: break
+        case .allowed where origins.allows(request): break
+        case .allowed, .own: throw .originNotAllowed
+        }
         let found = routes.routes(at: path)
         note.route = found.first
-        var response = AllowedOrigins.preflight(found, request)
-        if self.origins(note, request) == .any { response.headers[.accessControlAllowOrigin] = "*" }
-        return response
+        return AllowedOrigins.preflight(found, request)
     }
 
     /// Finds the route, and checks who may.

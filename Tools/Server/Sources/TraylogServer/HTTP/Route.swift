@@ -284,24 +284,30 @@ package struct RouteTable: Sendable {
     /// A path that is unknown goes with the routes that share most of its beginning.
     package func origins(of path: Substring) -> Route.Origins {
         if let route = routes(at: path).first { return route.origins }
-        guard var segments = try? Self.segments(path) else { return .own }
+        // One whose encoding is wrong begins somewhere, too.
+        var segments = Array(Self.parts(path).prefix { $0 != nil }.compactMap(\.self).prefix(paths.keys.max() ?? 0))
         while !segments.isEmpty {
             let near = routes.filter { $0.path.begins(with: segments) }
-            if !near.isEmpty { return near.contains { $0.origins == .allowed } ? .allowed : .own }
+            if near.contains(where: { $0.origins == .allowed }) { return .allowed }
+            if let first = near.first { return first.origins }
             segments.removeLast()
         }
         return .own
     }
 
     private static func segments(_ path: Substring) throws(Problem) -> [String] {
-        var segments: [String] = []
-        for part in path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst() {
-            guard let segment = PercentEncoding.decode(Substring(part)) else {
-                throw Problem(.badRequest, "Bad path", "the path is not percent-encoded UTF-8", error: "invalid")
-            }
-            segments.append(segment)
+        let parts = parts(path)
+        let segments = parts.compactMap(\.self)
+        guard segments.count == parts.count else {
+            throw Problem(.badRequest, "Bad path", "the path is not percent-encoded UTF-8", error: "invalid")
         }
         return segments
+    }
+
+    /// The segments of a path; nil for one that is not percent-encoded UTF-8.
+    private static func parts(_ path: Substring) -> [String?] {
+        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
+            .map { PercentEncoding.decode(Substring($0)) }
     }
 }
 
@@ -317,7 +323,8 @@ extension Route {
     /// - Throws: ``Problem`` 400 for one that the route does not have, one given twice, or bad encoding.
     func parse(query text: Substring?, also: String? = nil) throws(Problem) -> [String: String] {
         var fields: [String: String] = [:]
-        guard let text, !text.isEmpty else { return fields }
+        // A page may ask for a module with a query of its own, such as a version.
+        guard manner != .file, let text, !text.isEmpty else { return fields }
         for pair in text.utf8.split(separator: UInt8(ascii: "&")) {
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
                 .map { Substring($0) }

@@ -35,8 +35,7 @@ enum BellRoutes {
                 }
                 var headers: HTTPFields = [
                     // A page is to have a new version within the hour, and asks by the tag then.
-                    .eTag: etag, .cacheControl: "public, max-age=3600", .accessControlAllowOrigin: "*",
-                    .resourcePolicy: "cross-origin",
+                    .eTag: etag, .cacheControl: "public, max-age=3600", .resourcePolicy: "cross-origin",
                 ]
                 if try call.matches(etag) { return Response(status: .notModified, headers: headers) }
                 headers[.contentType] = "text/javascript"
