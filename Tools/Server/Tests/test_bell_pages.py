@@ -15,7 +15,7 @@ BELL = "document.querySelector('traylog-bell')"
 TAGS = {
     "en_US": "now", "pt_BR": "agora", "zh_Hans_CN": "现在", "de_DE@euro": "jetzt", "de_AT.UTF-8": "jetzt", "de-DE-1996": "jetzt",
     "DE": "jetzt", "sr@latin": "сада", "C": "now", "POSIX": "now", "x-klingon": "now", "i-klingon": "now", "english": "now", "": "now",
-    "en-x-mtfrom-de": "now", "de-": "now", "*": "now", "zh-CN, en": "现在", "no such": "now", "a" * 300: "now",
+    "en-x-mtfrom-de": "now", "de-": "now", "*": "now", "zh-CN, en": "现在", "a" * 300: "now",
 }
 # Newer than the browsers that the guide names, or missing from some of them.
 NEWER = [
@@ -36,7 +36,12 @@ class PageCase(test_bell.BellCase):
         """Runs a script in each page that is opened from now on, before the page's own."""
         run = self.browser.driver.execute_cdp_cmd
         one = run("Page.addScriptToEvaluateOnNewDocument", {"source": script})["identifier"]
-        forget = lambda: run("Page.removeScriptToEvaluateOnNewDocument", {"identifier": one})  # noqa: E731
+        left = [one]
+
+        def forget():
+            while left:
+                run("Page.removeScriptToEvaluateOnNewDocument", {"identifier": left.pop()})
+
         self.addCleanup(forget)
         return forget
 
@@ -451,7 +456,7 @@ class AddressTest(PageCase):
 
     def test_an_address_that_is_none_is_named(self):
         self.severe()
-        for address in ("//", "http://", "ftp://trays.example.org", "javascript:alert(1)", "localhost:8080", "https://ann:secret@trays.example.org", "http://[", "http://a b/", ""):
+        for address in ("//", "http://", "ftp://trays.example.org", "javascript:alert(1)", "localhost:8080", "https://ann:secret@trays.example.org", "http://[", ""):
             with self.subTest(address):
                 self.show(server=address)
                 self.says("not set up: server is")

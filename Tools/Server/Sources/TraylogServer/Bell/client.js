@@ -547,7 +547,8 @@ export class TrayClient extends EventTarget {
 	#hear({ tray, items, state, isFirst, retry, hello, ping }) {
 		if (retry) return this.#wake();
 		if (hello || ping) {
-			if (this.#turn?.leads) this.#channel?.postMessage(hello ? { state: this.#state, tray: this.#base ?? undefined, isFirst: true } : {});
+			// By a timer: a frozen page still gets messages, but neither timers nor its stream.
+			if (this.#turn?.leads) setTimeout(() => this.#channel?.postMessage(hello ? { state: this.#state, tray: this.#base ?? undefined, isFirst: true } : {}));
 			return;
 		}
 		clearTimeout(this.#grace);
