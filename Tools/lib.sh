@@ -96,35 +96,18 @@ need() {
     esac
 }
 
-# Installs a browser where that is possible; what needs it is skipped where it is not.
-want_browser() {
-    local name
-    for name in chromium chromium-headless-shell chromium-browser google-chrome; do
-        if has "$name"; then return; fi
+# Whether packages can be installed here at all.
+can_install() { has apt-get && { [[ $(id -u) -eq 0 ]] || has sudo; }; }
+
+# want PACKAGE=COMMAND …: installs what is not there, where that is possible. Tests say what they lack; in CI that fails the run.
+want() {
+    local wanted missing=()
+    for wanted in "$@"; do
+        has "${wanted#*=}" || missing+=("${wanted%%=*}")
     done
-    if ! has apt-get || { [[ $(id -u) -ne 0 ]] && ! has sudo; }; then return; fi
-    step "Installing a browser"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update || true
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends chromium-headless-shell \
-        >/dev/null || printf 'warning: no browser could be installed\n' >&2
-}
-
-# Installs the browser and the driver that the console's tests use, where that is possible; they are skipped where it is not.
-want_console_browser() {
-    if { has chromium && has chromedriver; } || ! has apt-get || { [[ $(id -u) -ne 0 ]] && ! has sudo; }; then return; fi
-    step "Installing a browser and its driver"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update || true
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends chromium chromium-driver \
-        >/dev/null || printf 'warning: no browser could be installed\n' >&2
-}
-
-# Installs Firefox, which the bell's tests use beside Chromium, where that is possible.
-want_firefox() {
-    if has firefox-esr || has firefox || ! has apt-get || { [[ $(id -u) -ne 0 ]] && ! has sudo; }; then return; fi
-    step "Installing Firefox"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update || true
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends firefox-esr >/dev/null ||
-        printf 'warning: Firefox could not be installed; its tests are skipped\n' >&2
+    # Ubuntu's chromium is only a pointer to a snap, which no container runs.
+    if [[ ${#missing[@]} -eq 0 ]] || ! can_install || grep -qs '^ID=ubuntu' /etc/os-release; then return 0; fi
+    (install_packages "${missing[@]}") || printf 'warning: not installed: %s\n' "${missing[*]}" >&2
 }
 
 need_linux() {
@@ -148,59 +131,46 @@ need_swift() {
     fi
 }
 
-# Builds the program for release, or takes the one that TRAYLOG names, and sets `traylog` to its path.
-build_release() {
-    traylog=${TRAYLOG:-}
-    [[ -z $traylog ]] || return 0
-    swift build --package-path "$root" -c release --product traylog
-    traylog=$(swift build --package-path "$root" -c release --show-bin-path)/traylog
-    [[ -x $traylog ]] || fail "the build made no program at $traylog"
+# built VARIABLE PRODUCT [OPTION …]: builds a program, or takes the one that the environment names, and sets $program to its path.
+built() {
+    local build=(swift build --package-path "$root" --disable-index-store "${@:3}" --product "$2")
+    program=${!1:-}
+    [[ -z $program ]] || return 0
+    "${build[@]}"
+    program=$("${build[@]}" --show-bin-path)/$2
+    [[ -x $program ]] || fail "the build made no program at $program"
 }
 
-# Python with the packages that the server's tests use, where they can be installed: sets `python`. Without them the tests that
-# need them are skipped.
-want_python() {
-    local directory=$root/.build-server/python list=$root/Tools/Server/Tests/requirements.txt
-    python=python3
+# Python with the packages that the server's tests use: sets `python`.
+need_python() {
+    local directory=$root/.build/tools/python list=$root/Tools/Server/Tests/requirements.txt
+    python=$directory/bin/python
     if ! cmp -s "$list" "$directory/installed"; then
+        python3 -c 'import ensurepip' 2>/dev/null || install_packages python3-venv
         step "Installing Python packages"
-        if ! { python3 -m venv "$directory" && "$directory/bin/pip" install --quiet --requirement "$list"; }; then
-            printf 'warning: the Python packages could not be installed; the tests that use them are skipped\n' >&2
-            return 0
-        fi
+        python3 -m venv "$directory" || fail "python3 -m venv fails; Debian's package is python3-venv"
+        "$python" -m pip install --quiet --requirement "$list" || fail "pip could not install the packages of $list"
         cp "$list" "$directory/installed"
     fi
-    python=$directory/bin/python
 }
 
 # The proxies of Docs/operating/proxy.md, unpacked but not installed, because an installed one would start to serve: sets `proxies`
-# to their directory. Their tests are skipped where there are none.
+# to their directory.
 want_proxies() {
-    proxies=$root/.build-server/proxies
-    if [[ -x $proxies/usr/sbin/nginx && -x $proxies/usr/bin/caddy ]] || ! has apt-get || ! has dpkg-deb; then return; fi
+    proxies=$root/.build/tools/proxies
+    if [[ -x $proxies/usr/sbin/nginx && -x $proxies/usr/bin/caddy ]] || ! can_install || ! has dpkg-deb; then return; fi
     step "Fetching nginx and Caddy"
     rm -rf -- "$proxies" && mkdir -p "$proxies"
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update || true
     if ! (cd "$proxies" && apt-get -qq download nginx caddy && for package in *.deb; do dpkg-deb --extract "$package" .; done); then
-        printf 'warning: nginx and Caddy could not be fetched; their tests are skipped\n' >&2
+        printf 'warning: nginx and Caddy could not be fetched\n' >&2
     fi
 }
 
-# Builds the tray for terminals, or takes the one that TRAYLOG_TRAY names, and sets `traylog_tray` to its path.
-build_tray() {
-    traylog_tray=${TRAYLOG_TRAY:-}
-    [[ -z $traylog_tray ]] || return 0
-    swift build --package-path "$root" -c release --product traylog-tray
-    traylog_tray=$(swift build --package-path "$root" -c release --show-bin-path)/traylog-tray
-    [[ -x $traylog_tray ]] || fail "the build made no program at $traylog_tray"
-}
+# Builds the tray for terminals, and sets `traylog_tray`.
+build_tray() { built TRAYLOG_TRAY traylog-tray && traylog_tray=$program; }
 
-# Builds the server, or takes the one that TRAYLOG_SERVER names, and sets `traylog_server` to its path.
+# Builds the server, and sets `traylog_server`.
 build_server() {
-    traylog_server=${TRAYLOG_SERVER:-}
-    [[ -z $traylog_server ]] || return 0
-    local build=(swift build --package-path "$root/Tools/Server" --scratch-path "$root/.build-server" --product traylog-server)
-    "${build[@]}"
-    traylog_server=$("${build[@]}" --show-bin-path)/traylog-server
-    [[ -x $traylog_server ]] || fail "the build made no program at $traylog_server"
+    TRAYLOG_BUILD_SERVER=1 built TRAYLOG_SERVER traylog-server && traylog_server=$program
 }

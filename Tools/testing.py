@@ -19,21 +19,30 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVER_TESTS = ROOT / "Tools/Server/Tests"
-# Not the library's `.build`: with two packages in one directory, SwiftPM may build from the wrong package's description.
-SERVER_BUILD = ["--package-path", "Tools/Server", "--scratch-path", ".build-server"]
 # The files whose tests drive a browser begin so.
 BROWSED = ("test_console", "test_report", "test_bell")
-LENGTHS = ("quick", "full", "nightly")
-# Minutes without the end of any test, after which a process counts as stuck. The slowest test takes 5, alone.
-STUCK = {"quick": 20, "full": 20, "nightly": 240}
+LENGTHS = ("quick", "nightly")
+# The time limit of Swift tests: minutes without the end of any test, after which a process is aborted, and the test that ran has failed.
+STUCK = {"quick": 5, "nightly": 240}
+# Seconds after which a Python test has failed, where it is not the time in pytest.ini.
+NIGHTLY_SECONDS = 3_600
+# What a test may lack in CI. Everything else that one skips for is missing by mistake, and fails the run (`--strict-skips`).
+SKIPS = {
+    "runs in nightly length": "long by nature",
+    "needs the right to mount a file system": "a container may forbid it",
+    "needs root, to mount a file system": "a container may forbid it",
+    "needs strace, and leave to trace": "a container may forbid it",
+    "needs a limit of at most 256 inotify instances": "the machine's setting",
+}
 # Seconds of a suite or file that has not run here yet, by module or file; of all others 3.
 GUESSES = {"FuzzTests": 15, "FaultTests": 15, "CrashTests": 9, "ModelTests": 7, "CommandLineTests": 6, "CompatibilityTests": 6,
            "ClusterTests": 6, "DocumentationTests": 1, "TraylogArchiveTests": 1, "TraylogAuditTests": 1, "SampleTests": 1,
            "test_cluster": 115, "test_bell": 110, "test_partitions": 110, "test_console_pages": 95, "test_bell_firefox": 95,
            "test_transport": 90, "test_report": 45, "test_device_killed": 45, "test_console_axe": 40, "test_cluster_devices": 35,
            "test_device": 30, "test_console_journeys": 30, "test_keys": 30, "test_schema": 30, "test_live_items": 25}
-# What the tests took here last time.
+# What the tests took here last time, and which were flaky in the last nightly run.
 SECONDS = ROOT / ".build/test-seconds.json"
+FLAKY = ROOT / ".build/test-flaky.json"
 # A file system in memory, on Linux.
 MEMORY = "/dev/shm"
 BOLD = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
@@ -60,18 +69,19 @@ class Result:
 class Run:
     """All phases of one call, what they took, and what they found."""
 
-    def __init__(self, many, length, jobs, work):
-        self.many, self.length, self.jobs, self.work = many, length, jobs, Path(work)
+    def __init__(self, parts, length, jobs, work):
+        self.parts, self.length, self.jobs, self.work = parts, length, jobs, Path(work)
         self.phases, self.results, self.broken = [], [], []
-        self.running, self.bin_paths = set(), {}
+        self.running, self.built = set(), None
         try:
             self.known = json.loads(SECONDS.read_text())
         except (OSError, ValueError):
             self.known = {}
         # Where the library's tests have their files, if not in the usual place.
         self.memory = None
-        # SwiftPM takes one build of a package at a time.
         self.environment = {**os.environ, "TRAYLOG_TESTS": length, "TRAYLOG_STRICT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        if {"api", *SERVED} & set(parts):
+            self.environment["TRAYLOG_BUILD_SERVER"] = "1"
 
     def phase(self, name, body):
         """Runs a phase; one that fails ends those that need it, but no other lane."""
@@ -104,15 +114,15 @@ class Run:
             raise Failed(f"exit {code}: {shlex.join(str(part) for part in command)}")
         return log.read_text(errors="replace") if quiet else ""
 
-    def watched(self, command, log, progress, environment=None):
-        """Runs a process of tests. One in which no test ends any more is aborted, so that the other results are not lost.
+    def watched(self, command, log, progress, environment):
+        """Runs a process of Swift tests. One in which no test ends any more is aborted, so that the other results are not lost.
 
         `progress` is a file that grows with each test. Answers the exit status, and why it was aborted, if it was."""
         minutes = STUCK[self.length]
         with open(log, "wb") as file:
             # A group of its own: a stuck process is ended together with those that it started.
             process = subprocess.Popen(
-                command, cwd=ROOT, env=environment or self.environment, stdin=subprocess.DEVNULL, stdout=file,
+                command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=file,
                 stderr=subprocess.STDOUT, start_new_session=True)
             with LOCK:
                 self.running.add(process.pid)
@@ -152,29 +162,24 @@ class Run:
 
     # MARK: Phases
 
-    def lint(self):
-        self.call("swift", "format", "lint", "--strict", "--parallel", "--recursive", "Sources", "Tools", "Tests", "Package.swift")
-
-    def build(self):
-        self.call("swift", "build", "--build-tests", "--explicit-target-dependency-import-check", "error")
+    def build(self, *what):
+        self.call("swift", "build", *BUILD, *what, quiet="--build-tests" not in what)
+        self.built = self.bin_path(*what)
 
     def bin_path(self, *options):
-        # Asked once: SwiftPM answers nobody while it builds.
-        if options not in self.bin_paths:
-            path = self.call("swift", "build", *options, "--show-bin-path", quiet=True).strip().splitlines()[-1]
-            self.bin_paths[options] = Path(path)
-        return self.bin_paths[options]
+        return Path(self.call("swift", "build", *options, "--show-bin-path", quiet=True).strip().splitlines()[-1])
 
-    def library(self):
-        """All tests of the library, by several processes: within one, tests that block threads starve tests that wait for tasks."""
-        bundle = self.bin_path() / "traylogPackageTests.xctest"
+    def swift(self):
+        """The Swift tests, by several processes: within one, tests that block threads starve tests that wait for tasks."""
+        bundle = self.built / "traylogPackageTests.xctest"
         base = [str(bundle), "--testing-library", "swift-testing"]
         listed = self.call(*base, "--list-tests", quiet=True).splitlines()
         suites = collections.OrderedDict()
         for line in listed:
             if re.match(r"\w+\.", line):
                 # A suite, or a test outside of any.
-                suites.setdefault(re.sub(r"/[^/]*$", "", line) if "/" in line else line, 0)
+                if ("api" if line.startswith("TraylogServerTests.") else "library") in self.parts:
+                    suites.setdefault(re.sub(r"/[^/]*$", "", line) if "/" in line else line, 0)
         if not suites:
             raise Failed("the tests are not listed")
         work = collections.deque(self.portions(list(suites)))
@@ -185,7 +190,7 @@ class Run:
             self.memory = tempfile.mkdtemp(prefix="traylog-test.", dir=MEMORY)
             # As open as /tmp: some tests become another user.
             os.chmod(self.memory, 0o1777)
-        say(f"    {len(listed)} tests in {len(work)} portions, {workers} at a time")
+        say(f"    {len(suites)} suites in {len(work)} portions, {workers} at a time")
         failures = []
 
         def worker():
@@ -248,7 +253,8 @@ class Run:
         seconds = collections.defaultdict(float)
         for result in self.results:
             if result.outcome != "skipped":
-                name = result.name.rsplit("/", 1)[0] if "/" in result.name else result.name.split(".")[0] + ".py"
+                # A suite, or a class of a file.
+                name = result.name.rsplit("/" if "/" in result.name else ".", 1)[0]
                 seconds[name] += result.seconds
         if len(seconds) > 50:
             SECONDS.write_text(json.dumps({**self.known, **seconds}))
@@ -271,44 +277,56 @@ class Run:
         if errors:
             raise errors[0]
 
-    def python_tests(self, files, programs, jobs):
-        python = self.environment.get("TRAYLOG_PYTHON", "python3")
-        environment = {**self.environment, **{name: str(path) for name, path in programs.items()}}
+    def python_tests(self, files, only=None):
+        """Tests of the server, by pytest's workers. A browser has its own timing: what fails in one is tried once more, and listed."""
+        if only:
+            files = [f"{files[0]}::{only.replace('.', '::')}"]
+        results = self.pytest(files)
+        browsed = [result for result in results if result.outcome == "failed" and result.name.startswith(BROWSED)
+                   and result.name.count(".") == 2]
+        if 0 < len(browsed) <= 3:
+            nodes = ["{}.py::{}::{}".format(*result.name.split(".")) for result in browsed]
+            passed = {result.name for result in self.pytest(nodes) if result.outcome == "passed"}
+            for result in browsed:
+                if result.name in passed:
+                    result.outcome = "flaky"
+        self.add(results)
+
+    def pytest(self, nodes):
+        number = time.monotonic_ns()
+        out, log, known = (self.work / f"python-{number}.{end}" for end in ("jsonl", "log", "seconds"))
+        known.write_text(json.dumps({**GUESSES, **self.known}))
+        options = ["-n", str(self.jobs), "--results", str(out), "--seconds", str(known)]
+        options += ["--timeout", str(NIGHTLY_SECONDS)] if self.length == "nightly" else []
+        programs = {"TRAYLOG": "traylog", "TRAYLOG_TRAY": "traylog-tray", "TRAYLOG_SERVER": "traylog-server"}
+        environment = {**self.environment, **{name: str(self.built / program) for name, program in programs.items()}}
         # The bell's counts are long on request, `Tools/test bell`, and short among other parts.
-        environment["TRAYLOG_BELL"] = "short" if self.many else "long"
-        work = collections.deque(sorted(files, key=lambda file: -self.seconds(file)))
-
-        def outcomes(file, test=None):
-            number = time.monotonic_ns()
-            out, log = self.work / f"python-{number}.json", self.work / f"python-{number}.log"
-            name = f"{file}:{test}" if test else file
-            code, stuck = self.watched([python, str(SERVER_TESTS / "run.py"), name, str(out)], log, log, environment)
-            try:
-                return json.loads(out.read_text())
-            except (OSError, ValueError):
-                say(log.read_text(errors="replace")[-6_000:])
-                return [[f"{file[:-3]}.all", 0, "failed", stuck or f"the tests ended with {code}"]]
-
-        def worker():
-            while True:
-                with LOCK:
-                    if not work:
-                        return
-                    file = work.popleft()
-                rerun = f"Tools/test server --only {file[:-3]}"
-                results = [Result(name, seconds, outcome, f"{rerun}.{name.split('.', 1)[1]}" if "." in name else rerun, message)
-                           for name, seconds, outcome, message in outcomes(file)]
-                failed = [result for result in results if result.outcome == "failed"]
-                for result in failed:
-                    say(f"✘ {result.name}\n{result.message}")
-                    # A browser has its own timing. A single failure there is tried once more, and listed in either case.
-                    if file.startswith(BROWSED) and len(failed) == 1 and result.name.count(".") == 2:
-                        again = outcomes(file, result.name.split(".", 1)[1])
-                        if [outcome for _, _, outcome, _ in again] == ["passed"]:
-                            result.outcome = "flaky"
-                self.add(results)
-
-        self.together([worker] * jobs)
+        environment["TRAYLOG_BELL"] = "long" if self.length == "nightly" or self.parts == ["bell"] else "short"
+        # A group of its own, so that an interrupt ends what the tests started, too.
+        process = subprocess.Popen(
+            [self.environment.get("TRAYLOG_PYTHON", "python3"), "-m", "pytest", *options, *nodes], cwd=SERVER_TESTS,
+            env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            errors="replace", start_new_session=True)
+        with LOCK:
+            self.running.add(process.pid)
+        with open(log, "w") as file:
+            for line in process.stdout:
+                file.write(line)
+                if line.startswith("✘"):
+                    say(line.rstrip())
+        code = process.wait()
+        with LOCK:
+            self.running.discard(process.pid)
+        try:
+            found = [json.loads(line) for line in out.read_text().splitlines()]
+        except (OSError, ValueError):
+            found = []
+        # 1: tests failed, and are among the results.
+        if not found or code not in (0, 1):
+            say(log.read_text(errors="replace")[-6_000:])
+            raise Failed(f"pytest ended with {code} after {len(found)} tests")
+        return [Result(name, seconds, outcome, f"Tools/test server --only {name}", message)
+                for name, seconds, outcome, message in found]
 
 
 def waits(pid):
@@ -371,6 +389,7 @@ def swift_results(path, rerun):
 PARTS = {
     "lint": "the format of all Swift files",
     "library": "builds the package, and runs the tests of the library and the command line",
+    "api": "the server's libraries, in process",
     "smoke": "the main commands of the program, end to end",
     "install": "the installation: what it writes, and that it can be removed",
     "proofs": "proofs and reports, checked by a program that shares no code, and a report in a browser",
@@ -378,13 +397,22 @@ PARTS = {
     "console": "the console and the reports, in a browser",
     "bell": "the bell for web pages, in a browser, on a page of another origin",
     "cluster": "several servers on real brokers, and partitions",
+    "docs": "that each promise's tests exist; how many declarations are public; the reference, without a warning and without a gap, its samples, compiled; licences",
+    "manifests": "what an embedder resolves; the server without experimental parts; both manifests name the same targets",
+    "embed": "a package that depends on this one by URL, with both build systems",
+    "parts": "the server as a package of its own, on the library's public API, without experimental parts",
     "benchmarks": "builds the benchmarks, runs them small, and counts allocations, pages and syncs",
-    "docs": "that each promise's tests exist; how many declarations are public; the reference, without a warning and without a gap, and its samples, compiled",
-    "embed": "a package that depends on this one by URL, with both build systems; among other parts with one",
+    "torture": "power cuts, kills, failing and full disks, damage",
+    "sanitize": "races and memory errors, by the compiler's sanitizers",
+    "fuzz": "what reads bytes, by libFuzzer, a minute for each target",
 }
 DEFAULT = ["lint", "library", "smoke"]
-# What `--full` leaves to the nightly workflow: it needs the release build, which nothing else uses.
-NIGHTLY = ["benchmarks"]
+# What `--full` leaves to `Tools/test nightly`: builds that nothing else uses, and what takes long by nature.
+NIGHTLY = ["embed", "parts", "benchmarks", "torture", "sanitize", "fuzz"]
+# The parts whose tests are Python files.
+SERVED = ["server", "console", "bell", "cluster"]
+# Debug builds: nobody reads an index of them.
+BUILD = ["--disable-index-store", "--explicit-target-dependency-import-check", "error"]
 
 
 def python_files(part):
@@ -400,66 +428,39 @@ def python_files(part):
 
 
 class Plan:
-    """What the parts share: programs that several of them need are built once."""
+    """The parts, each by its name. All of them use one build."""
 
     def __init__(self, run):
         self.run = run
-        self.server = None
-        # Where the programs of the package's own build are, once there is one.
-        self.built = None
-        self.building = threading.Lock()
-
-    def server_programs(self):
-        """The server, and the programs that its tests use beside it."""
-        with self.building:
-            if self.built is None:
-                self.run.phase("Build the programs", lambda: [
-                    self.run.call("swift", "build", "--product", product, quiet=True) for product in ("traylog", "traylog-tray")])
-                self.built = self.run.bin_path()
-            if self.server is None:
-                options = [*SERVER_BUILD, "--product", "traylog-server"]
-                self.run.phase("Build the server", lambda: self.run.call(
-                    "swift", "build", *options, quiet=True))
-                self.server = self.run.bin_path(*SERVER_BUILD)
-        return {"TRAYLOG_SERVER": self.server / "traylog-server", "TRAYLOG_TRAY": self.built / "traylog-tray",
-                "TRAYLOG": self.built / "traylog"}
-
-    def server_libraries(self):
-        """The Swift tests of the server's libraries, and that the program can be built without the experimental ones."""
-
-        def plain():
-            self.run.call("swift", "build", *SERVER_BUILD, "--product", "traylog-server", quiet=True,
-                          TRAYLOG_SERVER_PARTS="")
-            program = self.run.bin_path(*SERVER_BUILD) / "traylog-server"
-            if "nats" in self.run.call("ldd", program, quiet=True):
-                raise Failed("the server without experimental parts needs libnats")
-
-        def tests():
-            log = self.run.call("swift", "test", *SERVER_BUILD, "--disable-xctest", quiet=True)
-            counts = re.search(r"Test run with (\d+) tests?", log)
-            if counts is None or int(counts[1]) == 0:
-                raise Failed("no test of the server's libraries ran")
-
-        with self.building:
-            self.run.phase("The server without experimental parts", plain)
-            self.run.phase("Libraries of the server", tests)
-
-    # Each part by its name.
 
     def lint(self):
-        self.run.phase("Lint", self.run.lint)
+        self.run.phase("Lint", lambda: self.run.call(
+            "swift", "format", "lint", "--strict", "--parallel", "--recursive", "Sources", "Tools", "Tests", "Package.swift"))
 
-    def library(self):
-        self.run.phase("Build the package and its tests", self.run.build)
-        self.run.phase("Library", self.run.library)
+    def build(self):
+        parts = set(self.run.parts)
+        if parts & {"library", "api"}:
+            return self.run.phase("Build the package and its tests", lambda: self.run.build("--build-tests"))
+        if "docs" in parts:
+            return self.run.phase("Build the package", self.run.build)
+        products = ["traylog"] if parts & {"smoke", "install", "proofs", *SERVED} else []
+        products += ["traylog-tray", "traylog-server"] if parts & set(SERVED) else []
+
+        def programs():
+            for product in products:
+                self.run.build("--product", product)
+
+        return self.run.phase("Build the programs", programs) if products else None
+
+    def swift(self):
+        names = {"library": "Library", "api": "libraries of the server"}
+        self.run.phase(", ".join(names[part] for part in names if part in self.run.parts), self.run.swift)
 
     def smoke(self):
-        program = self.run.bin_path() / "traylog"
-        self.run.phase("Smoke", lambda: self.run.call("Tools/smoke", program, quiet=True))
+        self.run.phase("Smoke", lambda: self.run.call("Tools/smoke", self.run.built / "traylog", quiet=True))
 
     def install(self):
-        program = self.run.bin_path() / "traylog"
-        self.run.phase("Install", lambda: self.installed(program))
+        self.run.phase("Install", lambda: self.installed(self.run.built / "traylog"))
 
     def installed(self, program):
         """What Tools/install writes, from a program that is built: a page for each command, with its options; --remove leaves nothing."""
@@ -483,19 +484,21 @@ class Plan:
             raise Failed(f"--remove left {left}")
 
     def proofs(self):
-        program = self.run.bin_path() / "traylog"
-        self.run.phase("Proofs", lambda: self.run.call("Tools/proofs", program, quiet=True))
+        self.run.phase("Proofs", lambda: self.run.call("Tools/proofs", self.run.built / "traylog", quiet=True))
 
-    def python_parts(self, names, only=None):
-        """The server's tests of one part, or of several in one phase: no processor waits for the longest file of a part."""
-        titles = {"server": "Service and device", "console": "Console and reports", "bell": "Bell", "cluster": "Cluster and partitions"}
-        files = [file for name in names for file in python_files(name)]
-        if only:
-            files = [only.split(".")[0] + ".py" + (":" + only.split(".", 1)[1] if "." in only else "")]
-        elif "server" in names:
-            self.server_libraries()
-        programs = self.server_programs()
-        self.run.phase(", ".join(titles[name] for name in names), lambda: self.run.python_tests(files, programs, self.run.jobs))
+    def python(self, only=None):
+        """The server's tests of all parts in one phase: no processor waits for the longest file of a part."""
+        titles = {"server": "Service and device", "console": "console and reports", "bell": "bell", "cluster": "cluster and partitions"}
+        parts = [part for part in SERVED if part in self.run.parts]
+        # In nightly length the cluster's tests create network interfaces, which fails requests of browsers (ERR_NETWORK_CHANGED).
+        groups = [parts] if self.run.length != "nightly" else [
+            [part for part in parts if part != "cluster"], [part for part in parts if part == "cluster"]]
+        for group in filter(None, groups):
+            files = [file for part in group for file in python_files(part)]
+            if only:
+                files = [only.split(".")[0] + ".py"]
+            test = only.split(".", 1)[1] if only and "." in only else None
+            self.run.phase(", ".join(titles[part] for part in group), lambda: self.run.python_tests(files, test))
 
     def benchmarks(self):
         options = ["--package-path", "Tools/Benchmarks", "--scratch-path", ".build/benchmarks", "-c", "release"]
@@ -523,51 +526,73 @@ class Plan:
         self.run.phase("Public declarations", lambda: self.run.call("Tools/count-api", quiet=True))
         self.run.phase("Reference", lambda: self.run.call("Tools/reference", self.run.work / "reference", quiet=True))
 
+    def manifests(self):
+        self.run.phase("Manifests", lambda: self.run.call("Tools/embed", "resolved", quiet=True))
+
     def embed(self):
-        system = "native" if self.run.many else "both"
-        self.run.phase("Embed", lambda: self.run.call("Tools/embed", system, quiet=True))
+        self.run.phase("Embed", lambda: self.run.call("Tools/embed", "both", quiet=True))
+
+    def parts(self):
+        """The server as a package of its own sees the library's public API only; without experimental parts it needs no libnats."""
+        options = ["--package-path", "Tools/Server", "--scratch-path", ".build/parts", "--product", "traylog-server"]
+
+        def plain():
+            self.run.call("swift", "build", *options, quiet=True, TRAYLOG_SERVER_PARTS="")
+            program = self.run.bin_path(*options[:4]) / "traylog-server"
+            if "nats" in self.run.call("ldd", program, quiet=True):
+                raise Failed("the server without experimental parts needs libnats")
+
+        self.run.phase("The server without experimental parts", plain)
+        self.run.phase("The server as a package of its own", lambda: self.run.call("swift", "build", *options, quiet=True))
+
+    def torture(self):
+        self.run.phase("Torture", lambda: self.run.call("Tools/torture"))
+
+    def sanitize(self):
+        for name in ("thread", "address"):
+            self.run.phase(f"Sanitizer: {name}", lambda: self.run.call("Tools/sanitize", name))
+
+    def fuzz(self):
+        self.run.phase("Fuzz", lambda: self.run.call("Tools/fuzz"))
 
 
-def perform(plan, parts, only):
-    """Runs parts: those that need the debug build after it, and the others beside them."""
-    first = [part for part in ("lint", "library") if part in parts]
-    python = [part for part in ("server", "console", "bell", "cluster") if part in parts]
-    lanes = [
-        [part for part in ("smoke", "install", "proofs", "docs", "embed") if part in parts],
-        [part for part in ("benchmarks", "python") if part in parts or part == "python" and python],
-    ]
+def perform(plan, only):
+    """Runs the parts: one build, then what uses it in two lanes, then what builds for itself."""
+    parts = plan.run.parts
 
-    def lane(names):
+    def lane(names, *arguments):
         for name in names:
             try:
-                if name == "python":
-                    # The cluster's tests create network interfaces, which fails requests of browsers (ERR_NETWORK_CHANGED).
-                    for some in ([part for part in python if part != "cluster"], [part for part in python if part == "cluster"]):
-                        if some:
-                            plan.python_parts(some, only)
-                else:
-                    getattr(plan, name)()
+                getattr(plan, name)(*arguments)
             except Failed:
-                if name == "library":
-                    return
+                continue
 
-    lane([part for part in first if part == "lint"])
-    after = ["library", *lanes[0]] if "library" in parts else lanes[0]
-    if not lanes[1]:
-        return lane(after)
-    # The package is built with both processors; its tests leave room for the other builds.
-    if "library" in parts:
-        try:
-            plan.run.phase("Build the package and its tests", plan.run.build)
-        except Failed:
-            return None
-        plan.built = plan.run.bin_path()
-        plan.library = lambda: plan.run.phase("Library", plan.run.library)
-    return plan.run.together([lambda: lane(after), lambda: lane(lanes[1])])
+    lane([part for part in ("lint",) if part in parts])
+    try:
+        plan.build()
+    except Failed:
+        return
+    swift = ["swift"] if {"library", "api"} & set(parts) else []
+    lanes = [[*swift, *(part for part in ("smoke", "install", "proofs", "docs", "manifests") if part in parts)]]
+    bodies = [lambda: lane(lanes[0])]
+    if set(SERVED) & set(parts):
+        bodies.append(lambda: lane(["python"], only))
+    plan.run.together(bodies)
+    # These build packages of their own, in which the server's targets would be there twice.
+    plan.run.environment.pop("TRAYLOG_BUILD_SERVER", None)
+    lane([part for part in NIGHTLY if part in parts])
 
 
-def report(run, begin):
+def report(run, begin, strict):
     """The tables at the end, and what failed: the last line counts."""
+    skipped = [result for result in run.results if result.outcome == "skipped"]
+    reasons = collections.Counter(result.message.splitlines()[0] if result.message else "without a reason" for result in skipped)
+    missing = {reason: count for reason, count in reasons.items() if reason not in SKIPS}
+    if strict:
+        run.broken += [("Skipped", f"{count} tests: {reason}") for reason, count in missing.items()]
+    flaky = [result for result in run.results if result.outcome == "flaky"]
+    if run.length == "nightly":
+        run.broken += [("Flaky in two nightly runs", name) for name in flaky_again(flaky)]
     counts = collections.Counter(result.outcome for result in run.results)
     print(f"\n{'PHASE':<40} {'SECONDS':>8}")
     for name, seconds, state in run.phases:
@@ -585,57 +610,64 @@ def report(run, begin):
             print(f"✘ {result.name}\n{result.message}\n    again: {result.rerun}")
         for name, reason in run.broken:
             print(f"✘ {name}: {reason}")
-    flaky = [result for result in run.results if result.outcome == "flaky"]
     if flaky:
         print("\nFLAKY: failed, and passed on a second run. Find out why: it may be the program.")
         for result in flaky:
             print(f"? {result.name}\n{result.message}\n    again: {result.rerun}")
-    skipped = [result for result in run.results if result.outcome == "skipped"]
-    if skipped:
-        print("\nSKIPPED")
-        for result in skipped:
-            print(f"  {result.name}: {result.message.splitlines()[0] if result.message else 'without a reason'}")
     # A phase that broke is a failure, also where no test failed.
-    print(f"\n{counts['passed'] + len(flaky)} passed, {len(failed) + len(run.broken)} failed, {counts['skipped']} skipped", flush=True)
+    print(f"\n{counts['passed'] + len(flaky)} passed, {len(failed) + len(run.broken)} failed, {len(skipped)} skipped", flush=True)
+    for reason, count in reasons.most_common():
+        print(f"    {count} skipped: {reason}{'' if reason in SKIPS else ' (fails in CI)'}")
     return 1 if failed or run.broken else 0
+
+
+def flaky_again(flaky):
+    """Which tests were flaky in the last nightly run, too."""
+    try:
+        last = json.loads(FLAKY.read_text())
+    except (OSError, ValueError):
+        last = []
+    names = [result.name for result in flaky]
+    FLAKY.write_text(json.dumps(names))
+    return sorted(set(names) & set(last))
 
 
 def main():
     parser = argparse.ArgumentParser(
         prog="Tools/test", description="Runs the tests: without a part, the quick form of those of the library.",
         epilog="Parts: " + "; ".join(f"{name}: {text}" for name, text in PARTS.items()) + ".")
-    parser.add_argument("parts", nargs="*", metavar="PART", choices=[*PARTS, []], help=", ".join(PARTS))
-    parser.add_argument("--full", action="store_true", help=f"all parts but {', '.join(NIGHTLY)}, in full length")
-    parser.add_argument("--length", choices=LENGTHS, help="how long random tests go on; quick without --full")
+    parser.add_argument("parts", nargs="*", metavar="PART", choices=[*PARTS, "nightly", []], help=", ".join(PARTS) + "; nightly: all of them, in nightly length")
+    parser.add_argument("--full", action="store_true", help=f"all parts but {', '.join(NIGHTLY)}: every test once, random ones in quick length")
+    parser.add_argument("--length", choices=LENGTHS, help="how long random tests go on")
+    parser.add_argument("--strict-skips", action="store_true", default=os.environ.get("CI") == "true",
+                        help="a test that lacks something fails the run; the default where CI is true")
     parser.add_argument("--list", action="store_true", help="lists the parts and their tests")
-    parser.add_argument("--only", metavar="FILE[.CLASS.TEST]", help="of the server's tests, only this")
+    parser.add_argument("--only", metavar="FILE[.CLASS[.TEST]]", help="of the server's tests, only this")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="tests at a time")
     parser.add_argument("--needs", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    whole = [part for part in PARTS if part not in NIGHTLY or options.length == "nightly"]
-    parts = whole if options.full else options.parts or DEFAULT
+    length = "nightly" if "nightly" in options.parts else options.length or "quick"
+    parts = [part for part in PARTS if part not in NIGHTLY] if options.full else options.parts or DEFAULT
+    parts = [*PARTS] if "nightly" in parts else [*dict.fromkeys(parts)]
     if options.needs:
-        print("\n".join(parts))
+        print("\n".join([*parts, length]))
         return 0
     if options.list:
         for name, text in PARTS.items():
             print(f"{name:<12} {text}{' (default)' if name in DEFAULT else ' (nightly)' if name in NIGHTLY else ''}")
-            for file in python_files(name) if name in ("server", "console", "bell", "cluster") else []:
+            for file in python_files(name) if name in SERVED else []:
                 print(f"             Tools/Server/Tests/{file}")
         return 0
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="traylog-test.") as work:
-        run = Run(len(parts) > 1, options.length or ("full" if options.full else "quick"), max(1, options.jobs), work)
+        run = Run(parts, length, max(1, options.jobs), work)
         # A shell that runs this in the background lets its programs ignore interrupts, which tests send to theirs.
         signal.signal(signal.SIGINT, run.interrupted)
         signal.signal(signal.SIGTERM, run.interrupted)
-        try:
-            perform(Plan(run), parts, options.only)
-        except Failed:
-            pass
-        if options.length in (None, "quick", "full"):
+        perform(Plan(run), options.only)
+        if length == "quick":
             run.remember_seconds()
-        return report(run, begin)
+        return report(run, begin, options.strict_skips)
 
 
 if __name__ == "__main__":

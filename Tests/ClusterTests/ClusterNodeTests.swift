@@ -6,7 +6,7 @@ import TraylogCluster
 
 /// Nodes as a program runs them, with tasks, timers and stores in files.
 @Suite struct ClusterNodeTests {
-    @Test(arguments: seeds(3, quick: 1, nightly: 60))
+    @Test(arguments: seeds(1, nightly: 60))
     func clusterCommandsAreStoredOnceWhileNodesComeAndGo(seed: UInt64) async throws {
         let log = FaultyLog(seed: seed)
         try await withCluster(log: log) { cluster in

@@ -9,7 +9,7 @@ import TraylogCluster
 @Suite struct SimulationTests {
     /// `TRAYLOG_HISTORIES` sets the number; long tests use 10,000.
     private static let given = ProcessInfo.processInfo.environment["TRAYLOG_HISTORIES"].flatMap(UInt64.init)
-    private static let histories = given ?? sized(400, quick: 120, nightly: 10_000)
+    private static let histories = given ?? sized(120, nightly: 10_000)
 
     @Test func noHistoryLosesDoublesOrRefusesWithoutAReason() throws {
         var seen = Seen()
@@ -58,7 +58,7 @@ import TraylogCluster
     }
 
     /// Stores as a node has them that reads ahead: of two batches the second is made ready before the first is stored.
-    @Test(arguments: seeds(8, quick: 2, nightly: given ?? 10_000))
+    @Test(arguments: seeds(2, nightly: given ?? 10_000))
     func storesThatReadAheadFollowTheProtocolAsTheModelDoes(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             let simulation = try Simulation(seed: seed) { index, _ in

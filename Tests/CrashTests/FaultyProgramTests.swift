@@ -7,7 +7,7 @@ import TraylogDomain
 /// The built program on a failing disk: exit 74 with a message, and the next run goes on.
 @Suite(.enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile the injector"))
 struct FaultyProgramTests {
-    @Test(arguments: sized(Fault.lasting, quick: Fault.lasting.filter { $0.effect == .half }, nightly: Fault.lasting))
+    @Test(arguments: sized(Fault.lasting.filter { $0.effect == .half }, nightly: Fault.lasting))
     func anAppendThatMeetsAFaultIs74AndNamesIt(fault: Fault) throws {
         try withTemporaryDirectory { directory in
             let library = directory + "/faults.so"
@@ -49,7 +49,7 @@ struct FaultyProgramTests {
             let program = TraylogProgram(store: directory + "/store")
             #expect(try program.run(["notify", "ann"]).status == 0)
             var failures = 0
-            for number in 1...sized(20, quick: 6, nightly: 20) {
+            for number in 1...sized(6, nightly: 20) {
                 let run = try Strace.run(program, ["notify", "ann"], "\(call):error=EIO:when=\(number)")
                 guard run.status != 0 else { continue }
                 failures += 1

@@ -10,9 +10,9 @@ import TraylogDomain
     func aKilledCompactionIsBeforeOrAfterAndTheNextOneFinishesIt(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var life = CompactedLife(seed: seed, directory: directory)
-            try life.append(sized(500, quick: 150, nightly: 500))
+            try life.append(sized(150, nightly: 500))
             var (kills, finished, round) = (0, 0, 0)
-            while kills < sized(14, quick: 4, nightly: 80) || finished < sized(2, quick: 1, nightly: 2) {
+            while kills < sized(4, nightly: 80) || finished < sized(1, nightly: 2) {
                 round += 1
                 try within("seed \(seed), round \(round)") {
                     try life.append(life.random.between(1, 12))
@@ -36,9 +36,9 @@ import TraylogDomain
     func aKilledErasureIsBeforeOrAfterAndTheNextOneFinishesIt(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var life = CompactedLife(seed: ~seed, directory: directory)
-            try life.append(sized(200, quick: 80, nightly: 200))
+            try life.append(sized(80, nightly: 200))
             var (kills, round) = (0, 0)
-            while kills < sized(8, quick: 3, nightly: 60) {
+            while kills < sized(3, nightly: 60) {
                 round += 1
                 try within("seed \(seed), round \(round)") {
                     let person = "zq-person-\(round)-zq"

@@ -45,7 +45,7 @@ import TraylogDomain
             var random = SeededRandom(seed: seed)
             let copy = path + "-copy"
             var kills = 0
-            for round in 0..<sized(8, quick: 3, nightly: 60) {
+            for round in 0..<sized(3, nightly: 60) {
                 let delay = Double(random.below(60)) / 1_000
                 if try killed(path, ["backup", copy], after: delay) == nil { kills += 1 }
                 if FileManager.default.fileExists(atPath: StoreFiles.data(of: copy)) {
@@ -75,7 +75,7 @@ import TraylogDomain
             let copy = path + "-copy"
             let program = TraylogProgram(store: copy)
             var kills = 0
-            for round in 0..<sized(8, quick: 3, nightly: 60) {
+            for round in 0..<sized(3, nightly: 60) {
                 let delay = Double(random.below(round % 2 == 0 ? 100 : 1_500)) / 1_000
                 if try killed(copy, ["restore", lines], after: delay) == nil { kills += 1 }
                 let run = try program.run(["export"])

@@ -6,7 +6,7 @@ import Testing
 /// A process that follows another store's log, killed at any moment: it goes on from the stored position, with no event
 /// twice and none left out.
 @Suite struct KilledFollowerTests {
-    @Test(arguments: seeds(2, quick: 1, nightly: 20))
+    @Test(arguments: seeds(1, nightly: 20))
     func aKilledFollowerGoesOnFromItsPosition(seed: UInt64) async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "traylog-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)

@@ -6,7 +6,7 @@ import TraylogDomain
 
 /// A process that embeds the store and projects its log, killed at any moment: value and position always agree.
 @Suite struct KilledProjectionTests {
-    @Test(arguments: seeds(2, quick: 1, nightly: 12))
+    @Test(arguments: seeds(1, nightly: 12))
     func aKilledProjectionIsTheFoldOfTheLogUpToItsPosition(seed: UInt64) async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "traylog-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -15,7 +15,7 @@ import TraylogDomain
         var resumed = 0
         var round = 0
         // On a busy machine some rounds end before anything is stored: more of them, then.
-        while round < sized(8, quick: 4, nightly: 60) || resumed == 0 {
+        while round < sized(4, nightly: 60) || resumed == 0 {
             round += 1
             let child = ProjectingChild(
                 directory: directory, seed: random.next(), isRelaxed: random.chance(30),

@@ -5,7 +5,7 @@ import Testing
 /// A few points of what `Tools/torture` does by the thousand; it has the kinds that other suites do not have already.
 @Suite struct TortureTests {
     /// nil: all there are.
-    private static let faults: Int? = sized(150, quick: 25, nightly: nil)
+    private static let faults: Int? = sized(25, nightly: nil)
 
     @Test(.enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile the injector"))
     func aFailedWriteOrSyncIsReportedAndLosesNothing() throws {
@@ -20,9 +20,9 @@ import Testing
             if: SmallFileSystem.allCases.contains { $0.obstacle == nil },
             "needs root, to mount a small file system"))
     func aFullDiskIsNamedAndAppendsResumeOnceThereIsRoom() throws {
-        let report = try torture("full-disk", seed: 1, count: sized(8, quick: 3, nightly: 200))
+        let report = try torture("full-disk", seed: 1, count: sized(3, nightly: 200))
         #expect(report.isClean, "\(report)")
-        #expect(report.points == sized(8, quick: 3, nightly: 200))
+        #expect(report.points == sized(3, nightly: 200))
     }
 
     /// What went wrong is said on standard error, with the seed.

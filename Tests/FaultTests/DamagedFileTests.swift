@@ -10,22 +10,22 @@ import Testing
 
     @Test(arguments: seeds)
     func aFlippedBitAnywhereIsNamedOrChangesNothing(seed: UInt64) throws {
-        try check(.flips, sized(12, quick: 3, nightly: 500), seed)
+        try check(.flips, sized(3, nightly: 500), seed)
     }
 
     @Test(arguments: seeds)
     func aFlippedBitInWhatLMDBGoesByIsNamedOrChangesNothing(seed: UInt64) throws {
-        try check(.structure, sized(14, quick: 4, nightly: 500), seed)
+        try check(.structure, sized(4, nightly: 500), seed)
     }
 
     @Test(arguments: seeds)
     func aFileThatEndsEarlyIsNamedOrMissesNothing(seed: UInt64) throws {
-        try check(.cuts, sized(12, quick: 3, nightly: 100), seed)
+        try check(.cuts, sized(3, nightly: 100), seed)
     }
 
     private func check(_ kind: Damage.Kind, _ count: Int, _ seed: UInt64) throws {
         try withTemporaryDirectory { directory in
-            let loop = try DamageLoop(directory: directory, seed: seed, steps: sized(800, quick: 300, nightly: 4_000))
+            let loop = try DamageLoop(directory: directory, seed: seed, steps: sized(300, nightly: 4_000))
             let report = try loop.run(kind, count: count, programEvery: 10)
             #expect(report.copies == count)
             #expect(report.failures.isEmpty, "\(report.summary)\n\(report.failures.joined(separator: "\n"))")

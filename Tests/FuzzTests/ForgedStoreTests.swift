@@ -12,11 +12,11 @@ import TraylogLMDB
 
 /// Rows of a store that somebody forged, with checksums that are right: every call ends, with an answer or an error.
 @Suite struct ForgedStoreTests {
-    @Test(arguments: seeds(4, quick: 1, nightly: 400))
+    @Test(arguments: seeds(1, nightly: 400))
     func aForgedStoreNeverEndsTheProcess(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: seed)
-            _ = try SeedStore(directory: directory + "/store", seed: seed, steps: halved(150))
+            _ = try SeedStore(directory: directory + "/store", seed: seed, steps: sized(75, nightly: 150))
             for round in 0..<6 {
                 let path = "\(directory)/\(round)"
                 let data = try Data(contentsOf: URL(filePath: StoreFiles.data(of: directory + "/store")))
@@ -38,7 +38,7 @@ import TraylogLMDB
     func aRowAtTheEndOfAllNumbersNeverEndsTheProcess(table: String, key: [UInt8]) throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/store"
-            _ = try SeedStore(directory: path, seed: 3, steps: halved(120))
+            _ = try SeedStore(directory: path, seed: 3, steps: sized(60, nightly: 120))
             try change(path) { environment in
                 let values = try rows(environment, table).map(\.value)
                 let value = values.last ?? [0xff, 0xff, 0xff, 0x7f]

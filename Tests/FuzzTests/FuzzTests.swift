@@ -21,7 +21,7 @@ import Testing
     func wrongEncodingsAreReadOrRefused(target: FuzzTarget) throws {
         let seed = isLong ? UInt64.random(in: 0...(.max)) : 7
         var mutator = Mutator(seed: seed, others: try #require(Self.seeds?[target]))
-        for round in 0..<sized(target.rounds, quick: target.rounds / 4, nightly: 100_000) {
+        for round in 0..<sized(target.rounds / 4, nightly: 100_000) {
             expectNoComplaint(target, mutator.next(for: target), "seed \(seed), round \(round)")
         }
     }

@@ -2,10 +2,8 @@ import Foundation
 
 /// The length of the random tests, set by `TRAYLOG_TESTS`.
 package enum TestLength: String {
-    /// During work: each kind of random history at least once.
+    /// Each kind of random history at least once.
     case quick
-    /// Before a change lands.
-    case full
     /// For an otherwise idle machine.
     case nightly
 
@@ -13,7 +11,7 @@ package enum TestLength: String {
     package static let current: TestLength = {
         guard let name = ProcessInfo.processInfo.environment["TRAYLOG_TESTS"] else { return .quick }
         guard let length = TestLength(rawValue: name) else {
-            preconditionFailure("TRAYLOG_TESTS must be quick, full or nightly, not \(name).")
+            preconditionFailure("TRAYLOG_TESTS must be quick or nightly, not \(name).")
         }
         return length
     }()
@@ -21,19 +19,11 @@ package enum TestLength: String {
 
 package let isLong = TestLength.current == .nightly
 
-/// The size of a test at the present length; quick tests are as large as full ones by default.
-package func sized<Size>(_ full: Size, quick: Size? = nil, nightly: Size) -> Size {
-    switch TestLength.current {
-    case .quick: quick ?? full
-    case .full: full
-    case .nightly: nightly
-    }
-}
+/// The size of a test at the present length.
+package func sized<Size>(_ quick: Size, nightly: Size) -> Size { isLong ? nightly : quick }
 
 /// Half as much in quick tests.
-package func halved(_ full: Int) -> Int { sized(full, quick: full / 2, nightly: full) }
+package func halved(_ nightly: Int) -> Int { sized(nightly / 2, nightly: nightly) }
 
-/// Seeds, as many as ``sized(_:quick:nightly:)`` says.
-package func seeds(_ full: UInt64, quick: UInt64? = nil, nightly: UInt64) -> Range<UInt64> {
-    0..<sized(full, quick: quick, nightly: nightly)
-}
+/// Seeds, as many as ``sized(_:nightly:)`` says.
+package func seeds(_ quick: UInt64, nightly: UInt64) -> Range<UInt64> { 0..<sized(quick, nightly: nightly) }

@@ -14,7 +14,7 @@ import TraylogLog
             })
     }
 
-    @Test(arguments: seeds(3, quick: 1, nightly: 60))
+    @Test(arguments: seeds(1, nightly: 60))
     func replacedEventsAreGoneAndAllOthersTheSame(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: seed)

@@ -5,7 +5,7 @@ import TraylogLog
 @testable import TraylogArchive
 
 @Suite struct ArchiveSetTests {
-    @Test(arguments: seeds(4, quick: 1, nightly: 200))
+    @Test(arguments: seeds(1, nightly: 200))
     func archivesThatOverlapAreOneRunOfEvents(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: seed)

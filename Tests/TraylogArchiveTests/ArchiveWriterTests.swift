@@ -6,7 +6,7 @@ import TraylogLog
 @testable import TraylogArchive
 
 @Suite struct ArchiveWriterTests {
-    @Test(arguments: seeds(4, quick: 1, nightly: 200))
+    @Test(arguments: seeds(1, nightly: 200))
     func anArchiveReadsBackFromEveryEvent(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: seed)

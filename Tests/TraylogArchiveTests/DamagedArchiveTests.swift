@@ -32,7 +32,7 @@ import TraylogLog
         }
     }
 
-    @Test(arguments: seeds(2, quick: 1, nightly: 40))
+    @Test(arguments: seeds(1, nightly: 40))
     func everyChangeOfALargerOneIsFound(seed: UInt64) throws {
         try withArchive(1_500, seed: seed) { path, sound, random throws in
             for round in 0..<sized(10, nightly: 200) {
@@ -50,7 +50,7 @@ import TraylogLog
     }
 
     /// Reading on after damage gives an error, or the bytes that were written.
-    @Test(arguments: seeds(4, quick: 1, nightly: 100))
+    @Test(arguments: seeds(1, nightly: 100))
     func aDamagedArchiveYieldsOnlyWrittenEventsOrAnError(seed: UInt64) throws {
         try withArchive(1_500, seed: seed) { path, sound, random throws in
             let events = try ArchiveReader.open(path).events()
@@ -120,7 +120,7 @@ import TraylogLog
     }
 
     /// Under checksums that are right stands anything.
-    @Test(arguments: seeds(40, quick: 10, nightly: 5_000))
+    @Test(arguments: seeds(10, nightly: 5_000))
     func bytesOfAnyKindNeverEndTheProcess(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: seed)

@@ -34,12 +34,12 @@ import Testing
         }
     }
 
-    @Test(arguments: seeds(2, quick: 1, nightly: 20))
+    @Test(arguments: seeds(1, nightly: 20))
     func aKilledWriterOrRewriterLeavesWholeArchivesOnly(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: seed)
             let events = random.archivedEvents(300, largest: 5_000)
-            for round in 0..<sized(8, quick: 4, nightly: 60) {
+            for round in 0..<sized(4, nightly: 60) {
                 let child = ChildProcess.start {
                     while true {
                         guard let name = try? write(events, to: directory).name else { return 1 }

@@ -41,7 +41,7 @@ import TraylogPlatform
     }
 
     /// Whatever commit each page of the data file is of, and wherever the journal ends.
-    @Test(arguments: seeds(6, quick: 2, nightly: 60))
+    @Test(arguments: seeds(2, nightly: 60))
     func theNewestCommitThatTheJournalHasCountsWhateverTheDataFileHas(seed: UInt64) throws {
         try withPath { path in
             var random = SeededRandom(seed: seed)

@@ -9,7 +9,7 @@ import TraylogPages
     /// More than the pages of the header, of the list of free pages, and the way through some tables.
     private static let few = 30
     /// Of a large file.
-    private static let many = sized(60_000, quick: 15_000, nightly: 60_000)
+    private static let many = sized(15_000, nightly: 60_000)
 
     /// A store with a number of rows of 500 bytes, and some free pages.
     ///
@@ -115,7 +115,7 @@ import TraylogPages
                 try openWriter(path).close()
             }
             let list = Int(sound.number(meta + 80)) * 4_096
-            for offset in stride(from: 0, to: 4_096, by: sized(61, quick: 183, nightly: 7)) {
+            for offset in stride(from: 0, to: 4_096, by: sized(183, nightly: 7)) {
                 var changed = sound
                 changed[list + offset] ^= 4
                 try changed.write(to: url)
@@ -167,7 +167,7 @@ import TraylogPages
             }
             let firsts = entries.filter { sound.number($0 + 4) >> 16 & 0xFFFF == 0 }
             #expect(entries.count > 20 && firsts.count > 1)
-            for round in 0..<sized(200, quick: 40, nightly: 2_000) {
+            for round in 0..<sized(40, nightly: 2_000) {
                 var changed = sound
                 // At the beginning of a table, only a look at the other tables shows it.
                 let entry =

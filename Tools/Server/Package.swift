@@ -47,13 +47,12 @@ let experimental: [String: [Target]] = [
 let libraries = ["apns": "TraylogServerAPNs", "cluster": "TraylogServerCluster", "novu": "TraylogServerNovu"]
     .filter { parts.contains($0.key) }
 
-// A package of its own, so that nobody who embeds Traylog resolves or builds any of it.
+// The server as a package of its own: what the image builds, with the parts that it wants, and what nightly runs build to prove that
+// the server stands on the library's public API. Everything else uses the package above with TRAYLOG_BUILD_SERVER, which has the same
+// targets (Tools/manifests.py compares them), so that one build serves all tests.
 let package = Package(
     name: "traylog-server",
-    products: [
-        .library(name: "TraylogServer", targets: ["TraylogServer"]),
-        .executable(name: "traylog-server", targets: ["traylog-server"]),
-    ] + libraries.values.sorted().map { .library(name: $0, targets: [$0]) },
+    products: [.executable(name: "traylog-server", targets: ["traylog-server"])],
     dependencies: [
         .package(name: "traylog", path: "../.."),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

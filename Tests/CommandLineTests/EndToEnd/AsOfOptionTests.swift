@@ -26,7 +26,7 @@ struct AsOfOptionTests {
         try TraylogRun.of(["--store", store.directory, "--json"] + query + more)
     }
 
-    @Test(arguments: sized(queries, quick: [["tray", "ada"], ["threads", "ada"], ["log"]], nightly: queries))
+    @Test(arguments: sized([["tray", "ada"], ["threads", "ada"], ["log"]], nightly: queries))
     func asOfAnswersLikeTheStoreAtThatMoment(query: [String]) throws {
         try withStore { store throws in
             var answers = [""]

@@ -54,8 +54,7 @@ struct CheckCommandTests {
 
     @Test(
         arguments: sized(
-            [("proof", 23), ("growth", 17), ("report", 401)],
-            quick: [("proof", 101), ("growth", 101), ("report", 1_601)],
+            [("proof", 101), ("growth", 101), ("report", 1_601)],
             nightly: [("proof", 1), ("growth", 1), ("report", 41)]))
     func aChangedByteOfAReportIsFound(name: String, step: Int) throws {
         try withHandedOut { directory in

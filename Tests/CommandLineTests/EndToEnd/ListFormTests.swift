@@ -63,7 +63,7 @@ struct ListFormTests {
         }
     }
 
-    @Test(arguments: sized([80, 140], quick: [80], nightly: [80, 140]) as [UInt16])
+    @Test(arguments: sized([80], nightly: [80, 140]) as [UInt16])
     func everyAnswerFitsTheWindowAndIsWholeInAPipe(columns: UInt16) throws {
         try withStore { store in
             let long = String(repeating: "long-", count: 30) + "end"

@@ -60,7 +60,7 @@ struct SalvageTests {
             let path = URL(filePath: StoreFiles.data(of: store.directory))
             let data = try Data(contentsOf: path)
             var (losing, kept) = (0, 0)
-            for page in stride(from: 0, to: data.count / Self.pageBytes, by: sized(1, quick: 5, nightly: 1)) {
+            for page in stride(from: 0, to: data.count / Self.pageBytes, by: sized(5, nightly: 1)) {
                 let range = page * Self.pageBytes..<(page + 1) * Self.pageBytes
                 var damaged = data
                 damaged.replaceSubrange(range, with: Data(count: Self.pageBytes))
@@ -81,7 +81,7 @@ struct SalvageTests {
                 if lost.isEmpty { kept += 1 } else { losing += 1 }
                 try restoreWhatIsLeft(run, lost, whole.count)
             }
-            #expect(losing > sized(5, quick: 1, nightly: 5) && kept > sized(5, quick: 1, nightly: 5))
+            #expect(losing > sized(1, nightly: 5) && kept > sized(1, nightly: 5))
         }
     }
 

@@ -58,7 +58,7 @@ struct SnapshotTests {
         #expect(names.subtracting(Self.commands.map { $0[0] }).sorted() == ["append", "watch"])
     }
 
-    @Test(arguments: sized([80, 140, nil], quick: [80, nil], nightly: [80, 140, nil]) as [UInt16?])
+    @Test(arguments: sized([80, nil], nightly: [80, 140, nil]) as [UInt16?])
     func everyCommandPrintsWhatItsSnapshotHas(columns: UInt16?) throws {
         var printed: [(command: String, text: String)] = []
         try withDirectory { folder in

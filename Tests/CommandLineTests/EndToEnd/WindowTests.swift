@@ -5,7 +5,7 @@ import Testing
 
 /// The program fits its output into windows of 80 and 140 columns.
 struct WindowTests {
-    @Test(arguments: sized([80, 140], quick: [80], nightly: [80, 140]) as [UInt16])
+    @Test(arguments: sized([80], nightly: [80, 140]) as [UInt16])
     func everyErrorFitsTheWindowAndIsOneLineInAPipe(columns: UInt16) throws {
         try withStore { store in
             try store.append(#"{"kind":"notify","user":"ada","title":"A"}"#, #"{"kind":"notify","user":"ada"}"#)
@@ -35,7 +35,7 @@ struct WindowTests {
         }
     }
 
-    @Test(arguments: sized([80, 140], quick: [80], nightly: [80, 140]) as [UInt16])
+    @Test(arguments: sized([80], nightly: [80, 140]) as [UInt16])
     func everyHelpFitsTheWindow(columns: UInt16) throws {
         for command in TraylogCommand.configuration.subcommands {
             let arguments = [command._commandName, "--help"]

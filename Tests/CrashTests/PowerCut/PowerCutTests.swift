@@ -8,8 +8,8 @@ import Testing
 /// A failure names the point and keeps the recording. `TRAYLOG_TESTS=nightly` checks some ten thousand points.
 @Suite(.enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile the recorder"))
 struct PowerCutTests {
-    private static let points = sized(20, quick: 6, nightly: 300)
-    private static let steps = sized(60, quick: 20, nightly: 150)
+    private static let points = sized(6, nightly: 300)
+    private static let steps = sized(20, nightly: 150)
 
     @Test(arguments: PowerCutWorkload.ofAStore, seeds(1, nightly: 3))
     func aDurableStoreLosesNothingThatWasAcknowledged(workload: PowerCutWorkload, seed: UInt64) throws {
@@ -20,7 +20,7 @@ struct PowerCutTests {
     }
 
     @Test(
-        arguments: PowerCutWorkload.ofAStore.prefix(sized(.max, quick: 3, nightly: .max)), seeds(1, nightly: 3))
+        arguments: PowerCutWorkload.ofAStore.prefix(sized(3, nightly: .max)), seeds(1, nightly: 3))
     func aRelaxedStoreLosesAtMostItsLastCommit(workload: PowerCutWorkload, seed: UInt64) throws {
         let report = try check(workload, isRelaxed: true, seed)
         #expect(report.points == Self.points)
@@ -36,7 +36,7 @@ struct PowerCutTests {
 
     @Test func anOutboxOpensByItselfWhateverMomentOfItsCreationWasTheLast() throws {
         let report = try Recorder.withRecording(.outbox, isRelaxed: false, seed: 1, steps: 6) { recorder in
-            try recorder.check(sized(60, quick: 15, nightly: 3_000), isCreation: true)
+            try recorder.check(sized(15, nightly: 3_000), isCreation: true)
         }
         #expect(report.torn > 0)
     }
@@ -44,7 +44,7 @@ struct PowerCutTests {
     @Test(arguments: [false, true])
     func aStoreOpensByItselfWhateverMomentOfItsCreationWasTheLast(isRelaxed: Bool) throws {
         let report = try Recorder.withRecording(.commands, isRelaxed: isRelaxed, seed: 1, steps: 6) { recorder in
-            try recorder.check(sized(80, quick: 15, nightly: 3_000), isCreation: true)
+            try recorder.check(sized(15, nightly: 3_000), isCreation: true)
         }
         #expect(report.torn > 0)
     }
@@ -59,7 +59,7 @@ struct PowerCutTests {
 /// The tests above are only as good as the faults they would find.
 @Suite(
     .enabled(if: SharedLibrary.compiler != nil, "needs cc, to compile the recorder"),
-    .enabled(if: TestLength.current != .quick, "tests the tests of power cuts: runs in full length"))
+    .enabled(if: isLong, "runs in nightly length"))
 struct PowerCutDetectionTests {
     @Test(arguments: [PowerCutWorkload.batches, .reopening])
     func everyPlantedFaultIsFound(workload: PowerCutWorkload) throws {

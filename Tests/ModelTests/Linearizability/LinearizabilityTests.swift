@@ -7,7 +7,7 @@ import TraylogPlatform
 
 /// Many clients at once, in this process and in others: one order of events explains all their answers.
 @Suite struct LinearizabilityTests {
-    @Test(arguments: seeds(2, quick: 1, nightly: 40))
+    @Test(arguments: seeds(1, nightly: 40))
     func oneOrderOfEventsExplainsAllAnswers(seed: UInt64) async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "traylog-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

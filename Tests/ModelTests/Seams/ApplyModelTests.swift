@@ -4,7 +4,7 @@ import Testing
 
 /// Random histories that one store decides, applied to others in groups of any size.
 @Suite struct ApplyModelTests {
-    @Test(arguments: seeds(3, quick: 1, nightly: 150))
+    @Test(arguments: seeds(1, nightly: 150))
     func aFollowerHasTheSameBytesRootAndAnswers(seed: UInt64) throws {
         try follow(seed, .typical, rounds: 5, steps: 70)
     }
@@ -14,7 +14,7 @@ import Testing
         try follow(seed, .heavy, rounds: 2, steps: 300)
     }
 
-    @Test(arguments: seeds(2, quick: 1, nightly: 80))
+    @Test(arguments: seeds(1, nightly: 80))
     func aFollowerThatTakesOverDecidesAsTheLeaderWould(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var run = try ModelRun(seed: seed, mix: HistoryMix.typical.with(.all)) {
@@ -22,7 +22,7 @@ import Testing
             }
             // Whoever decided so far hands over to an empty store, which decides from then on.
             for next in 1...3 {
-                try run.play(steps: halved(60), checkEvery: halved(60))
+                try run.play(steps: sized(30, nightly: 60), checkEvery: sized(30, nightly: 60))
                 let records = try #require(run.store as? Store).records(after: 0, limit: .max, bytes: .max)
                 let follower = try Store.open("\(directory)/\(next)", options: .tiny())
                 try follower.apply(records, expecting: 0)

@@ -5,7 +5,7 @@ import Testing
 /// Readers who stay while people are erased and others get their names.
 @Suite struct ErasedStreamModelTests {
     /// Ten histories a block.
-    @Test(arguments: seeds(10, quick: 1, nightly: 200))
+    @Test(arguments: seeds(1, nightly: 200))
     func everyReaderGetsOnePersonsNotificationsAndAllOfThem(block: UInt64) async throws {
         for seed in block * 10..<block * 10 + 10 {
             let run = try Run(seed: seed)

@@ -4,12 +4,12 @@ import Testing
 
 /// A snapshot at any moment and the changes after it, folded away from the store, against the store's own answers.
 @Suite struct ReplicaModelTests {
-    @Test(arguments: seeds(2, quick: 1, nightly: 200))
+    @Test(arguments: seeds(1, nightly: 200))
     func aSnapshotAndTheChangesAfterItGiveEveryAnswer(seed: UInt64) throws {
         try play(seed, .typical, rounds: 8, steps: 60)
     }
 
-    @Test(arguments: seeds(2, quick: 1, nightly: 100))
+    @Test(arguments: seeds(1, nightly: 100))
     func aReplicaOfACrowdedTrayAgreesWithTheStore(seed: UInt64) throws {
         try play(seed, .crowded, rounds: 8, steps: 40)
     }

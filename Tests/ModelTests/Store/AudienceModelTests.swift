@@ -18,7 +18,7 @@ import TraylogDomain
     }
 
     @Test func anAudienceAgreesWithACountOverAllTraysAtEveryMoment() throws {
-        let count = Int(sized(8_000, quick: 2_000, nightly: 1_000_000))
+        let count = Int(sized(2_000, nightly: 1_000_000))
         try withTemporaryDirectory { directory in
             var options = StoreOptions()
             (options.ticking, options.durability) = (.manual, .relaxed)

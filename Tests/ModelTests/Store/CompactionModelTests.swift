@@ -5,29 +5,27 @@ import Testing
 
 /// Stores that are compacted again and again, compared with a model that only hides the events that left the log.
 @Suite struct CompactionModelTests {
-    @Test(arguments: seeds(3, quick: 1, nightly: 150))
+    @Test(arguments: seeds(1, nightly: 150))
     func answersFromTheFloorOnStayWhateverWasDropped(seed: UInt64) throws {
         try play(seed, .typical, options(), rounds: 5, steps: 80)
     }
 
-    @Test(arguments: seeds(2, quick: 1, nightly: 100))
+    @Test(arguments: seeds(1, nightly: 100))
     func answersStayWhileStatesAreFlushedAndEvictedAllTheTime(seed: UInt64) throws {
         try play(seed, .typical, .tiny(), rounds: 5, steps: 80, reopenPercent: 30)
     }
 
-    @Test(arguments: seeds(2, quick: 1, nightly: 60))
+    @Test(arguments: seeds(1, nightly: 60))
     func answersStayWhereEveryCommandMeetsTheOneBefore(seed: UInt64) throws {
         try play(seed, .crowded, .tiny(), rounds: 6, steps: 50, reopenPercent: 30)
     }
 
-    @Test(arguments: seeds(4, quick: 2, nightly: 200))
+    @Test(arguments: seeds(2, nightly: 200))
     func answersStayWhateverIsAppendedDuringACompaction(seed: UInt64) throws {
         try play(seed, seed % 2 == 0 ? .typical : .crowded, .tiny(), rounds: 6, steps: 40, meanwhile: 4)
     }
 
-    @Test(
-        .enabled(if: TestLength.current != .quick, "a large tray: runs in full length"),
-        arguments: seeds(1, nightly: 20))
+    @Test(arguments: seeds(1, nightly: 20))
     func answersOfALargeTrayStayWhateverWasDropped(seed: UInt64) throws {
         try play(
             seed, .heavy, .tiny(), rounds: sized(3, nightly: 4), steps: sized(300, nightly: 1_500), reopenPercent: 30)

@@ -5,7 +5,7 @@ import TraylogDomain
 
 /// The life of an item is every event that changed it, as the naive fold sees it, also as of a moment of the past.
 @Suite struct ItemLifeTests {
-    @Test(arguments: seeds(6, quick: 2, nightly: 200))
+    @Test(arguments: seeds(2, nightly: 200))
     func everyEventThatChangedAnItemIsInItsLife(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var random = SeededRandom(seed: seed &+ 5)

@@ -27,7 +27,7 @@ import TraylogPlatform
             let readersLeft = Monitor(10)
             let readers = (0..<10).map { reader in
                 startThread("reader") {
-                    for round in 0..<sized(6, quick: 3, nightly: 40) {
+                    for round in 0..<sized(3, nightly: 40) {
                         let arguments = [
                             ["tray", users[reader % 3], "--json"],
                             ["inbox", users[round % 3], "--json", "--limit", "100"],
@@ -63,7 +63,7 @@ import TraylogPlatform
         let events = try reader.events(limit: .max).elements
         let json = NaiveJSON(naive: NaiveStore(replaying: events), recordedAt: events.map(\.recordedAt))
         for answers in answers {
-            #expect(answers.count == sized(6, quick: 3, nightly: 40), "\(label)")
+            #expect(answers.count == sized(3, nightly: 40), "\(label)")
             var newest: UInt64 = 0
             for answer in answers {
                 let label = "\(label), \(answer.arguments)"

@@ -21,7 +21,7 @@ import TraylogDomain
             mix.categories = 2
             var run = try ModelRun(seed: seed, mix: mix.with(.all)) { try Store.open(directory, options: options) }
             for _ in 0..<3 {
-                try run.play(steps: halved(90), checkEvery: halved(90))
+                try run.play(steps: sized(45, nightly: 90), checkEvery: sized(45, nightly: 90))
                 try compare(run, directory)
             }
             run.store.close()

@@ -6,7 +6,7 @@ import TraylogDomain
 
 /// Random histories with projections that come and go: a value is always the fold of the log's first events.
 @Suite struct ProjectionModelTests {
-    @Test(arguments: seeds(6, quick: 2, nightly: 200))
+    @Test(arguments: seeds(2, nightly: 200))
     func aProjectionIsTheFoldOfTheLogUpToItsPosition(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var history = ProjectedHistory(seed: seed, directory: directory + "/store")

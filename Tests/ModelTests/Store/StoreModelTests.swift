@@ -11,22 +11,22 @@ import TraylogDomain
     /// The store's features so far; raise it as commands arrive.
     static let features: HistoryMix.Features = .all
 
-    @Test(arguments: seeds(2, quick: 1, nightly: 100))
+    @Test(arguments: seeds(1, nightly: 100))
     func theStoreAgreesAfterEveryFewCommands(seed: UInt64) throws {
         try play(seed, .typical, steps: 300, checkEvery: 15)
     }
 
-    @Test(arguments: seeds(2, quick: 1, nightly: 100))
+    @Test(arguments: seeds(1, nightly: 100))
     func theStoreAgreesWhenEveryCommandMeetsTheOneBefore(seed: UInt64) throws {
         try play(seed, .crowded, steps: 200, checkEvery: 10)
     }
 
-    @Test(arguments: seeds(2, quick: 1, nightly: 100))
+    @Test(arguments: seeds(1, nightly: 100))
     func theStoreAgreesWithReopeningInBetween(seed: UInt64) throws {
         try play(seed, .typical, steps: 240, checkEvery: 12, reopenPercent: 60)
     }
 
-    @Test(arguments: seeds(2, quick: 1, nightly: 100))
+    @Test(arguments: seeds(1, nightly: 100))
     func theStoreAgreesWhileItFlushesAndEvictsAllTheTime(seed: UInt64) throws {
         try play(seed, .typical, .tiny(), steps: 300, checkEvery: 15, reopenPercent: 20)
     }
@@ -36,28 +36,24 @@ import TraylogDomain
         try play(seed, .crowd, .tiny(), steps: 500, checkEvery: 50, reopenPercent: 20, finish: .sample(4))
     }
 
-    @Test(
-        .enabled(if: TestLength.current != .quick, "a large tray: runs in full length"),
-        arguments: seeds(1, nightly: 10))
+    @Test(arguments: seeds(1, nightly: 10))
     func theStoreAgreesOnALargeTray(seed: UInt64) throws {
         try play(seed, .heavy, .tiny(), steps: sized(1_000, nightly: 6_000), checkEvery: 250, finish: .sample(40))
     }
 
     /// Marks by thread and category, undo, collapse, snooze and wake meet in a tray that keeps counts of them.
-    @Test(
-        .enabled(if: TestLength.current != .quick, "a large tray: runs in full length"),
-        arguments: seeds(1, nightly: 40))
+    @Test(arguments: seeds(1, nightly: 40))
     func theStoreAgreesOnALargeTrayThatIsMarkedInBulk(seed: UInt64) throws {
         try play(seed, .bulky, .tiny(), steps: sized(1_300, nightly: 4_000), checkEvery: 130, finish: .sample(30))
     }
 
-    @Test(arguments: seeds(2, quick: 1, nightly: 60))
+    @Test(arguments: seeds(1, nightly: 60))
     func theStoreAgreesOnTransactionsAndGroups(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             var run = try ModelRun(seed: seed, mix: .typical.with(Self.features)) {
                 try Store.open(directory, options: .tiny())
             }
-            try run.playBatches(halved(60), size: 8, checkEvery: 6)
+            try run.playBatches(sized(30, nightly: 60), size: 8, checkEvery: 6)
             try run.finish(depth: .sample(20))
         }
     }

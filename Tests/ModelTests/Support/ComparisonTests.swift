@@ -6,7 +6,7 @@ import TraylogDomain
 @Suite struct ComparisonTests {
     @Test func theModelAgreesWithItself() throws {
         var run = try ModelRun(seed: 1, mix: HistoryMix.typical.with(.all)) { NaiveBackedStore() }
-        try run.play(steps: halved(150), checkEvery: 30)
+        try run.play(steps: sized(75, nightly: 150), checkEvery: 30)
         // The transactions of a batch have no ticks.
         try run.playBatches(10, size: 6, checkEvery: 3)
         try run.finish(users: 2)
@@ -16,7 +16,7 @@ import TraylogDomain
     @Test(arguments: [HistoryMix.crowded, .crowd, .heavy])
     func theModelAgreesWithItselfInEveryMix(mix: HistoryMix) throws {
         var run = try ModelRun(seed: 3, mix: mix.with(.all)) { NaiveBackedStore() }
-        try run.play(steps: halved(300), checkEvery: halved(100))
+        try run.play(steps: sized(150, nightly: 300), checkEvery: sized(50, nightly: 100))
         try run.finish(users: 2, depth: .sample(20))
     }
 

@@ -43,7 +43,7 @@ import TraylogDomain
     }
 
     /// The eager states are a cache of the fold from scratch, at every seq.
-    @Test(arguments: seeds(4, quick: 1, nightly: 40))
+    @Test(arguments: seeds(1, nightly: 40))
     func currentStatesEqualTheFoldFromTheFirstEvent(seed: UInt64) {
         var naive = NaiveStore()
         var generator = HistoryGenerator(seed: seed, mix: HistoryMix.typical.with(.all))

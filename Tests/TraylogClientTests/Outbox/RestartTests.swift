@@ -56,7 +56,7 @@ struct RestartTests {
     }
 
     @Test func replayGivesTheSameStateAfterAnyHistory() async throws {
-        for seed in seeds(20, quick: 5, nightly: 200) {
+        for seed in seeds(5, nightly: 200) {
             var random = SeededRandom(seed: seed)
             try await withOutbox(isStarted: true) { tested in
                 for _ in 0..<60 {

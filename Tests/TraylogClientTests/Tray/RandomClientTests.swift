@@ -7,7 +7,7 @@ struct RandomClientTests {
     private static let actions = [ItemAction(id: "yes", label: "Yes"), ItemAction(id: "no", label: "No")]
 
     /// Requests are lost, answered without an answer, and done twice; the process ends anywhere.
-    @Test(arguments: seeds(6, quick: 2, nightly: 60))
+    @Test(arguments: seeds(2, nightly: 60))
     func afterAllIsQuietTheClientEqualsTheServerAndEachEntryIsStoredOnce(seed: UInt64) async throws {
         try await withClient(seed: seed) { tested in
             var random = SeededRandom(seed: seed &+ 1_000)

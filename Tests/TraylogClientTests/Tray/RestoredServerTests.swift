@@ -82,7 +82,7 @@ struct RestoredServerTests {
     /// Backups, restores to any of them, growth, marks, messages, storms, and sleep.
     ///
     /// Ten lives a block.
-    @Test(arguments: seeds(6, quick: 1, nightly: 40))
+    @Test(arguments: seeds(1, nightly: 40))
     func aSleepingDeviceConvergesWithoutHelp(block: UInt64) async throws {
         for seed in block * 10..<block * 10 + 10 {
             try await withClient(seed: seed, before: fill) { tested in

@@ -42,7 +42,7 @@ struct ScenarioTests {
         let service = try SimulatedService(seed: 3)
         try fill(service.store)
         var devices: [TestedClient] = []
-        for _ in 0..<sized(50, quick: 15, nightly: 50) { devices.append(try await TestedClient(service)) }
+        for _ in 0..<sized(15, nightly: 50) { devices.append(try await TestedClient(service)) }
         for device in devices { #expect(await device.client.wait(for: .synced, seconds: 60)) }
         service.weather = .stormy
         for (index, device) in devices.enumerated() {

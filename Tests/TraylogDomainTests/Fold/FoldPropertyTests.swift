@@ -9,13 +9,13 @@ import Testing
     func flushesAndReloadsNeverShow(mix: TrayMix, seed: UInt64) throws {
         var run = TrayRun(seed: seed, mix: mix)
         var random = SeededRandom(seed: ~seed)
-        let every = sized(9, quick: 40, nightly: 9)
+        let every = sized(40, nightly: 9)
         for step in 1...mix.steps {
             try run.step()
             let answers = TrayAnswers(of: run)
             if step % every == 0 { try answers.expectTray(run.whole, run.wholeSource) }
             if step % every == 1 { try answers.expectTray(run.flushed.state, run.flushedSource) }
-            if step % sized(200, quick: 600, nightly: 200) == 0 {
+            if step % sized(600, nightly: 200) == 0 {
                 try answers.expectAll(run.whole, run.wholeSource, &random)
                 try answers.expectAll(run.flushed.state, run.flushedSource, &random)
             }

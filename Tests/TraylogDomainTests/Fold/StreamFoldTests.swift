@@ -11,7 +11,7 @@ import Testing
         StreamFold.Way(landmarkDistance: 20, flushes: 60, reloads: 40),
     ]
 
-    @Test(arguments: sized(ways, quick: [ways[1], ways[4]], nightly: ways), seeds(2, quick: 1, nightly: 100))
+    @Test(arguments: sized([ways[1], ways[4]], nightly: ways), seeds(1, nightly: 100))
     func stateAndPastAgreeWithTheNaiveFold(way: StreamFold.Way, seed: UInt64) throws {
         var mix = HistoryMix.heavy.with(.all)
         (mix.heavyPercent, mix.notifyPercent, mix.invalidPercent) = (70, 50, 0)
@@ -42,7 +42,7 @@ import Testing
         arguments: [
             StreamFold.Way(landmarkDistance: 40), StreamFold.Way(landmarkDistance: 60, flushes: 40, reloads: 30),
         ]
-        .suffix(sized(2, quick: 1, nightly: 2)),
+        .suffix(sized(1, nightly: 2)),
         seeds(1, nightly: 60))
     func largeTraysAgreeWithTheNaiveFold(way: StreamFold.Way, seed: UInt64) throws {
         var generator = HistoryGenerator(seed: seed, mix: HistoryMix.bulky.with(.all))

@@ -7,7 +7,7 @@ import Testing
 
 /// `Codable` is the JSON that the program prints, in both directions, for random values.
 @Suite struct CodableTests {
-    @Test(arguments: seeds(4, quick: 1, nightly: 200))
+    @Test(arguments: seeds(1, nightly: 200))
     func encodedValuesEqualTheirJSONForm(seed: UInt64) throws {
         var random = RandomCommands(seed: seed)
         for _ in 0..<40 {
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test(arguments: seeds(4, quick: 1, nightly: 200))
+    @Test(arguments: seeds(1, nightly: 200))
     func partsHaveTheFormThatTheyHaveInTheWhole(seed: UInt64) throws {
         var random = RandomCommands(seed: seed)
         for _ in 0..<40 {
@@ -47,7 +47,7 @@ import Testing
         #expect(try JSONDecoder().decode(InboxQuery.self, from: Data("{}".utf8)) == InboxQuery())
     }
 
-    @Test(arguments: seeds(4, quick: 1, nightly: 200))
+    @Test(arguments: seeds(1, nightly: 200))
     func errorsComeBackFromTheirNameAndMessage(seed: UInt64) throws {
         var random = RandomCommands(seed: seed)
         for _ in 0..<40 {

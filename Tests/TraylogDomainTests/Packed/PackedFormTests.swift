@@ -40,7 +40,7 @@ extension EventIndex.Page: PackedForm {
 }
 
 @Suite struct PackedFormTests {
-    @Test(arguments: seeds(40, quick: 10, nightly: 1_000))
+    @Test(arguments: seeds(10, nightly: 1_000))
     func everyFormComesBack(seed: UInt64) throws {
         try expectRoundTrip(TrayState.self, seed)
         try expectRoundTrip(ItemPage.self, seed)
@@ -55,7 +55,7 @@ extension EventIndex.Page: PackedForm {
         #expect(try bytes.unpacked(Form.init(from:)) == value, "\(form), seed \(seed)")
     }
 
-    @Test(arguments: seeds(6, quick: 2, nightly: 60))
+    @Test(arguments: seeds(2, nightly: 60))
     func truncatedStatesAndPagesAreReportedAsDamage(seed: UInt64) {
         expectTruncationsThrow(TrayState.self, seed)
         expectTruncationsThrow(ItemPage.self, seed)
@@ -74,7 +74,7 @@ extension EventIndex.Page: PackedForm {
     }
 
     /// Any bytes are refused, or decode to a value whose size they bound, and which can be packed again.
-    @Test(arguments: seeds(12, quick: 3, nightly: 200))
+    @Test(arguments: seeds(3, nightly: 200))
     func anyBytesAreAValueOrDamage(seed: UInt64) throws {
         try expectNoTrap(TrayState.self, seed)
         try expectNoTrap(ItemPage.self, seed)

@@ -12,7 +12,7 @@ import Testing
     ]
 
     /// Every part of every text, in any case and form, is found in the items that a loop over all of them finds.
-    @Test(arguments: seeds(4, quick: 1, nightly: 100))
+    @Test(arguments: seeds(1, nightly: 100))
     func aSearchFindsWhatALoopOverAllItemsFinds(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var script = Script()
@@ -24,7 +24,7 @@ import Testing
             try script.notify(1, content)
             contents.append(content)
         }
-        for _ in 0..<halved(100) {
+        for _ in 0..<sized(50, nightly: 100) {
             let words = (0...random.below(2)).map { _ in part(&random) }
             let text = words.joined(separator: random.pick([" ", "\u{3000}", "\t\n "]))
             let expected = contents.indices.filter { index in

@@ -40,7 +40,7 @@ import TraylogDomain
         }
     }
 
-    @Test(arguments: seeds(3, quick: 1, nightly: 80))
+    @Test(arguments: seeds(1, nightly: 80))
     func historyLogAndExportWithArchivesAreThoseFromBefore(seed: UInt64) throws {
         try withHistory(seed) { path, random throws in
             let whole = try copy(path)

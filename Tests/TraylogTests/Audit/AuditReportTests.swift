@@ -8,7 +8,7 @@ import TestSupport
 @Suite struct AuditReportTests {
     private static let mix = HistoryMix.typical.with(.all)
 
-    @Test(arguments: StoreWay.allCases, seeds(2, quick: 1, nightly: 40))
+    @Test(arguments: StoreWay.allCases, seeds(1, nightly: 40))
     func everyStepOfAReportIsWhatQueriesOfThatMomentSay(way: StoreWay, seed: UInt64) throws {
         try TestedStore.with(way) { tested in
             let users = try tested.play(seed: seed, steps: 150, mix: Self.mix)
@@ -48,7 +48,7 @@ import TestSupport
     private func counts(_ counts: TrayCounts) -> [Int] { [counts.unseen, counts.unread, counts.total] }
     private func counts(_ tray: Tray) -> [Int] { [tray.unseen, tray.unread, tray.total] }
 
-    @Test(arguments: [StoreWay.atHand, .reader], seeds(3, quick: 1, nightly: 40))
+    @Test(arguments: [StoreWay.atHand, .reader], seeds(1, nightly: 40))
     func aReportOfAPartEqualsThatPartOfTheWholeReport(way: StoreWay, seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         try TestedStore.with(way) { tested in
@@ -73,7 +73,7 @@ import TestSupport
     @Test(arguments: [false, true])
     func everyEventIsProvedAgainstTheOneTreeHead(isStored: Bool) throws {
         try TestedStore.with(.atHand) { tested in
-            let users = try tested.play(seed: 7, steps: sized(700, quick: 250, nightly: 700), mix: Self.mix)
+            let users = try tested.play(seed: 7, steps: sized(250, nightly: 700), mix: Self.mix)
             if isStored { try tested.store.storeTree() }
             for user in users {
                 let report = try tested.store.audit(of: user)

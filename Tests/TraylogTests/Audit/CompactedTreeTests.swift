@@ -61,7 +61,7 @@ import TestSupport
         }
     }
 
-    private static let events: UInt64 = sized(360, quick: 180, nightly: 600)
+    private static let events: UInt64 = sized(180, nightly: 600)
 
     private func fill(_ store: Store, through head: UInt64) throws {
         let start = try store.head().rawValue
@@ -75,7 +75,7 @@ import TestSupport
             })
     }
 
-    @Test(arguments: sized([0, 360], quick: [90], nightly: [0, 300, 600]) as [UInt64])
+    @Test(arguments: sized([90], nightly: [0, 300, 600]) as [UInt64])
     func everyHeadAndEveryProofHoldsAfterCompactions(stored: UInt64) throws {
         try withStorePath { path in
             let kept = try withStore(path, options(tailEvents: 64, isRelaxed: true)) { store throws in
@@ -118,7 +118,7 @@ import TestSupport
     }
 
     @Test func anItemRestoredMeanwhileIsProvedLikeAllOthers() throws {
-        let restored: UInt64 = sized(400, quick: 130, nightly: 400)
+        let restored: UInt64 = sized(130, nightly: 400)
         try withStorePath { path in
             let kept = try withStore(path, options(isRelaxed: true)) { store throws in
                 try fill(store, through: restored - 100)
@@ -145,7 +145,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: seeds(4, quick: 1, nightly: 40))
+    @Test(arguments: seeds(1, nightly: 40))
     func aChangedHashOfAnEventThatLeftIsNamed(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         try withStorePath { path in
@@ -202,11 +202,11 @@ import TestSupport
         }
     }
 
-    @Test(arguments: sized([2, 3, 40], quick: [2, 40], nightly: [2, 3, 10, 40]))
+    @Test(arguments: sized([2, 40], nightly: [2, 3, 10, 40]))
     func aRemovedEventTakesFortyBytesInTheTreeAtMost(everyOther: Int) throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store throws in
-                let thousand = sized(500, quick: 250, nightly: 1_000)
+                let thousand = sized(250, nightly: 1_000)
                 // One of so many is superseded by the next one.
                 let commands = (0..<40 * thousand).map { number in
                     var content = Content(title: "T\(number)")

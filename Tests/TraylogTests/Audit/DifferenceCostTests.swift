@@ -40,7 +40,7 @@ import TestSupport
             }
             return times.min() ?? 0
         }
-        let count = sized(3_000, quick: 2_000, nightly: 3_000)
+        let count = sized(2_000, nightly: 3_000)
         let (short, long) = (try cost(count), try cost(4 * count))
         // Four times as much; sixteen times, if each mark looked at every item.
         #expect(long < 9 * short, "\(count) events: \(short), \(4 * count): \(long)")

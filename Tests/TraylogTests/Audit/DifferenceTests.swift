@@ -7,7 +7,7 @@ import TestSupport
 
 /// The reported changes are the differences between the two moments, and the named events made them.
 @Suite struct DifferenceTests {
-    @Test(arguments: [StoreWay.atHand, .reader], seeds(4, quick: 1, nightly: 60))
+    @Test(arguments: [StoreWay.atHand, .reader], seeds(1, nightly: 60))
     func aComparisonOfTwoMomentsNamesTheItemsThatDiffer(way: StoreWay, seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         try TestedStore.with(way) { tested in

@@ -29,7 +29,7 @@ import TraylogDomain
         #expect(one.leaves.map(\.hash) == other.leaves.map(\.hash), comment)
     }
 
-    @Test(arguments: seeds(20, quick: 5, nightly: 500))
+    @Test(arguments: seeds(5, nightly: 500))
     func aFullRowComesBackAsItWasAndTakesHalfAPage(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         for distances in [1, 100, 1 << 20] {
@@ -41,7 +41,7 @@ import TraylogDomain
         }
     }
 
-    @Test(arguments: seeds(20, quick: 5, nightly: 500))
+    @Test(arguments: seeds(5, nightly: 500))
     func aRowOfLeavesWithoutSomeEventsHasAllOthers(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         for distances in [1, 130, 1 << 20] {
@@ -54,7 +54,7 @@ import TraylogDomain
         }
     }
 
-    @Test(arguments: seeds(50, quick: 10, nightly: 5_000))
+    @Test(arguments: seeds(10, nightly: 5_000))
     func bytesThatAreNoRowOfLeavesAreDamageAndTrapNobody(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let row = row(&random, distances: random.pick([1, 200, 1 << 30]))

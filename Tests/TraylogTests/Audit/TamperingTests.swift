@@ -8,7 +8,7 @@ import TestSupport
 /// Whatever an insider changes in the file, a tree head that was kept elsewhere tells, and the first place is named: the
 /// event, or the 256 below a stored node among which it is.
 @Suite struct TamperingTests {
-    private static let seeds: UInt64 = sized(2, quick: 1, nightly: 40)
+    private static let seeds: UInt64 = sized(1, nightly: 40)
 
     /// A store with events of many kinds, some of them large; more than a tile of them.
     private func withStoreToTamper(

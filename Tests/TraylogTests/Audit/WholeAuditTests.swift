@@ -11,7 +11,7 @@ import Testing
 @Suite struct WholeAuditTests {
     private static let mix = HistoryMix.typical.with(.all)
 
-    @Test(arguments: seeds(3, quick: 1, nightly: 80))
+    @Test(arguments: seeds(1, nightly: 80))
     func aReportWithArchivesEqualsTheReportBeforeCompaction(seed: UInt64) throws {
         try TestedStore.with(.atHand) { tested in
             let users = try tested.play(seed: seed, steps: 400, mix: Self.mix) + ["nobody"]
@@ -86,7 +86,7 @@ import Testing
                 #expect(try findings(file, head) == [])
                 for (number, line) in file.enumerated() {
                     // In long tests each byte, otherwise each seventh.
-                    for index in line.indices where (index + number).isMultiple(of: sized(7, quick: 23, nightly: 1)) {
+                    for index in line.indices where (index + number).isMultiple(of: sized(23, nightly: 1)) {
                         for bit: UInt8 in [1, 32] {
                             var changed = file
                             changed[number][index] ^= bit

@@ -228,7 +228,7 @@ extension DamageTests {
             let result = await #expect(processExitsWith: .success) { [path = path as String, words = words as String] in
                 let handle = try FileHandle(forWritingTo: URL(filePath: words))
                 dup2(handle.fileDescriptor, STDERR_FILENO)
-                for seed in seeds(60, quick: 15, nightly: 3_000) {
+                for seed in seeds(15, nightly: 3_000) {
                     try FileHandle.standardError.write(contentsOf: Data("seed \(seed)\n".utf8))
                     try AnyBytes(path: "\(path)-\(seed)").check(seed)
                 }

@@ -8,7 +8,7 @@ import TraylogLog
 
 /// Facts come out of the buffer as they went in, sorted by stream.
 @Suite struct FactBufferTests {
-    @Test(arguments: seeds(5, quick: 2, nightly: 200))
+    @Test(arguments: seeds(2, nightly: 200))
     func aBufferReturnsEveryFactUnchanged(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var buffer = FactBuffer(firstStream: 3)

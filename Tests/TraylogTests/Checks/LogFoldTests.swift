@@ -45,7 +45,7 @@ import TraylogLMDB
         }
     }
 
-    @Test(arguments: seeds(3, quick: 1, nightly: 60))
+    @Test(arguments: seeds(1, nightly: 60))
     func anyStoreIsIdenticalHoweverItIsReplayed(seed: UInt64) throws {
         try withStorePath { path in
             var settings = options(tailEvents: 20, isRelaxed: true)

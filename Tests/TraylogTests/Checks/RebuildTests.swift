@@ -34,7 +34,7 @@ import TraylogPlatform
                     }
                 }
             }
-            for _ in 0..<sized(15, quick: 6, nightly: 200) {
+            for _ in 0..<sized(6, nightly: 200) {
                 let run = try TraylogProgram(store: path).run(["replay", "--rebuild"])
                 #expect(run.status == 0, "\(run.errors)")
             }

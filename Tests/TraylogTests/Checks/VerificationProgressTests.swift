@@ -8,7 +8,7 @@ import Testing
 @Suite struct VerificationProgressTests {
     @Test func progressNeverGoesBackNorBeyondTheEnd() throws {
         try withStorePath { path in
-            let thousands = sized(30, quick: 12, nightly: 30)
+            let thousands = sized(12, nightly: 30)
             try withStore(path, options(isRelaxed: true)) { store in
                 for number in 0..<thousands {
                     _ = try store.perform((0..<1_000).map { notify("user\(($0 + number) % 40)", "item") })

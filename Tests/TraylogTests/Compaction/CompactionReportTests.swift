@@ -41,8 +41,8 @@ import TestSupport
     }
 
     @Test(
-        arguments: sized(Shape.allCases, quick: [.manySmallUsers, .muchData], nightly: Shape.allCases),
-        sized([false, true], quick: [false], nightly: [false, true]))
+        arguments: sized([.manySmallUsers, .muchData], nightly: Shape.allCases),
+        sized([false], nightly: [false, true]))
     func aDryRunPredictsTheSizeWithinFivePercent(shape: Shape, isArchived: Bool) throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store throws in

@@ -15,7 +15,7 @@ import TraylogPlatform
             let archive = path + "-archive"
             try withStore(path, Traffic.settings(seed)) { store in
                 let traffic = Traffic(store, seed: seed)
-                try traffic.run(steps: sized(150, quick: 60, nightly: 800)) { round, random in
+                try traffic.run(steps: sized(60, nightly: 800)) { round, random in
                     let head = try traffic.gathered().head.rawValue
                     let floor = Seq(head * UInt64(random.pick([20, 60, 90, 99, 100])) / 100)
                     _ = try store.compact(before: .seq(floor), archive: round % 3 == 0 ? archive : nil)
@@ -36,7 +36,7 @@ import TraylogPlatform
             let archive = path + "-archive"
             try withStore(path, Traffic.settings(seed)) { store in
                 let traffic = Traffic(store, seed: seed ^ 0x657261)
-                try traffic.run(steps: sized(150, quick: 60, nightly: 800)) { round, random in
+                try traffic.run(steps: sized(60, nightly: 800)) { round, random in
                     let log = try traffic.gathered()
                     guard random.chance(50) else {
                         let floor = Seq(log.head.rawValue * UInt64(random.pick([20, 60, 90, 100])) / 100)
@@ -65,7 +65,7 @@ import TraylogPlatform
             let compactor = startThread("compactor") {
                 var random = SeededRandom(seed: seed)
                 do {
-                    for round in 0..<sized(10, quick: 4, nightly: 60) {
+                    for round in 0..<sized(4, nightly: 60) {
                         let commands = (0..<40).map { notify("user\($0 % 9)", "\(round)") }
                         let receipts = try store.perform(commands)
                         let items = receipts.prefix(30).compactMap(\.seq)

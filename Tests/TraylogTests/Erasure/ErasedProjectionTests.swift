@@ -70,7 +70,7 @@ import TraylogPlatform
         }
     }
 
-    @Test(arguments: seeds(2, quick: 1, nightly: 40))
+    @Test(arguments: seeds(1, nightly: 40))
     func aProjectionThatRunsAndStoresAllTheTimeStoresNothingOfThePerson(seed: UInt64) throws {
         try withStorePath { path in
             try withStore(path, options(isRelaxed: true)) { store in

@@ -48,13 +48,13 @@ import TraylogDomain
         }
     }
 
-    @Test(arguments: seeds(2, quick: 1, nightly: 20))
+    @Test(arguments: seeds(1, nightly: 20))
     func flippedBitsAndMovedPiecesAreNeverTakenForAnotherLog(seed: UInt64) throws {
         try withExport(seed) { lines, rows, target throws in
             let bytes = Array(lines.joined(separator: [UInt8(ascii: "\n")]))
             var random = SeededRandom(seed: seed)
             var number = 1
-            for round in 0..<sized(250, quick: 100, nightly: 500) {
+            for round in 0..<sized(100, nightly: 500) {
                 var damaged = bytes
                 for _ in 0..<random.between(1, 2) { mutate(&damaged, &random) }
                 let label = "seed \(seed), round \(round)"
@@ -76,12 +76,12 @@ import TraylogDomain
     }
 
     /// Somebody who knows the format can forge any record with a right checksum; the store is nonsense, but never traps.
-    @Test(arguments: seeds(2, quick: 1, nightly: 20))
+    @Test(arguments: seeds(1, nightly: 20))
     func forgedRecordsAreRefusedOrRestored(seed: UInt64) throws {
         try withExport(seed) { lines, _, target throws in
             var random = SeededRandom(seed: seed)
             var taken = 0
-            for round in 0..<sized(120, quick: 50, nightly: 200) {
+            for round in 0..<sized(50, nightly: 200) {
                 var forgery = try Forgery(lines)
                 for _ in 0..<random.between(1, 3) { forgery.change(&random) }
                 do throws(any Error) {

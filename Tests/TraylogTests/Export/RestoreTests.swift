@@ -10,7 +10,7 @@ import TraylogLog
 @Suite struct RestoreTests {
     /// Random histories of all kinds: the restored log has the same bytes, the restored store gives the same answers, and
     /// goes on like the first one.
-    @Test(arguments: seeds(3, quick: 1, nightly: 60))
+    @Test(arguments: seeds(1, nightly: 60))
     func aRestoredStoreIsTheOneThatWasExported(seed: UInt64) throws {
         try withStorePath { path throws in
             var settings = options(tailEvents: 8)
@@ -38,7 +38,7 @@ import TraylogLog
     }
 
     /// A store that is restored through any moment gives the answers that the first one gives as of it.
-    @Test(arguments: seeds(2, quick: 1, nightly: 40))
+    @Test(arguments: seeds(1, nightly: 40))
     func aStoreRestoredThroughAMomentAnswersAsItDidThen(seed: UInt64) throws {
         try withStorePath { path throws in
             var run = try ModelRun(seed: seed, mix: HistoryMix.typical.with(.all)) {

@@ -148,7 +148,7 @@ import TraylogPlatform
     }
 
     /// A cancelled command is not stored, and a command with a receipt is.
-    @Test(arguments: UInt64(1)...sized(5, quick: 2, nightly: 40))
+    @Test(arguments: UInt64(1)...sized(2, nightly: 40))
     func noCommandIsStoredAndAnsweredAsCancelled(seed: UInt64) async throws {
         try await withStorePath { (path: String) async throws in
             let store = try Store.open(path, options: options(isRelaxed: seed % 2 == 0))
@@ -187,7 +187,7 @@ import TraylogPlatform
     @Test func aCommandCancelledWhileItIsHandedOverIsAnsweredOnce() {
         let hasher = IdentityHasher(key0: 1, key1: 2)
         let cancelled = TraylogError.cancelled("here")
-        for round in 0..<sized(20_000, quick: 4_000, nightly: 1_000_000) {
+        for round in 0..<sized(4_000, nightly: 1_000_000) {
             let answers = Atomic(0)
             let admitted = Atomic(false)
             let request = AppendRequest(PreparedCommands([notify("ann")], hasher: hasher), mode: .atomic) { _ in

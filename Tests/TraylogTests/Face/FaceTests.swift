@@ -131,7 +131,9 @@ import TraylogFoundation
 
     @Test func shortQueriesDoNotWaitForLongOnes() async throws {
         let store = try Store.temporary()
-        for _ in 0..<halved(30) { try await store.perform((0..<1_000).map { _ in Command.notify("bob", title: "x") }) }
+        for _ in 0..<sized(15, nightly: 30) {
+            try await store.perform((0..<1_000).map { _ in Command.notify("bob", title: "x") })
+        }
         try await store.notify("ann", title: "Hi")
         let order = Order()
         try await withThrowingTaskGroup(of: Void.self) { group in

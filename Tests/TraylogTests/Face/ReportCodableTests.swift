@@ -15,7 +15,7 @@ import TraylogDomain
 /// Reports and other values above the domain: `Codable` is the JSON that the program prints, in both directions, for random
 /// values.
 @Suite struct ReportCodableTests {
-    @Test(arguments: seeds(20, quick: 4, nightly: 200))
+    @Test(arguments: seeds(4, nightly: 200))
     func encodedValuesEqualTheirJSONForm(seed: UInt64) throws {
         var random = RandomValues(seed: seed)
         for _ in 0..<20 {
@@ -41,7 +41,7 @@ import TraylogDomain
         }
     }
 
-    @Test(arguments: seeds(20, quick: 4, nightly: 200))
+    @Test(arguments: seeds(4, nightly: 200))
     func valuesWithoutAJSONFormRoundTripThroughCodable(seed: UInt64) throws {
         var random = RandomValues(seed: seed)
         try expectSame(random.changes(), seed)

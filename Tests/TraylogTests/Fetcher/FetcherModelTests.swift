@@ -46,7 +46,7 @@ struct FetcherModelTests {
         }
     }
 
-    @Test(arguments: seeds(30, quick: 10, nightly: 2_000))
+    @Test(arguments: seeds(10, nightly: 2_000))
     func aFetcherHoldsWhatTheInboxHolds(seed: UInt64) async throws {
         try await withStorePath { path in
             let store = try Store.open(path)

@@ -262,7 +262,7 @@ import Testing
     }
 
     /// Histories of copies of copies: what somebody read is valid in a store exactly if the store has the same event.
-    @Test(arguments: seeds(4, quick: 1, nightly: 40))
+    @Test(arguments: seeds(1, nightly: 40))
     func aMarkIsHeldExactlyWhereTheEventIsTheSame(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         try withStorePath { path throws in

@@ -7,7 +7,7 @@ import TraylogPlatform
 
 /// Questions about the past while stored pages are written over all the time.
 @Suite struct PastWhileFlushingTests {
-    private static let items = sized(400, quick: 250, nightly: 4_000)
+    private static let items = sized(250, nightly: 4_000)
 
     /// The item that event `items + n` marks: each once, and each in another sealed page than the one before.
     private static func item(_ n: Int) -> UInt64 { UInt64(n * 67 % items + 1) }

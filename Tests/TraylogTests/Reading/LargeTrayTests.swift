@@ -9,7 +9,7 @@ import TestSupport
 @Suite struct LargeTrayTests {
     @Test func aLargeTrayIsExactAtEveryDepthAndNeverLoadedWhole() throws {
         try withStorePath { path in
-            var items = PlainItems(count: sized(50_000, quick: 10_000, nightly: 1_000_000))
+            var items = PlainItems(count: sized(10_000, nightly: 1_000_000))
             try withStore(path, options(isRelaxed: true)) { store in
                 for start in stride(from: 1, through: items.count, by: 5_000) {
                     let commands = (start..<start + 5_000).map { Command(user: "ann", .notify(items.content($0))) }

@@ -138,7 +138,7 @@ import TraylogPages
         }
     }
 
-    @Test(arguments: seeds(3, quick: 1, nightly: 100))
+    @Test(arguments: seeds(1, nightly: 100))
     func wrongBytesAreAnErrorAndStoreNothing(seed: UInt64) throws {
         try withPair { first, second in
             let records = try first.records(after: 0)
@@ -216,7 +216,7 @@ import TraylogPages
         await second.close()
     }
 
-    @Test(arguments: seeds(2, quick: 1, nightly: 50))
+    @Test(arguments: seeds(1, nightly: 50))
     func damagedBytesOfASourcePositionAreAnErrorAndNoTrap(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for _ in 0..<2_000 {

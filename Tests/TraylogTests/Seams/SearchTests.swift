@@ -14,7 +14,7 @@ import Traylog
             for filter in filters(all) {
                 let expected = all.filter(filter.matches).map(\.seq)
                 found += expected.count
-                for limit in sized([1, 7, 10_000], quick: [7], nightly: [1, 7, 10_000]) {
+                for limit in sized([7], nightly: [1, 7, 10_000]) {
                     #expect(try walk(store, filter, newestFirst: false, limit, nil) == expected, "\(filter)")
                     #expect(try walk(store, filter, newestFirst: true, limit, nil) == expected.reversed(), "\(filter)")
                 }

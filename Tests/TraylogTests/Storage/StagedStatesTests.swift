@@ -96,12 +96,12 @@ import TraylogPages
         }
     }
 
-    @Test(arguments: 1...sized(2, quick: 1, nightly: 12) as ClosedRange<UInt64>)
+    @Test(arguments: 1...sized(1, nightly: 12) as ClosedRange<UInt64>)
     func aFileIsWholeAfterEachPartOfAStagedState(
         seed: UInt64
     ) throws {
         var phases: Set<Bool?> = []
-        try Self.forEachCopy(seed: seed, steps: sized(60, quick: 30, nightly: 300)) { copy, staged, expected, past in
+        try Self.forEachCopy(seed: seed, steps: sized(30, nightly: 300)) { copy, staged, expected, past in
             phases.insert(staged?.isInForce)
             let read = try withReader(copy) { try Answers($0, asOf: past) }
             #expect(read == expected)

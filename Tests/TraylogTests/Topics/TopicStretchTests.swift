@@ -7,7 +7,7 @@ import Testing
 /// Trays of subscribers to whom broadcasts are added as a whole, beside trays to which they are folded in one by one.
 @Suite struct TopicStretchTests {
     /// A reader stays open beside one writer after another, so that it sees broadcasts in states and in the log's tail.
-    @Test(arguments: seeds(8, quick: 2, nightly: 300))
+    @Test(arguments: seeds(2, nightly: 300))
     func traysWithAddedBroadcastsEqualAFold(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let users = ["ann", "bob", "cid", "dora"]

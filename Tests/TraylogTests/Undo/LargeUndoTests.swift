@@ -6,7 +6,7 @@ import TestSupport
 
 /// Undoing what covers thousands of items, most of them in sealed pages that are stored.
 @Suite struct LargeUndoTests {
-    private static let count = sized(1_500, quick: 1_000, nightly: 200_000)
+    private static let count = sized(1_000, nightly: 200_000)
 
     private static let marks: [Command.Action] = [
         .seeTray(), .markAll(.read), .markAll(.archived, ItemFilter(thread: .named("t1"))),

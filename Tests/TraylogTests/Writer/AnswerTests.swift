@@ -79,7 +79,7 @@ import TestSupport
     }
 
     @Test func ofTwoDevicesAndARetryOneAnswerCounts() async throws {
-        for round in 0..<sized(20, quick: 8, nightly: 300) {
+        for round in 0..<sized(8, nightly: 300) {
             try await withStorePath { path in
                 let store = try Store.open(path, options: options(isRelaxed: true))
                 let item = try await store.perform(.notify("ann", Self.question)).seq

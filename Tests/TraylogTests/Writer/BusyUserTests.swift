@@ -63,7 +63,7 @@ import TraylogPlatform
     }
 
     @Test func aLongChainIsFoldedAndStoredBeforeTheRoundEnds() throws {
-        let rounds = sized(40, quick: 24, nightly: 40)
+        let rounds = sized(24, nightly: 40)
         try withStorePath { path in
             try withStore(path, options(tailEvents: 10_000_000, isRelaxed: true)) { store in
                 let source = try #require(store.queries.source as? LiveSource)
@@ -200,7 +200,7 @@ import TraylogPlatform
             try withStore(path, options(tailEvents: 12_000, isRelaxed: true)) { store in
                 _ = try store.perform((0..<27_000).map { notify("busy-\($0 % 3)") })
                 var (unflushed, roundsEnded) = (UInt64(0), 0)
-                for round in 0..<sized(80, quick: 50, nightly: 80) {
+                for round in 0..<sized(50, nightly: 80) {
                     _ = try store.perform(
                         (0..<60).map { notify("user-\(round % 9)-\($0)") } + (0..<540).map { notify("busy-\($0 % 3)") })
                     let before = unflushed

@@ -8,7 +8,7 @@ import TraylogPlatform
 
 /// Closing a store that others are using.
 @Suite struct ClosingTests {
-    @Test(arguments: seeds(4, quick: 1, nightly: 100))
+    @Test(arguments: seeds(1, nightly: 100))
     func everyBusyCallerGetsAReceiptThatHoldsOrHearsThatItIsClosed(seed: UInt64) async throws {
         try await withStorePath { path in
             var random = SeededRandom(seed: seed)

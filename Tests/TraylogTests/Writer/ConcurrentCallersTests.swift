@@ -13,7 +13,7 @@ import TraylogPlatform
             let store = try Store.open(path, options: options(tailEvents: 50, cacheBytes: 20_000))
             let readers = Readers(store)
             let seqs = try await withThrowingTaskGroup(of: [Seq].self) { group in
-                for task in 0..<sized(64, quick: 24, nightly: 64) {
+                for task in 0..<sized(24, nightly: 64) {
                     group.addTask { try await Self.appendAndLook(store, user: "user\(task)") }
                 }
                 return try await group.reduce(into: []) { $0 += $1 }
@@ -84,7 +84,7 @@ import TraylogPlatform
                         before = now
                     }
                 }
-                for round in 0..<halved(120) {
+                for round in 0..<sized(60, nightly: 120) {
                     // Each in its turn, so that some have nothing to flush but their name.
                     let known = (max(0, round * 20 - 900)..<round * 20).filter { $0 % 3 == round % 3 }
                         .map { notify("v\($0)") }

@@ -61,7 +61,7 @@ import TraylogLog
     }
 
     /// More than are sorted at once, while others append, and with a user whose long chain is stored between them.
-    @Test(arguments: seeds(2, quick: 1, nightly: 20))
+    @Test(arguments: seeds(1, nightly: 20))
     func manyNewUsersAreStoredBesideABusyOne(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         try withStorePath { path in
@@ -69,7 +69,7 @@ import TraylogLog
             let options = options(tailEvents: 4_000, isRelaxed: true)
             try withStore(path, options) { store in
                 let source = try #require(store.queries.source as? LiveSource)
-                for transaction in 0..<sized(200, quick: 100, nightly: 200) {
+                for transaction in 0..<sized(100, nightly: 200) {
                     let users = (0..<200).map { _ in
                         random.chance(30) ? "busy" : "user-\(random.below(2_500))"
                     }

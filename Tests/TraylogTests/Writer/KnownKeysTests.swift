@@ -88,7 +88,7 @@ import TraylogLog
             var seqs: [String: Seq] = [:]
             for opening in 0..<3 {
                 try withStore(path, options) { store in
-                    for round in 0..<sized(60, quick: 24, nightly: 60) {
+                    for round in 0..<sized(24, nightly: 60) {
                         let names = users.flatMap { user in (0..<3).map { (user, "\(opening)-\(round)-\($0)") } }
                         let receipts = try store.perform(names.map { notify($0, key: $1) })
                         for ((user, key), receipt) in zip(names, receipts) {

@@ -18,7 +18,7 @@ import TraylogPlatform
             let runs = Monitor<[ClosedRange<UInt64>]>([])
             let threads = (0..<Self.callers).map { caller in
                 startThread("caller") {
-                    for round in 0..<sized(10, quick: 4, nightly: 10) {
+                    for round in 0..<sized(4, nightly: 10) {
                         do { try append(to: store, caller, round, runs) } catch { Issue.record(error) }
                     }
                 }

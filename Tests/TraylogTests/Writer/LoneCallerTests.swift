@@ -182,7 +182,7 @@ import TraylogPlatform
     }
 
     /// Threads, tasks and a close meanwhile: every caller with a receipt finds the event.
-    @Test(arguments: 0..<sized(4, quick: 2, nightly: 40))
+    @Test(arguments: 0..<sized(2, nightly: 40))
     func threadsAndTasksShareTheStore(round: Int) async throws {
         try await withStorePath { path in
             let store = try Store.open(path, options: options(isRelaxed: round % 2 == 1))

@@ -7,7 +7,7 @@ import TraylogLog
 
 /// Which events of the tail belong to which stream, against dictionaries.
 @Suite struct TailChainsTests {
-    @Test(arguments: seeds(20, quick: 4, nightly: 200))
+    @Test(arguments: seeds(4, nightly: 200))
     func aChainHasAllEventsOfItsStream(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var chains = TailChains<UInt64>(after: UInt64(random.below(1_000)))

@@ -2,8 +2,12 @@
 
 import unittest
 
+import pytest
+
 import test_bell
 from firefox import FirefoxCase
+
+pytestmark = pytest.mark.nightly
 
 
 class FirefoxBellTest(FirefoxCase, test_bell.BellTest):

@@ -1,6 +1,7 @@
-"""A cluster on this machine: real brokers, three servers. Skipped where nats-server cannot be had.
+"""A cluster on this machine: real brokers, three servers.
 
-It is tortured for a minute, in the order of a seed; TRAYLOG_CLUSTER_SECONDS and TRAYLOG_CLUSTER_SEED say another time and order."""
+In nightly runs it is tortured for a minute, in the order of a seed; TRAYLOG_CLUSTER_SECONDS and TRAYLOG_CLUSTER_SEED say another time
+and order."""
 
 import json
 import os
@@ -9,6 +10,8 @@ import subprocess
 import sys
 import time
 import unittest
+
+import pytest
 
 from clustered import BROKER, SERVER, ClusterCase, machines
 import torture
@@ -180,7 +183,7 @@ class ClusterTests(ClusterCase):
             self.assertEqual(server.get("/v1/users/ann/tray").json["unread"], 1)
             self.assertEqual(server.notify("ann", title="More").json["seq"], 2)
 
-    @unittest.skipUnless(SECONDS, "TRAYLOG_CLUSTER_SECONDS is 0")
+    @pytest.mark.nightly
     def test_a_tortured_cluster_stores_each_command_once(self):
         self.assertTrue(torture.run(SERVER, BROKER, self.directory, SEED, SECONDS))
 
