@@ -79,11 +79,6 @@ class Device:
     def until(self, condition, seconds=30):
         until(condition, seconds, lambda: f"the last events are {self.events[-5:]}")
 
-    def processor_seconds(self):
-        with open(f"/proc/{self.process.pid}/stat") as file:
-            user, system = file.read().rsplit(")", 1)[1].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
     def kill(self):
         self.process.kill()
         self.process.wait()

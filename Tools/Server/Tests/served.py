@@ -10,6 +10,7 @@ import hmac
 import http.client
 import json
 import os
+import pathlib
 import shutil
 import signal
 import socket
@@ -200,8 +201,33 @@ class Server:
     def notify(self, user, **content):
         return self.post(f"/v1/users/{quote(user, safe='')}/notifications", content)
 
+    def wait_for(self, figure, value):
+        """Waits until a metric has this value: until all streams are gone, or a long poll waits."""
+        deadline = time.monotonic() + 60
+        while f"\n{figure} {value}\n" not in self.get("/metrics").body.decode():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{figure} does not become {value}")
+            time.sleep(0.02)
+
     def perform(self, *commands):
         return self.post("/v1/commands", list(commands)).json
+
+
+def busy(pid, seconds=2):
+    """The share of moments in which a thread of a process runs or wants to. One that spins does in all of them, on any machine."""
+    moments = found = 0
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        states = []
+        for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat"):
+            try:
+                states.append(stat.read_text().rsplit(")", 1)[1].split()[0])
+            except OSError:
+                # The thread has ended.
+                continue
+        moments, found = moments + 1, found + ("R" in states)
+        time.sleep(0.02)
+    return found / moments
 
 
 class Stream:

@@ -60,7 +60,7 @@ class EndTests(unittest.TestCase):
                                  for path in (f"changes?live=sse&offset={at}", "live"))
                 polls = [Poll(server, f"/v1/users/ann/changes?live=long-poll&offset={at}", who)]
                 self.assertEqual((changes.next()[0], live.next()[0]), ("control", "tray"))
-                time.sleep(0.3)
+                server.wait_for("traylog_long_polls", 1)
                 erase(server, "ann")
                 server.notify("ann", title="SECRET of a newcomer")
                 for stream in (changes, live):
@@ -109,7 +109,7 @@ class EndTests(unittest.TestCase):
                 poll = Poll(server, "/v1/log?live=long-poll&offset=now", gone)
                 for stream in (*streams, others):
                     stream.next()
-                time.sleep(0.3)
+                server.wait_for("traylog_long_polls", 1)
                 # A file that cannot be read changes nothing.
                 with open(path, "w") as file:
                     file.write("nonsense\n")
@@ -215,7 +215,7 @@ class FirstEventTests(unittest.TestCase):
             poll = Poll(server, f"/v1/users/newbie/changes?live=long-poll&offset={at}")
             with Stream(server, f"/v1/users/newbie/changes?live=sse&offset={at}") as stream:
                 stream.next()
-                time.sleep(0.3)
+                server.wait_for("traylog_long_polls", 1)
                 server.notify("newbie", title="first")
                 self.assertEqual([event["title"] for event in poll.get().json], ["first"])
                 self.assertEqual(stream.next()[2][0]["title"], "first")

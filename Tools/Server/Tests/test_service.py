@@ -437,7 +437,7 @@ class FeedTests(ServiceCase):
         _, offset = self.read_all(f"{path}/changes")
         connection = server.connection()
         connection.request("GET", f"{path}/changes?offset={offset}&live=long-poll", headers={"Authorization": f"Bearer {self.token}"})
-        time.sleep(0.3)
+        server.wait_for("traylog_long_polls", 1)
         server.notify("somebody else", title="B")
         seq = server.notify(self.user, title="A").json["seq"]
         response = connection.getresponse()
@@ -585,7 +585,7 @@ class OperationTests(ServiceCase):
                 polling = server.connection()
                 polling.request("GET", "/v1/users/ann/changes?offset=now&live=long-poll",
                                 headers={"Authorization": f"Bearer {server.key}"})
-                time.sleep(0.5)
+                server.wait_for("traylog_long_polls", 1)
                 server.process.terminate()
                 self.assertEqual(stream.next()[0], "end")
                 answer = polling.getresponse()

@@ -11,6 +11,7 @@ extension Service {
             if let cluster = service.cluster { figures += await clusterFigures(cluster, dimensions) }
         }
         figures.append(.init("traylog_live_streams", Double(services[0].answers.count)))
+        figures.append(.init("traylog_long_polls", Double(services[0].answers.polls)))
         services[0].metrics.set(figures)
     }
 

@@ -122,6 +122,9 @@ package final class OpenAnswers: Sendable {
     /// How many streams there are.
     package var count: Int { state.withLock { $0.open.values.count { $0.isStream } } }
 
+    /// How many long polls wait.
+    var polls: Int { state.withLock { $0.open.values.count { !$0.isStream } } }
+
     /// Runs what waits or goes on; meanwhile the answer ends with its time, its token, its key, and the server.
     ///
     /// - Parameter seconds: the longest that it may last; nil for no limit.

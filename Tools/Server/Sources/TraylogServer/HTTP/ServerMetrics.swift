@@ -31,6 +31,7 @@ package final class ServerMetrics: Sendable {
         "traylog_free_bytes": "Free pages of it.",
         "traylog_reader_lag_commits": "The greatest lag of a reader.",
         "traylog_live_streams": "Live streams that are open.",
+        "traylog_long_polls": "Long polls that wait.",
         "traylog_last_backup_seconds": "When the store was last backed up, in Unix time; 0 for never.",
         "traylog_last_verification_seconds":
             "When a verification last found nothing, in Unix time; 0 for never.",
