@@ -95,7 +95,7 @@ class EndTests(unittest.TestCase):
 
     def test_streams_of_a_removed_key_end(self):
         with tempfile.TemporaryDirectory() as directory:
-            made = [subprocess.run([PROGRAM, "key", "new", "--scope", "users,audit,publish"], check=True, capture_output=True,
+            made = [subprocess.run([PROGRAM, "key", "new", "--scope", "users,audit,publish,metrics"], check=True, capture_output=True,
                                    text=True).stdout.split("\n") for _ in range(2)]
             path = os.path.join(directory, "keys")
             with open(path, "w") as file:
