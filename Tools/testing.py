@@ -521,6 +521,7 @@ class Plan:
 
     def docs(self):
         self.run.phase("Promises", lambda: self.run.call("python3", "Tools/promises.py", quiet=True))
+        self.run.phase("Licences", lambda: self.run.call("Tools/third-party", "--check", quiet=True))
         self.run.phase("The table of foldings", lambda: self.run.call("Tools/make-folding", "--check", quiet=True))
         self.run.phase("Samples", lambda: self.run.call("Tools/samples", quiet=True))
         self.run.phase("Public declarations", lambda: self.run.call("Tools/count-api", quiet=True))

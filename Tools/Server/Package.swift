@@ -47,8 +47,8 @@ let experimental: [String: [Target]] = [
 let libraries = ["apns": "TraylogServerAPNs", "cluster": "TraylogServerCluster", "novu": "TraylogServerNovu"]
     .filter { parts.contains($0.key) }
 
-// The server as a package of its own: what the image builds, with the parts that it wants, and what nightly runs build to prove that
-// the server stands on the library's public API. Everything else uses the package above with TRAYLOG_BUILD_SERVER, which has the same
+// The server as a package of its own: for those who leave out experimental parts, and built by nightly runs to prove that the server
+// stands on the library's public API. Everything else uses the package above with TRAYLOG_BUILD_SERVER, which has the same
 // targets (Tools/manifests.py compares them), so that one build serves all tests.
 let package = Package(
     name: "traylog-server",
