@@ -590,7 +590,7 @@ def report(run, begin, strict):
     reasons = collections.Counter(result.message.splitlines()[0] if result.message else "without a reason" for result in skipped)
     missing = {reason: count for reason, count in reasons.items() if reason not in SKIPS}
     if strict:
-        run.broken += [("Skipped", f"{count} tests: {reason}") for reason, count in missing.items()]
+        run.broken += [(f"{count} skipped", reason) for reason, count in missing.items()]
     flaky = [result for result in run.results if result.outcome == "flaky"]
     if run.length == "nightly":
         run.broken += [("Flaky in two nightly runs", name) for name in flaky_again(flaky)]
