@@ -253,8 +253,9 @@ class Run:
         seconds = collections.defaultdict(float)
         for result in self.results:
             if result.outcome != "skipped":
-                # A suite, or a class of a file.
-                name = result.name.rsplit("/" if "/" in result.name else ".", 1)[0]
+                # A suite, a class of a file, or a test outside of any.
+                end = "/" if "/" in result.name else "." if result.name.startswith("test_") else None
+                name = result.name.rsplit(end, 1)[0] if end else result.name
                 seconds[name] += result.seconds
         if len(seconds) > 50:
             SECONDS.write_text(json.dumps({**self.known, **seconds}))
