@@ -103,10 +103,11 @@ can_install() { has apt-get && { [[ $(id -u) -eq 0 ]] || has sudo; }; }
 want() {
     local wanted missing=()
     for wanted in "$@"; do
+        # Ubuntu's browsers are only pointers to snaps, which no container runs.
+        [[ $wanted == chromium* || $wanted == firefox* ]] && grep -qs '^ID=ubuntu' /etc/os-release && continue
         has "${wanted#*=}" || missing+=("${wanted%%=*}")
     done
-    # Ubuntu's chromium is only a pointer to a snap, which no container runs.
-    if [[ ${#missing[@]} -eq 0 ]] || ! can_install || grep -qs '^ID=ubuntu' /etc/os-release; then return 0; fi
+    if [[ ${#missing[@]} -eq 0 ]] || ! can_install; then return 0; fi
     (install_packages "${missing[@]}") || printf 'warning: not installed: %s\n' "${missing[*]}" >&2
 }
 
