@@ -7,7 +7,7 @@ import unittest
 
 import test_bell
 from accessible import axe, axe_findings
-from browsed import Browser, By, Keys
+from browsed import Browser
 from test_bell import ROOT
 
 BELL = "document.querySelector('traylog-bell')"
