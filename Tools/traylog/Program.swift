@@ -38,8 +38,8 @@ enum Program {
         let word = TypedArguments.ofProcess.options.first { $0.hasPrefix("-") && !$0.hasPrefix("--") && $0.count > 1 }
         guard isAboutNames, let word, word != "-h" else { return message }
         let end = message.firstIndex(of: "\n") ?? message.endIndex
-        return message[..<end] + ": a name that begins with '-' stands behind '--', after all options: -- \(word)"
-            + message[end...]
+        let advice = "a name that begins with '-' stands behind '--', after all options: -- \(word)"
+        return "\(message[..<end]): \(advice)\(message[end...])"
     }
 
     /// Prints what the parser has to say: help, a version, what is wrong with the arguments, or nothing.
