@@ -39,7 +39,7 @@ async function pulse() {
   spark();
 }
 
-/** Unread items over the last days. */
+/** Notifications of the last days. */
 function trend(text) {
   const line = find("[data-trend]");
   const values = text.split(" ").map(Number);
