@@ -6,7 +6,7 @@ function showTimes() {
   sayZone();
   // Times are typed as they are shown: in this zone, which the server learns by this.
   const typed = timesMode() === "utc" ? "UTC" : zone;
-  document.cookie = `traylog-zone=${encodeURIComponent(typed)}; Path=/console; SameSite=Strict; Max-Age=31536000`;
+  document.cookie = `traylog-zone=${encodeURIComponent(typed)}; Path=/; SameSite=Strict; Max-Age=31536000`;
   localize();
   dispatchEvent(new Event("times"));
 }

@@ -2,7 +2,8 @@
 
 import { Unproved } from "./proof.js";
 
-const text = (bytes) => new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+// A byte order mark at the beginning belongs to the text.
+const text = (bytes) => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 const time = (value) => new Date(Number((value >> 1n) ^ -(value & 1n))).toISOString();
 const levels = ["", "passive", "active", "timeSensitive", "critical"];
 const marks = ["", "seen", "read", "unread", "archived", "unarchived", "deleted", "restored"];
@@ -10,7 +11,7 @@ const marks = ["", "seen", "read", "unread", "archived", "unarchived", "deleted"
 /** Kinds of event by their number in the leaf. */
 export const kinds = ["", "notified", "traySeen", "marked", "allMarked", "muted", "unmuted", "snoozed", "woken", "edited",
   "retracted", "subscribed", "unsubscribed", "broadcast", "undone", "expired", "erased", "compacted", "held", "released", "lost", "acted",
-  "reminded"];
+  "reminded", "audited"];
 
 /** Names and values that a reader sees, by the number of the field. */
 const fields = {
@@ -21,7 +22,7 @@ const fields = {
   25: ["as", (value) => marks[Number(value)]], 27: ["item", String], 28: ["until", time], 30: ["event", String],
   32: ["dropped", String], 33: ["archive", text], 34: ["through", String], 35: ["topicRevision", String],
   36: ["all", (value) => String(value !== 0n)],
-  37: ["remindAt", time], 40: ["action", text], 41: ["note", text],
+  37: ["remindAt", time], 40: ["action", text], 41: ["note", text], 42: ["purpose", text],
 };
 
 export function readPayload(bytes) {
