@@ -65,16 +65,16 @@ class AccessLogTests(unittest.TestCase):
             self.assertEqual(self.read(server, purpose="x").status, 200)
             self.assertEqual([record["purpose"] for record in self.audited(server)], ["x", "counting"])
 
-    def test_the_overview_counts_a_newcomer_apart_from_an_erased_person(self):
+    def test_the_overview_counts_what_came_today_whoever_was_erased_since(self):
         with console_server() as server:
             visitor = Visitor(server, "all")
-            unread = lambda: visitor.get("/pulse").json["recent"]["unread"]  # noqa: E731
+            today = lambda: visitor.get("/pulse").json["recent"]["today"]  # noqa: E731
             for _ in range(3):
                 self.notify(server)
-            until(lambda: unread() == "3")
+            until(lambda: today() == "3")
             erase(server, "ann")
             self.notify(server)
-            until(lambda: unread() == "1")
+            until(lambda: today() == "4")
 
     def test_the_console_asks_what_for_and_shows_who_looked(self):
         with console_server("--record-access") as server:

@@ -30,6 +30,7 @@ package final class Service: Sendable {
     package let items: ItemFolds
     package let log: ServiceLog
     let treeAtStart: TreeAtStart
+    let writerProbe: WriterProbe
     /// Nil for a server on its own.
     package let cluster: (any ClusterNodeHost)?
     /// Nil for a server on its own.
@@ -52,6 +53,7 @@ package final class Service: Sendable {
         self.pass = pass
         self.devices = devices
         topics = TopicIndex(store)
+        writerProbe = WriterProbe(store)
         items = ItemFolds(store)
         accessLog = configuration.recordsAccess ? AccessLog(store) : nil
         self.store = store

@@ -33,9 +33,11 @@ public final class TraylogServer: Sendable {
     package let services: [StoreService]
     package let responder: Responder
     private let reload: KeysReload
+    private let underWay: RequestsUnderWay?
 
     private init(_ services: [StoreService], _ responder: Responder, _ reload: KeysReload) {
         (self.services, self.responder, self.reload) = (services, responder, reload)
+        underWay = responder.underWay
     }
 
     /// Opens the store, and whatever else answers need.
@@ -53,6 +55,7 @@ public final class TraylogServer: Sendable {
     /// Nothing may be asked afterwards.
     public func close() async {
         for service in services { await service.close() }
+        underWay?.close()
     }
 
     /// Adds the store's routes to an app's router, at the paths that they have on a server of their own.
@@ -162,8 +165,12 @@ public final class TraylogServer: Sendable {
                 let console =
                     configuration.hasConsole
                     ? try Console(services[0], partitions, isSecure: tls != nil || configuration.isBehindProxy) : nil
+                var responder = Responder(
+                    service: services[0], routes: routes, console: console, partitions: partitions)
+                responder.underWay = RequestsUnderWay.begin(
+                    in: configuration.store, routes: routes.routes + (console?.pageRoutes ?? []), log: log)
                 return TraylogServer(
-                    services, Responder(service: services[0], routes: routes, console: console, partitions: partitions),
+                    services, responder,
                     KeysReload(file: configuration.keys, made: made, authenticator, answers, log))
             } catch {
                 for service in services { await service.close() }

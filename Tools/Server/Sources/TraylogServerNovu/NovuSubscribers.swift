@@ -109,7 +109,7 @@ enum NovuSubscribers {
         Route(
             .patch, "\(path)/{item}/\(name)", as: "novu\(words(name))Notification", "Novu: \(name) a notification",
             .novu(.users), origins: .allowed,
-            body: .object(members), answers: .json(.novuNotification)
+            body: .object(members), shows: .user, answers: .json(.novuNotification)
         ) { call in
             let item = try call.item()
             let action = try action(try await call.members(Set(members)), item)

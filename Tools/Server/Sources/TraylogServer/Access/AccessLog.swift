@@ -1,15 +1,19 @@
 @_spi(Operations) @_spi(Replication) import Traylog
 
 /// Records in the log who reads what was stored about a person (`--record-access`): `audited`, once an hour for each key,
-/// person and purpose.
+/// person, purpose and kind of page.
 ///
-/// Nobody reads unrecorded: what cannot be recorded is not answered.
+/// All pages and routes with the person's name in their path are one kind. A page that shows several persons, such as the log or a
+/// search, is a kind of its own, which the event names as its device. Nobody reads unrecorded: what cannot be recorded is not
+/// answered.
 package actor AccessLog {
     private struct Reading: Hashable {
         /// The person: a name may be somebody else's later.
         let stream: UInt32
         let key: String
         let purpose: String?
+        /// Nil for the person's own pages.
+        let page: String?
     }
 
     static let hourMilliseconds: Int64 = 3_600_000
@@ -29,11 +33,11 @@ package actor AccessLog {
     /// Sees to it that the log says who reads; nothing for somebody of whom nothing is stored, and for somebody who was erased.
     ///
     /// - Throws: what the store throws when it cannot append.
-    package func record(_ user: String, key: String, purpose: String?) async throws {
+    package func record(_ user: String, key: String, purpose: String?, page: String? = nil) async throws {
         // Somebody of whom nothing is stored may have events a moment later, so nothing is remembered then.
         let stream = try await store.version(of: user).stream
         guard stream != 0, try await !store.isErased(stream: stream) else { return }
-        let reading = Reading(stream: stream, key: key, purpose: purpose)
+        let reading = Reading(stream: stream, key: key, purpose: purpose, page: page)
         if let time = recorded[reading], isRecent(time) { return }
         // Those who ask at the same time share one record.
         let task = underway[reading] ?? Task { try await self.find(reading, of: user) }
@@ -51,8 +55,10 @@ package actor AccessLog {
         (filter.user, filter.actor, filter.kinds) = (user, reading.key, [.audited])
         filter.since = Timestamp(milliseconds: Timestamp.now.milliseconds - Self.hourMilliseconds)
         let known = try await store.search(filter, newestFirst: true, limit: Self.mostLooked).elements
-        if let event = known.first(where: { $0.isAudited(for: reading.purpose) }) { return event.recordedAt }
-        try await store.recordAudit(of: user, actor: reading.key, purpose: reading.purpose)
+        if let event = known.first(where: { $0.isAudited(for: reading.purpose, at: reading.page) }) {
+            return event.recordedAt
+        }
+        try await store.recordAudit(of: user, actor: reading.key, device: reading.page, purpose: reading.purpose)
         return .now
     }
 
@@ -62,9 +68,56 @@ package actor AccessLog {
 }
 
 extension Event {
-    fileprivate func isAudited(for purpose: String?) -> Bool {
-        if case .audited(let said, _) = body { return said == purpose }
+    fileprivate func isAudited(for purpose: String?, at page: String?) -> Bool {
+        if case .audited(let said, _) = body { return said == purpose && device == page }
         return false
+    }
+}
+
+/// Somebody who reads one page or route, for the record of what is shown there about persons.
+package struct Reader: Sendable {
+    /// Records that are made at the same time: they share transactions.
+    private static let atOnce = 32
+
+    package let service: Service
+    package let caller: Caller?
+    package let purpose: String?
+    /// The page, or the route; nil where the path names the person.
+    package let page: String?
+
+    /// Records each person whose events are shown.
+    ///
+    /// That somebody looked is no content: who follows the log does not record the records.
+    package func record(_ events: [Event]) async throws {
+        try await record(persons: events.lazy.filter { $0.kind != .audited }.compactMap(\.user))
+    }
+
+    package func record(persons: some Sequence<String>) async throws {
+        guard service.accessLog != nil else { return }
+        // By bytes, as the store tells names apart.
+        var rest = Dictionary(persons.map { (Array($0.utf8), $0) }) { first, _ in first }.values[...]
+        while !rest.isEmpty {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for person in rest.prefix(Self.atOnce) {
+                    group.addTask {
+                        try await service.recordAccess(to: person, by: caller, purpose: purpose, page: page)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            rest = rest.dropFirst(Self.atOnce)
+        }
+    }
+}
+
+extension Call {
+    /// Who reads this route's answer.
+    ///
+    /// - Parameter isOfOne: whether the query names the person.
+    package func reader(isOfOne: Bool = false) throws(Problem) -> Reader {
+        Reader(
+            service: service, caller: caller, purpose: try headers.text(.purpose),
+            page: route.path.text + (isOfOne ? "?user" : ""))
     }
 }
 
@@ -72,10 +125,10 @@ extension Service {
     /// Records that somebody reads what was stored about a person, where the server was told to.
     ///
     /// A person who reads the own tray is not recorded.
-    func recordAccess(to user: String, by caller: Caller?, purpose: String?) async throws {
+    func recordAccess(to user: String, by caller: Caller?, purpose: String?, page: String? = nil) async throws {
         guard let accessLog, case .key? = caller, let caller else { return }
         if let purpose { try Self.check(purpose) }
-        try await accessLog.record(user, key: caller.name, purpose: purpose)
+        try await accessLog.record(user, key: caller.name, purpose: purpose, page: page)
     }
 
     /// - Throws: ``Problem`` 400.

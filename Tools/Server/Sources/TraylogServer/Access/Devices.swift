@@ -7,7 +7,7 @@ import Traylog
 package struct Device: Sendable {
     static let longestToken = 256
     /// Tokens that were removed are remembered for so long, so that providers hear that they are no longer registered.
-    static let remembered = Duration.seconds(30 * 24 * 3_600)
+    package static let remembered = Duration.seconds(30 * 24 * 3_600)
 
     /// In lower case: Apple writes the same token in either.
     package let token: String

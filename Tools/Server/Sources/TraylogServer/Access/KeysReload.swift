@@ -31,6 +31,13 @@ struct KeysReload: Sendable {
         return source
     }
 
+    private static func changed(_ file: String) -> Timestamp? {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: file)
+        return (attributes?[.modificationDate] as? Date)
+            .flatMap { Int64(exactly: ($0.timeIntervalSince1970 * 1_000).rounded(.down)) }.map(
+                Timestamp.init(milliseconds:))
+    }
+
     private func reload() {
         guard let file else { return log.write([("keys", "there is no keys file to read again")]) }
         do {
@@ -39,7 +46,10 @@ struct KeysReload: Sendable {
             for line in made { try keys.add(line: line) }
             authenticator.replace(keys)
             answers.check()
-            log.write([("keys", "read again"), ("count", .int(keys.count))])
+            var members: [(name: String, value: JSONValue)] = [("keys", "read again"), ("count", .int(keys.count))]
+            // A copy that is older than the change says here that it is one.
+            if let time = Self.changed(file) { members.append(("modified", .string(time.description))) }
+            log.write(members)
         } catch {
             log.write([("keys", "not read again, those from before stay valid"), ("error", .string("\(error)"))])
         }

@@ -92,7 +92,7 @@ extension Call {
     }
 
     nonisolated(nonsending) private func handled() async throws -> Response {
-        if route.readsHistory {
+        if route.shows == .user {
             try await service.recordAccess(to: user, by: caller, purpose: headers.text(.purpose))
         }
         // What may compute for milliseconds keeps no other connection waiting.
@@ -130,6 +130,12 @@ extension Call {
         return nil
     }
 
+    /// Whether reading is recorded, which only the owner can do; a log that has diverged is read where it is.
+    private func isRecorded(_ status: NodeStatus) -> Bool {
+        guard case .key? = caller else { return false }
+        return service.accessLog != nil && route.shows != .nobody && status.role != .diverged
+    }
+
     /// Refuses what only another node may do, for callers whose credentials cannot be sent on.
     func checkOwner() async throws(Problem) {
         guard let cluster = service.cluster, route.node == .owner else { return }
@@ -152,7 +158,7 @@ extension Call {
         if status.role == .diverged, !route.answersDiverged {
             throw Problem.unavailable(status.divergence?.description ?? "this node has diverged")
         }
-        guard route.node == .owner, status.role != .owner else { return nil }
+        guard route.node == .owner || isRecorded(status), status.role != .owner else { return nil }
         guard request.headers[Forwarding.mark] == nil else {
             throw Problem.unavailable("this node does not decide any more; send it again")
         }

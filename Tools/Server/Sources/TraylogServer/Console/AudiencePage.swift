@@ -7,7 +7,8 @@ enum AudiencePage {
 
     static var all: [ConsolePage] {
         [
-            ConsolePage(.get, "/events/{seq}/audience", .key(.users), query: ["part", "after"]) { visit in
+            ConsolePage(.get, "/events/{seq}/audience", .key(.users), query: ["part", "after"], shows: .persons) {
+                visit in
                 guard let seq = UInt64(visit.segment("seq")), seq > 0 else {
                     throw Problem.invalid("seq", "must be the number of a broadcast, from 1 on")
                 }
@@ -16,6 +17,7 @@ enum AudiencePage {
                 }
                 let page = try await visit.store.recipients(
                     of: Seq(seq), part, after: visit.query["after"], limit: rows)
+                try await visit.reader().record(persons: page.elements.map(\.user))
                 let recipients = page.elements.map { recipient -> [String: Any] in
                     [
                         "user": recipient.user, "path": PercentEncoding.encode(recipient.user),

@@ -25,6 +25,7 @@ final class Console: Sendable {
     private let treeHeads: [LatestTreeHead]
     private let routes: RouteTable
     private let byName: [String: ConsolePage]
+    var pageRoutes: [Route] { routes.routes }
 
     init(_ service: Service, _ partitions: Partitions?, isSecure: Bool) throws {
         (self.service, self.partitions) = (service, partitions)
@@ -46,6 +47,26 @@ final class Console: Sendable {
         return next == nil || next == UInt8(ascii: "/") || next == UInt8(ascii: "?")
     }
 
+    /// The page that a request is for, as logs and figures name it, with its route and the user in its path; nil for none.
+    func place(of request: Request) -> (name: String, route: Route, user: String?)? {
+        guard let path = request.head.path?.prefix(while: { $0 != "?" }) else { return nil }
+        let own = ownPath(path, partition(of: path))
+        guard own.hasPrefix(Self.data) else {
+            guard let (route, values) = try? routes.find(request.method, path: own[...]) else { return nil }
+            return (route.path.text, route, values["u"])
+        }
+        guard let (route, values) = try? service.routes.find(.get, path: "/v1/" + own.dropFirst(Self.data.count)) else {
+            return nil
+        }
+        return (Self.data + route.path.text.dropFirst("/v1/".count), route, values["u"])
+    }
+
+    /// The path as it is without partitions.
+    private func ownPath(_ path: Substring, _ partition: Int) -> String {
+        let site = site(partition)
+        return Self.root + path.dropFirst(path.hasPrefix(site) ? site.count : Self.root.count)
+    }
+
     func answer(_ request: Request, _ context: ServiceContext) async throws -> Response {
         let target = try request.target()
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -55,11 +76,12 @@ final class Console: Sendable {
         let address = try context.address(request, isBehindProxy: service.configuration.isBehindProxy)
         if let caller = visit.session?.caller { try service.admission.vouch(for: context.channel, as: caller) }
         visit.place = try service.admission.admit(visit.session?.caller ?? .nobody(at: address))
+        visit.route = place(of: request)?.name ?? "none"
         do {
             if let address = try elsewhere(path, query, visit) {
                 response = .seeOther(address)
             } else {
-                let own = Self.root + path.dropFirst(path.hasPrefix(visit.site) ? visit.site.count : Self.root.count)
+                let own = ownPath(path, visit.partition)
                 if own.hasPrefix(Self.data) {
                     response = try await read(own.dropFirst(Self.data.count), query, visit)
                 } else {
@@ -69,6 +91,9 @@ final class Console: Sendable {
         } catch {
             response = visit.failure(visit.problem(error))
             visit.log(error, response.status)
+        }
+        if response.status == .seeOther, let address = response.headers[.location] {
+            response.headers[.location] = visit.prefix + address
         }
         Self.protect(&response)
         return response.inParts(holding: visit.place)
@@ -124,8 +149,8 @@ final class Console: Sendable {
             }
             try route.access.check(session.caller, user: nil)
         }
-        let asked = visit.with(values, fields)
-        if let user = values["u"] { try await asked.recordAccess(to: user) }
+        let asked = visit.with(values, fields, form: page.form)
+        if route.shows == .user { try await asked.recordAccess(to: asked.segment("u")) }
         guard visit.session != nil, visit.request.method == .get else { return try await page.show(asked) }
         return try await page.show(asked.with(await treeHeads[visit.partition].value(visit.service)))
     }
@@ -160,6 +185,7 @@ extension Response {
 }
 
 extension HTTPField.Name {
+    static let forwardedPrefix = Self("X-Forwarded-Prefix")!
     static let referrerPolicy = Self("Referrer-Policy")!
     static let openerPolicy = Self("Cross-Origin-Opener-Policy")!
     static let resourcePolicy = Self("Cross-Origin-Resource-Policy")!

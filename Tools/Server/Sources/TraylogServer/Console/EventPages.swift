@@ -7,12 +7,15 @@ import Hummingbird
 enum EventPages {
     static var all: [ConsolePage] {
         [
-            ConsolePage(.get, "/events/{seq}", .key(.audit)) { visit in
+            ConsolePage(.get, "/events/{seq}", .key(.audit), shows: .persons) { visit in
                 let (title, context) = ("Event \(visit.segment("seq"))", try await event(visit))
                 return visit.page("event", title, context) { try await below(visit) }
             },
-            ConsolePage(.get, "/events/{seq}/disclosure", .key(.audit)) { visit in
+            ConsolePage(.get, "/events/{seq}/disclosure", .key(.audit), shows: .persons) { visit in
                 let seq = try seq(visit)
+                if case .success(let event) = try await find(seq, visit.store) {
+                    try await visit.reader().record([event])
+                }
                 guard let disclosure = try await visit.store.disclosure(of: seq) else {
                     throw Problem(
                         .gone, "Erased", "the salt and the payload of event \(seq) were erased", error: "erased")
@@ -52,7 +55,9 @@ enum EventPages {
             "following": "\(seq + 1)", "hasFollowing": seq < head, "mayReadUser": visit.may(.users),
         ]
         switch try await find(seq, store) {
-        case .success(let event): add(event, to: &context)
+        case .success(let event):
+            try await visit.reader().record([event])
+            add(event, to: &context)
         case .failure(.compacted(let floor, let archive)):
             context["isCompacted"] = true
             context["floor"] = floor.description

@@ -4,9 +4,12 @@ import Hummingbird
 
 /// What an operator does to the whole store: compaction, erasure, replay, verification, backup.
 enum OperationPages {
+    /// Of its forms.
+    private static let fields = ["before", "keepDays", "user", "confirm", "archive", "directory"]
+
     static var all: [ConsolePage] {
         [
-            ConsolePage(.get, "/operations", .key(.admin), query: ["erase"]) { visit in
+            ConsolePage(.get, "/operations", .key(.admin), query: ["erase"], shows: .persons) { visit in
                 var context = try await overview(visit)
                 if let user = visit.query["erase"]?.trimmingSpaces, !user.isEmpty {
                     context["preview"] = [try await preview(user, visit)]
@@ -33,15 +36,14 @@ enum OperationPages {
                         },
                     ])
             },
-            ConsolePage(.post, "/operations/{id}", .key(.admin)) { visit in
+            ConsolePage(.post, "/operations/{id}", .key(.admin), form: fields) { visit in
                 let fields = try await visit.form()
                 do {
                     return try await start(visit, fields)
                 } catch {
                     // The confirmation of a dry run has a page of its own.
                     let isConfirmation = visit.segment("id") == "compactions" && fields["confirm"] != nil
-                    let names = ["before", "keepDays", "user", "confirm", "archive", "directory"]
-                    guard !isConfirmation, let errors = visit.errors(error, typed: fields, fields: names) else {
+                    guard !isConfirmation, let errors = visit.errors(error, typed: fields, fields: Self.fields) else {
                         throw error
                     }
                     return visit.page(
@@ -82,6 +84,7 @@ enum OperationPages {
         let store = visit.store
         let known = try await store.users(prefix: user, limit: 1).elements.first
         guard known.map({ $0.utf8.elementsEqual(user.utf8) }) == true else { return ["user": user, "isNobody": true] }
+        try await visit.reader().record(persons: [user])
         let tray = try await store.tray(of: user)
         let newest = try await store.history(of: user, newestFirst: true, limit: mostLooked)
         let hold = newest.elements.first { $0.kind == .held || $0.kind == .released }

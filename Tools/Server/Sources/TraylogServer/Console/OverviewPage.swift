@@ -10,10 +10,17 @@ enum OverviewPage {
 
     static var all: [ConsolePage] {
         [
-            ConsolePage(.get, "", .anybody) { visit in
+            ConsolePage(.get, "", .anybody, shows: .persons) { visit in
                 visit.page("overview", "Overview", ["section": "overview"]) {
                     var context = try await figures(visit)
-                    if visit.may(.audit) { context["rows"] = try await newest(visit) }
+                    if visit.may(.audit) {
+                        do {
+                            context["rows"] = try await newest(visit)
+                        } catch {
+                            // The figures are shown all the same, as where reading is recorded and this node cannot.
+                            context["rowsProblem"] = [visit.problem(error).detail]
+                        }
+                    }
                     return context
                 }
             },
@@ -70,7 +77,7 @@ enum OverviewPage {
         return size + (visit.service.treeAtStart.isUnderWay ? ", storing more" : "")
     }
 
-    // MARK: What people got
+    // MARK: What came lately
 
     private static func recentContext(_ visit: Visit) async -> [String: Any] {
         guard case .object(let members) = await recent(visit) else { return [:] }
@@ -83,21 +90,13 @@ enum OverviewPage {
         let figures = await visit.console.recent(visit.partition).latest(visit.store, today: today)
         let isCut = figures.begin.map { $0 > today } ?? false
         let begin = figures.begin.map { "counted since \(Moments.text($0))" }
-        let share = figures.cohort == 0 ? "–" : "\(figures.cohortSeen * 100 / figures.cohort) %"
-        let counting = figures.failure.map { "not counted: \($0)" } ?? (figures.isCounting ? "counting…" : nil)
+        let note = figures.failure.map { "not counted: \($0)" } ?? (figures.isCounting ? "counting…" : nil)
+        let count = (isCut ? "over " : "") + Figures.count(figures.today)
         return [
-            "today": .string((isCut ? "over " : "") + Figures.count(figures.today)),
-            "todayNote": .string(counting ?? (isCut ? begin : nil) ?? "since midnight"),
-            "seen": .string(share),
-            "seenNote": .string(
-                counting
-                    ?? (figures.cohort == 0
-                        ? "no notification is one to two days old"
-                        : "\(Figures.count(figures.cohortSeen)) of \(Figures.count(figures.cohort)) that came the day before")
-            ),
-            "unread": .string(Figures.count(figures.unread)),
-            "unreadNote": .string(counting ?? begin ?? "of the last \(RecentFigures.days) days"),
+            "today": .string(figures.failure == nil ? count : "–"),
+            "todayNote": .string(note ?? (isCut ? begin : nil) ?? "since midnight"),
             "trend": .string(figures.trend.map { "\($0)" }.joined(separator: " ")),
+            "trendNote": .string(begin ?? "the last \(RecentFigures.days) days"),
         ]
     }
 
@@ -135,6 +134,7 @@ enum OverviewPage {
     private static func newest(_ visit: Visit) async throws -> [[String: Any]] {
         let head = try await visit.store.head()
         let events = try await visit.store.events(from: head - rows + 1, limit: rows).elements
+        try await visit.reader().record(events)
         return events.reversed().map { EventRow(event: $0).context }
     }
 }

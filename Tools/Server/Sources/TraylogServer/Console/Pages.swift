@@ -151,17 +151,16 @@ extension Visit {
     /// Writes what the server failed at to its log; what the request got wrong is not for it.
     func log(_ error: any Error, _ status: HTTPResponse.Status) {
         guard !(error is Problem), status.code >= 500 else { return }
-        let path = (request.head.path ?? "/").prefix { $0 != "?" }
-        service.log.write([("console", .string("\(path)")), ("error", .string("\(error)"))])
+        service.log.write([("console", .string(route)), ("error", .string("\(error)"))])
     }
 
     /// Renders a template with a context, to which it adds what every page shows.
     func html(_ name: String, _ title: String, _ context: [String: Any]) -> [UInt8] {
         var context = context
         context["pageTitle"] = title
-        context["assets"] = "\(Console.root)/assets/\(console.pages.version)"
+        context["assets"] = "\(prefix)\(Console.root)/assets/\(console.pages.version)"
         context["template"] = name
-        context["site"] = site
+        context["site"] = prefix + site
         context["seesTrays"] = may(.users)
         context["seesLog"] = may(.audit)
         if session != nil {
@@ -179,7 +178,7 @@ extension Visit {
             context["partitions"] = partitions.services.indices.map { index -> [String: Any] in
                 [
                     "index": "\(index)", "isShown": index == partition,
-                    "address": console.site(index) + (section == "overview" ? "" : "/" + section),
+                    "address": prefix + console.site(index) + (section == "overview" ? "" : "/" + section),
                 ]
             }
         }
@@ -216,7 +215,11 @@ extension Visit {
 
     /// The problem of an error; whoever may read the log is told which event or page is damaged.
     func problem(_ error: any Error) -> Problem {
-        if case TraylogError.failed(let failure) = error, may(.audit) { return Problem(failure, tellsAll: true) }
+        if case TraylogError.failed(var failure) = error, may(.audit) {
+            // Where the server keeps its files is nobody's business here.
+            failure.message = failure.message.replacing(service.configuration.directory, with: "the store")
+            return Problem(failure, tellsAll: failure.code == .damaged)
+        }
         return Problem(error)
     }
 

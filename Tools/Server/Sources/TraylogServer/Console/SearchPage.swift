@@ -9,7 +9,7 @@ enum SearchPage {
 
     static var all: [ConsolePage] {
         [
-            ConsolePage(.get, "/search", .anybody, query: ["q"]) { visit in
+            ConsolePage(.get, "/search", .anybody, query: ["q"], shows: .persons) { visit in
                 let text = (visit.query["q"] ?? "").trimmingSpaces
                 if let address = try await event(text, visit) { return .seeOther(address) }
                 return visit.page("search", "Search", text.isEmpty ? [:] : ["typed": text]) {
@@ -46,6 +46,7 @@ enum SearchPage {
                 below: nil, in: visit.store)
             let known = Set(keyed.events.map(\.seq))
             let events = keyed.events + worded.events.filter { !known.contains($0.seq) }
+            try await visit.reader().record(events)
             context["mayAudit"] = true
             context["rows"] = events.map { EventRow(event: $0).context }
             context["hasRows"] = !events.isEmpty

@@ -12,7 +12,8 @@ enum SignInPages {
                 guard visit.session == nil else { return .seeOther(address(visit.query["next"])) }
                 return page(["next": visit.query["next"] ?? ""], visit)
             },
-            ConsolePage(.post, "/sign-in", .open) { visit in try await signIn(visit) },
+            ConsolePage(.post, "/sign-in", .open, form: ["key", "purpose", "next"]) { visit in try await signIn(visit)
+            },
             ConsolePage(.post, "/sign-out", .anybody) { visit in
                 _ = try await visit.form()
                 if let token = visit.token { visit.console.sessions.end(token) }

@@ -30,7 +30,7 @@ enum TimelinePages {
                     return rows(found.rows, found.next, visit, UserPages.top(visit, "timeline"))
                 }
             },
-            ConsolePage(.get, "/log", .key(.audit), query: fields + ["user", "topic"]) { visit in
+            ConsolePage(.get, "/log", .key(.audit), query: fields + ["user", "topic"], shows: .persons) { visit in
                 let filter: EventFilter
                 do {
                     filter = try Self.filter(visit)
@@ -40,6 +40,7 @@ enum TimelinePages {
                 }
                 return visit.page("log", "Log", form(filter, visit, ["section": "log", "isLog": true])) {
                     let (events, next) = try await log(visit, filter)
+                    try await visit.reader(isOfOne: filter.user != nil).record(events)
                     return rows(events.map { EventRow(event: $0) }, next, visit, [:])
                 }
             },

@@ -6,7 +6,7 @@ import Hummingbird
 enum UndoForm {
     static var all: [ConsolePage] {
         [
-            ConsolePage(.post, "/users/{u}/undo", .key(.users)) { visit in
+            ConsolePage(.post, "/users/{u}/undo", .key(.users), form: ["event"]) { visit in
                 let fields = try await visit.form()
                 guard let event = fields["event"].flatMap({ Seq($0) }), event > .zero else {
                     throw Problem.invalid("event", "must be the number of an event")

@@ -13,6 +13,7 @@ extension Visit {
         try route.check(session?.caller, path: values)
         var headers = headers
         if body != nil { headers[.contentType] = "application/json" }
+        headers[.purpose] = session?.purpose
         let request = Request(
             head: HTTPRequest(method: method, scheme: nil, authority: nil, path: target, headerFields: headers),
             body: RequestBody(buffer: ByteBuffer(bytes: body?.bytes ?? [])))
@@ -21,13 +22,22 @@ extension Visit {
             request: request, route: route, service: service, partitions: nil, caller: session?.caller,
             credential: credential ?? .none, channel: context.channel, path: values, query: query, place: place)
         try await call.checkOwner()
-        if route.readsHistory { try await recordAccess(to: call.user) }
+        if route.shows == .user { try await recordAccess(to: call.user) }
         return try await route.handler(call)
     }
 
     /// Records who looks at a person's pages, where the server was told to.
     func recordAccess(to user: String) async throws {
         try await service.recordAccess(to: user, by: session?.caller, purpose: session?.purpose)
+    }
+
+    /// Who reads this page, where it shows several persons.
+    ///
+    /// - Parameter isOfOne: whether the address names the person.
+    func reader(isOfOne: Bool = false) -> Reader {
+        Reader(
+            service: service, caller: session?.caller, purpose: session?.purpose,
+            page: route + (isOfOne ? "?user" : ""))
     }
 
     /// Starts a job, and returns its id.

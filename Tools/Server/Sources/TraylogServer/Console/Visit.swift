@@ -22,8 +22,13 @@ struct Visit: Sendable {
     let accept: String
     /// The tree head that the page's paper names; nil where it could not be read.
     private(set) var treeHead: TreeHead?
+    /// What a proxy takes from the front of the path, as it says in `X-Forwarded-Prefix`; empty without one.
+    let prefix: String
+    /// The template of the page's path, or of the route that its scripts read; the log names pages by it.
+    var route = "none"
     private(set) var path: [String: String] = [:]
     private(set) var query: [String: String] = [:]
+    private var formFields: [String] = []
 
     /// - Throws: ``Problem`` 400 for a header that is no text.
     init(_ request: Request, _ context: ServiceContext, _ console: Console, partition: Int) throws(Problem) {
@@ -32,6 +37,8 @@ struct Visit: Sendable {
         self.context = context
         self.console = console
         accept = try request.headers.text(.accept) ?? ""
+        let given = console.service.configuration.isBehindProxy ? try request.headers.text(.forwardedPrefix) : nil
+        prefix = given.flatMap(Self.prefix) ?? ""
         token = try Self.cookie(Self.cookieName(console), of: request)
         zone = try Self.cookie("traylog-zone", of: request).flatMap {
             PercentEncoding.decode($0[...], plusIsSpace: false)
@@ -43,8 +50,20 @@ struct Visit: Sendable {
         session = isOpen ? found?.1 : nil
     }
 
-    func with(_ path: [String: String], _ query: [String: String]) -> Visit {
+    /// A path that pages can stand below; nil for any other text.
+    private static func prefix(_ text: String) -> String? {
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        let isPath = parts.count > 1 && parts[0].isEmpty && text.utf8.count <= 256
+        let areNames = parts.dropFirst().allSatisfy { part in
+            !part.isEmpty && !part.allSatisfy { $0 == UInt8(ascii: ".") }
+                && part.allSatisfy { PercentEncoding.isUnreserved($0) }
+        }
+        return isPath && areNames ? text : nil
+    }
+
+    func with(_ path: [String: String], _ query: [String: String], form: [String] = []) -> Visit {
         var visit = self
+        visit.formFields = form
         // An empty field of a form is one that was left out.
         (visit.path, visit.query) = (path, query.filter { !$0.value.isEmpty })
         return visit
@@ -199,7 +218,7 @@ struct Visit: Sendable {
             let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = PercentEncoding.decode(sides[0], plusIsSpace: true),
                 let value = PercentEncoding.decode(sides.count > 1 ? sides[1] : "", plusIsSpace: true),
-                fields.updateValue(value, forKey: name) == nil
+                name == "form" || formFields.contains(name), fields.updateValue(value, forKey: name) == nil
             else { throw Problem.invalid("form", "is malformed") }
         }
         return fields

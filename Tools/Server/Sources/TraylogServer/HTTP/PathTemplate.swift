@@ -81,7 +81,7 @@ package enum PercentEncoding {
     }
 
     /// RFC 3986, section 2.3.
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
+    static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e: true
         default: false

@@ -116,6 +116,8 @@ extension Problem {
         case TraylogError.failed(let failure): self.init(failure, tellsAll: false)
         case let failure as StoreFailure: self.init(failure, tellsAll: false)
         case let error as JSONError: self.init(.badRequest, "Not JSON", error.message, error: "invalid")
+        case is UnwritableFile:
+            self.init(.insufficientStorage, "No space left", "the server cannot write its files; its log says which")
         case is SilentSender: self.init(.requestTimeout, "Too slow", "no byte came for 30 seconds")
         case is CancellationError: self = .unavailable("the server is closing")
         // What a peer sends or stops sending is not the server's failure.
@@ -150,13 +152,21 @@ extension Problem {
 
     /// - Parameter tellsAll: whether the message may be seen, which may have paths of the server.
     package init(_ failure: StoreFailure, tellsAll: Bool) {
+        func shown(_ words: String) -> String { tellsAll ? failure.message : words }
         switch failure.code {
-        case .closed, .busy, .notOwner, .unavailable, .cancelled, .outOfThreads: self = .unavailable(failure.message)
-        case .diskFull, .mapFull: self.init(.insufficientStorage, "No space left", failure.message)
-        case .notFound: self.init(.notFound, "Not found", failure.message)
-        default:
-            let detail = tellsAll ? failure.message : "the store failed: \(failure.code)"
-            self.init(.internalServerError, "The store failed", detail)
+        // Of the log of record, not of files.
+        case .notOwner, .unavailable: self = .unavailable(failure.message)
+        case .closed: self = .unavailable(shown("the store is closed: the server stops, or starts again"))
+        case .busy: self = .unavailable(shown("the store is busy, as with a compaction or an erasure; send it again"))
+        case .cancelled: self = .unavailable(shown("the request was cancelled, and nothing was changed"))
+        case .outOfThreads: self = .unavailable(shown("the server has no thread left; its log says more"))
+        case .notFound where tellsAll: self.init(.notFound, "Not found", failure.message)
+        case .notFound:
+            self = .unavailable("the store's files are not where the server left them; its log says more")
+        case .diskFull, .mapFull:
+            self.init(
+                .insufficientStorage, "No space left", shown("the store has no space left: \(failure.code)"))
+        default: self.init(.internalServerError, "The store failed", shown("the store failed: \(failure.code)"))
         }
         members.append(("code", .string(failure.code.rawValue)))
     }

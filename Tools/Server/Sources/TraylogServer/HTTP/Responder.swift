@@ -11,6 +11,8 @@ package struct Responder: HTTPResponder {
     let console: Console?
     /// Nil for a server with one store.
     package let partitions: Partitions?
+    /// Nil where requests are not noted.
+    var underWay: RequestsUnderWay?
 
     package nonisolated(nonsending) func respond(to request: Request, context: ServiceContext) async throws -> Response
     {
@@ -57,7 +59,16 @@ package struct Responder: HTTPResponder {
         }
         response = response.inParts(holding: note.place)
         let duration = ContinuousClock.now - note.start
-        let route = note.route?.path.text ?? "none"
+        // What is made while it is sent is under way until then; a stream of events may last for hours.
+        if let entry = note.underWay, response.body.contentLength == nil,
+            response.headers[.contentType]?.hasPrefix("text/event-stream") != true
+        {
+            response.body = ResponseBody { [body = response.body] writer in
+                try await body.write(writer)
+                withExtendedLifetime(entry) {}
+            }
+        }
+        let route = note.page ?? note.route?.path.text ?? "none"
         service.metrics.note(
             route: route, method: request.method.rawValue, status: response.status.code, duration: duration)
         let user = service.configuration.logsUsers ? note.user : nil
@@ -77,12 +88,18 @@ package struct Responder: HTTPResponder {
         private static let next = Atomic(UInt64.random(in: 0 ... .max))
 
         /// Names the request in its answer and in the log; no two of a server are equal.
-        let id = RequestNote.next.wrappingAdd(1, ordering: .relaxed).newValue.hex
+        let id: String
+        let number = RequestNote.next.wrappingAdd(1, ordering: .relaxed).newValue
         let start = ContinuousClock.now
         var route: Route?
+        /// The console's page, or what its scripts read.
+        var page: String?
+        var underWay: RequestsUnderWay.Entry?
         var user: String?
         var standing: RateLimits.Standing?
         var place: Admission.Place?
+
+        init() { id = number.hex }
     }
 
     nonisolated(nonsending) private func answer(
@@ -90,6 +107,10 @@ package struct Responder: HTTPResponder {
     ) async throws -> Response {
         if request.method == .options, let response = try preflight(request, note) { return response }
         if let console, console.has(request) {
+            if let place = console.place(of: request) {
+                (note.page, note.user) = (place.name, place.user)
+                note.underWay = underWay?.begin(place.route, id: note.number)
+            }
             return try await withTaskExecutorPreference(globalConcurrentExecutor) {
                 try await console.answer(request, context)
             }
@@ -132,6 +153,7 @@ package struct Responder: HTTPResponder {
         let mark = target.utf8.firstIndex(of: UInt8(ascii: "?"))
         var (route, path) = try routes.find(request.method, path: target[..<(mark ?? target.endIndex)])
         note.route = route
+        note.underWay = underWay?.begin(route, id: note.number)
         note.user = path["u"]
         let (caller, credential) = try caller(request, route, context, note)
         // The user of a token need not be named.

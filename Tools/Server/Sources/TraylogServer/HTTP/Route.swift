@@ -65,6 +65,16 @@ package final class Route: Sendable {
         }
     }
 
+    /// Whose content it shows, so that reading it with a server key can be recorded (``AccessLog``).
+    package enum Content: Sendable {
+        /// Nobody's: figures, names, proofs, the program's own files.
+        case nobody
+        /// What is stored about the user in the path.
+        case user
+        /// What is stored about the persons in its answer: the route records each of them itself (``Reader``).
+        case persons
+    }
+
     /// Which nodes of a cluster perform it.
     package enum Node: Sendable {
         /// The one that owns the log, because it appends events; the others send the request on.
@@ -118,6 +128,7 @@ package final class Route: Sendable {
     let answersDiverged: Bool
     package let status: Int
     package let answers: Answer
+    package let shows: Content
     /// Headers of its answer that ``manner`` and ``status`` do not bring along.
     package let headers: [String]
     /// Whether a key may call it that is limited to some names: the path says which names it concerns, the route itself looks at
@@ -136,11 +147,6 @@ package final class Route: Sendable {
         case (_, .conditional), (_, .command): true
         default: false
         }
-    }
-
-    /// Whether it shows what was done to a person's tray, so that reading it is recorded (``AccessLog``).
-    package var readsHistory: Bool {
-        method == .get && access.key == .audit && path.variables.contains("u")
     }
 
     /// A body without content, such as a mark of some items by their seqs.
@@ -172,7 +178,7 @@ package final class Route: Sendable {
         if manner == .conditional || manner == .feed || manner == .file { names.append("If-None-Match") }
         if manner == .feed { names.append("Prefer") }
         if method == .get { names.append("Traylog-Min-Seq") }
-        if readsHistory { names.append("Traylog-Purpose") }
+        if shows != .nobody { names.append("Traylog-Purpose") }
         if isLive { names.append("Last-Event-ID") }
         return names
     }
@@ -183,6 +189,7 @@ package final class Route: Sendable {
     ///   - node: by default ``Node/each`` for a GET, and ``Node/owner`` for anything else.
     ///   - answersDiverged: by default of operators' routes, and of those that need no credentials.
     ///   - takesLimitedKeys: by default of routes with a user or a topic in the path.
+    ///   - shows: by default of the user in the path, where a GET has one.
     ///   - refusals: by default of items and events that are not there, are gone, or do not go with the command, and of
     ///     moments below the floor or beyond the head.
     ///   - longestBody: by default 64 KiB; 1 MiB for content and lists of items, and 8 MiB for an array of commands.
@@ -191,7 +198,7 @@ package final class Route: Sendable {
         origins: Origins,
         query: [String] = [], body: Body = .none, required: [String] = [], manner: Manner = .plain,
         partition: Partitioning? = nil, node: Node? = nil, answersDiverged: Bool? = nil,
-        takesLimitedKeys: Bool? = nil, status: Int = 200,
+        takesLimitedKeys: Bool? = nil, shows: Content? = nil, status: Int = 200,
         answers: Answer, headers: [String] = [],
         refusals: [Int] = [404, 410, 422], longestBody: Int? = nil,
         _ handler: nonisolated(nonsending) @escaping @Sendable (Call) async throws -> Response
@@ -221,6 +228,7 @@ package final class Route: Sendable {
         self.takesLimitedKeys = takesLimitedKeys ?? (isOfUser || isOfTopic)
         self.status = status
         self.answers = answers
+        self.shows = shows ?? (isOfUser && method == .get ? .user : .nobody)
         (self.headers, self.refusals) = (headers, refusals)
         self.longestBody = longestBody ?? Self.longest(body)
         self.handler = handler

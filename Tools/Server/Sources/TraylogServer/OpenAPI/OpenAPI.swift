@@ -112,12 +112,14 @@ enum OpenAPI {
     }
 
     private static func requestHeaders(_ route: Route) -> [String] {
-        switch route.manner {
-        case .command: route.access.isOpen ? [] : ["Idempotency-Key", "Traylog-Device"]
-        case .conditional, .file: ["If-None-Match"]
-        case .feed: ["If-None-Match", "Prefer"]
-        case .plain: route.readsHistory ? ["Traylog-Purpose"] : []
-        }
+        let own =
+            switch route.manner {
+            case .command: route.access.isOpen ? [] : ["Idempotency-Key", "Traylog-Device"]
+            case .conditional, .file: ["If-None-Match"]
+            case .feed: ["If-None-Match", "Prefer"]
+            case .plain: [String]()
+            }
+        return own + (route.shows == .nobody ? [] : ["Traylog-Purpose"])
     }
 
     private static func body(_ route: Route, _ group: RouteGroup) -> JSONValue? {

@@ -23,7 +23,8 @@ enum FeedRoutes {
             Route(
                 .get, "/v1/log", as: "getLog", "The log", .key(.audit), origins: .allowed,
                 query: fields + ["kind", "user", "actor", "device"],
-                manner: .feed, partition: .named, answersDiverged: true, takesLimitedKeys: true, answers: .array(.event)
+                manner: .feed, partition: .named, answersDiverged: true, takesLimitedKeys: true, shows: .persons,
+                answers: .array(.event)
             ) { call in
                 try await serve(call, LogFeed(call))
             },

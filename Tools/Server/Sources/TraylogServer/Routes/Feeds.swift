@@ -170,9 +170,11 @@ struct LogFeed: Feed {
     private let identity: String
     private let filter: EventFilter
     private let limits: NameLimits?
+    private let reader: Reader
 
     init(_ call: Call) throws {
         limits = call.limits
+        reader = try call.reader(isOfOne: call.query["user"] != nil)
         (store, isOfCluster, history) = (call.store, call.service.cluster != nil, call.service.history)
         identity = call.service.storeIdentity
         var filter = EventFilter()
@@ -208,6 +210,7 @@ struct LogFeed: Feed {
         guard seq < head else { return FeedPage([], through: position, isAtHead: true) }
         let found = try await store.search(filter, from: seq + 1, limit: FeedRoutes.pageEvents)
         let events = found.elements.filter { $0.seq <= head && limits?.admits($0) ?? true }
+        try await reader.record(events)
         guard let next = found.next, next <= head else {
             return FeedPage(events, through: FeedPosition(seq: head), isAtHead: true)
         }

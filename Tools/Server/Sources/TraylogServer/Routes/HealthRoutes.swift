@@ -19,14 +19,11 @@ enum HealthRoutes {
             ) { call in
                 guard !call.service.isDraining else { throw Problem.unavailable("the server is closing") }
                 if let cluster = call.service.cluster { return readiness(await cluster.status(), call.service) }
-                // A tick of long ago changes nothing, and the writer answers it.
-                let report = await Deadline.abandoning(after: .seconds(5)) {
-                    try await call.store.tick(now: Timestamp(milliseconds: 0))
-                }
-                guard let report else { throw Problem.unavailable("the store does not answer") }
+                let head = await Deadline.abandoning(after: .seconds(5)) { try await call.service.writerProbe.head() }
+                guard let head else { throw Problem.unavailable("the store does not answer") }
                 return .json(
                     .present([
-                        ("status", "ok"), ("head", JSONValue(report.head)),
+                        ("status", "ok"), ("head", JSONValue(head)),
                         ("failedChecks", call.service.failedChecks),
                     ]))
             },
@@ -72,6 +69,8 @@ enum HealthRoutes {
         ]
         if let owner = status.owner { members.append(("owner", .string(owner.url))) }
         if let checks = service.failedChecks { members.append(("failedChecks", checks)) }
+        // A node whose log of record is full still reads.
+        if let trouble = status.trouble { members.append(("trouble", .string(trouble))) }
         if let divergence = status.divergence { members.append(("seq", JSONValue(divergence.seq))) }
         return members
     }
@@ -107,6 +106,23 @@ enum HealthRoutes {
         return Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: services[0].metrics.text())))
+    }
+}
+
+/// Asks the store's writer whether it lives; all who ask at the same time share one question, because anybody may ask.
+actor WriterProbe {
+    private let store: Store
+    private var underWay: Task<Seq, any Error>?
+
+    init(_ store: Store) { self.store = store }
+
+    func head() async throws -> Seq {
+        if let underWay { return try await underWay.value }
+        // A tick of long ago changes nothing, and the writer answers it.
+        let task = Task { [store] in try await store.tick(now: Timestamp(milliseconds: 0)).head }
+        underWay = task
+        defer { underWay = nil }
+        return try await task.value
     }
 }
 

@@ -9,7 +9,7 @@ enum ReadingRoutes {
     private static var tray: Route {
         Route(
             .get, "/v1/users/{u}/tray", as: "getTray", "A user's tray", .reading, origins: .allowed, query: ["asOf"],
-            manner: .conditional, answers: .json(.tray)
+            manner: .conditional, shows: .nobody, answers: .json(.tray)
         ) { call in
             let moment = try call.asOf()
             return try await call.answer(call.etag(asOf: moment)) {
@@ -110,7 +110,7 @@ enum ReadingRoutes {
         Route(
             .get, "/v1/items/{seq}/audience", as: "getAudience", "How a broadcast's recipients have it", .key(.users),
             origins: .allowed, query: ["asOf", "list", "cursor", "limit"], partition: .named,
-            answers: .jsonOrLines(.audience, .recipientLine)
+            shows: .persons, answers: .jsonOrLines(.audience, .recipientLine)
         ) { call in
             let (item, moment) = (try call.seq(), try call.asOf())
             guard let name = call.query["list"] else {
@@ -125,6 +125,7 @@ enum ReadingRoutes {
             }
             let page = try await call.store.recipients(
                 of: item, part, after: call.nameCursor(), limit: call.limit(), asOf: moment)
+            try await call.reader().record(persons: page.elements.map(\.user))
             var bytes: [UInt8] = []
             for recipient in page.elements { bytes += recipient.jsonBytes + [UInt8(ascii: "\n")] }
             if let next = page.next {

@@ -1,0 +1,60 @@
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import NIOCore
+import Testing
+
+@testable import TraylogServer
+
+/// Somebody who is signed in to the console of a served store, without a browser.
+struct ConsoleVisitor: Sendable {
+    let store: ServedStore
+    private let console: Console
+    private let cookieName: String
+    private let token: String
+
+    /// Signs in with the server key.
+    init(_ store: ServedStore, purpose: String = "a test") async throws {
+        let form = "key=\(store.key)&purpose=\(PercentEncoding.encode(purpose))"
+        let answer = try await store.client.executeRequest(
+            uri: "/console/sign-in", method: .post,
+            headers: [.contentType: "application/x-www-form-urlencoded", .accept: "text/html"],
+            body: ByteBuffer(string: form))
+        #expect(answer.status == .seeOther)
+        let field = try #require(answer.headers[.setCookie]?.split(separator: ";").first)
+        let parts = field.split(separator: "=", maxSplits: 1).map(String.init)
+        self.init(store, try #require(store.server.responder.console), parts[0], parts[1])
+    }
+
+    private init(_ store: ServedStore, _ console: Console, _ cookieName: String, _ token: String) {
+        (self.store, self.console, self.cookieName, self.token) = (store, console, cookieName, token)
+    }
+
+    /// The same key in another session, which counts for no limit of sign-ins.
+    func again(purpose: String) throws -> ConsoleVisitor {
+        let session = try #require(console.sessions.use(token))
+        let other = console.sessions.begin(keyID: session.keyID, session.key, purpose: purpose)
+        return ConsoleVisitor(store, console, cookieName, other)
+    }
+
+    private var cookie: String { "\(cookieName)=\(token)" }
+
+    func get(_ path: String) async throws -> TestResponse {
+        try await store.client.executeRequest(
+            uri: path, method: .get, headers: [.accept: "text/html", .cookie: cookie], body: nil)
+    }
+
+    /// Sends a form as its page would, with a token of its own.
+    ///
+    /// - Parameter fields: encoded.
+    func send(_ path: String, _ fields: [(name: String, value: String)]) async throws -> TestResponse {
+        let form = try #require(console.sessions.use(token)).formToken()
+        let body = (["form=\(form)"] + fields.map { "\($0.name)=\($0.value)" }).joined(separator: "&")
+        return try await store.client.executeRequest(
+            uri: path, method: .post,
+            headers: [
+                .accept: "text/html", .cookie: cookie, .contentType: "application/x-www-form-urlencoded",
+                .fetchSite: "same-origin",
+            ], body: ByteBuffer(string: body))
+    }
+}
