@@ -29,7 +29,8 @@ enum BrokerError: ExitStatusError, CustomStringConvertible {
     static let noStream: UInt64 = 10_059
     static let nameInUse: UInt64 = 10_058
     static let messageTooLong: UInt64 = 10_054
-    static let storeFailed: UInt64 = 10_077
+    /// The brokers' storage is full, or a limit of theirs is reached.
+    static let full: Set<UInt64> = [10_002, 10_023, 10_028, 10_047, 10_077]
     /// A broker on its own, which holds no second copy of anything.
     static let noReplicas: UInt64 = 10_074
 }
@@ -42,13 +43,33 @@ struct BrokerMessage: Sendable {
     var status: Int?
 }
 
+/// What is asked of brokers; whatever they answer is a stranger's word.
+protocol BrokerRequests: Sendable {
+    /// The longest message that the brokers take, in bytes.
+    var longestMessage: Int { get }
+
+    /// Sends a request and waits for one answer.
+    func request(
+        _ subject: String, _ headers: [(String, String)], _ body: [UInt8], within: Duration
+    ) throws(BrokerError) -> BrokerMessage
+    /// Sends requests and hands out answers as they come, until `isLast` says so.
+    ///
+    /// - Parameter within: how long the next answer may take.
+    func request(
+        _ requests: [(subject: String, headers: [(String, String)], body: [UInt8])], within: Duration,
+        until isLast: (BrokerMessage) throws(BrokerError) -> Bool
+    ) throws(BrokerError)
+    /// Calls `wake` whenever a message of the subject comes, until the connection ends.
+    func onMessage(of subject: String, _ wake: @escaping @Sendable () -> Void) throws(BrokerError)
+}
+
 /// One connection to the brokers, whichever of them answers.
 ///
 /// It connects again by itself.
 ///
 /// All calls block their thread for as long as they say; ``BrokerQueue`` keeps them off the cooperative pool.
 @safe
-final class BrokerConnection: @unchecked Sendable {
+final class BrokerConnection: BrokerRequests, @unchecked Sendable {
     // @unchecked: nats.c locks its connection, and the pointer never changes.
     private let connection: OpaquePointer
 
@@ -79,22 +100,45 @@ final class BrokerConnection: @unchecked Sendable {
         var opened: OpaquePointer?
         let status = unsafe natsConnection_Connect(&opened, options)
         guard let connection = unsafe opened, status == NATS_OK || status == NATS_NOT_YET_CONNECTED else {
-            throw .unanswered("\(urls.joined(separator: ", ")): \(Self.text(status))")
+            throw .unanswered("\(urls.map(Self.withoutPassword).joined(separator: ", ")): \(Self.words(status))")
         }
         unsafe self.connection = connection
     }
 
     deinit { unsafe natsConnection_Destroy(connection) }
 
+    /// Why none of the brokers can be reached, asked of each again.
+    static func trouble(_ urls: [String]) -> BrokerError {
+        var reasons: [String] = []
+        for url in urls {
+            do throws(BrokerError) { _ = try BrokerConnection([url], retries: false) } catch {
+                if case .unanswered(let reason) = error { reasons.append(reason) }
+            }
+        }
+        return .unanswered("none can be reached" + (reasons.isEmpty ? "" : ": \(reasons.joined(separator: "; "))"))
+    }
+
+    /// A broker's URL as logs may have it.
+    static func withoutPassword(_ url: String) -> String {
+        guard let at = url.lastIndex(of: "@"), let scheme = url.firstRange(of: "://"), scheme.upperBound <= at else {
+            return url
+        }
+        return url[..<scheme.upperBound] + "…" + url[at...]
+    }
+
+    private static func words(_ status: natsStatus) -> String {
+        guard status == NATS_CONNECTION_AUTH_FAILED || status == NATS_NOT_PERMITTED else { return text(status) }
+        return
+            "it refuses the credentials; give the user and the password that it knows, as nats://USER:PASSWORD@HOST:PORT"
+    }
+
     /// Whether a broker is there now; what is asked meanwhile fails at once.
     var isConnected: Bool { unsafe natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED }
 
-    /// The longest message that the brokers take, in bytes.
-    var longestMessage: Int { Int(unsafe natsConnection_GetMaxPayload(connection)) }
+    var longestMessage: Int { Int(clamping: unsafe natsConnection_GetMaxPayload(connection)) }
 
-    /// Sends a request and waits for one answer.
     func request(
-        _ subject: String, _ headers: [(String, String)] = [], _ body: [UInt8] = [], within: Duration = .seconds(5)
+        _ subject: String, _ headers: [(String, String)], _ body: [UInt8], within: Duration
     ) throws(BrokerError) -> BrokerMessage {
         let message = try unsafe message(subject, reply: nil, headers, body)
         defer { unsafe natsMsg_Destroy(message) }
@@ -104,9 +148,6 @@ final class BrokerConnection: @unchecked Sendable {
         return unsafe Self.taken(reply)
     }
 
-    /// Sends requests and hands out answers as they come, until `isLast` says so.
-    ///
-    /// - Parameter within: how long the next answer may take.
     func request(
         _ requests: [(subject: String, headers: [(String, String)], body: [UInt8])], within: Duration,
         until isLast: (BrokerMessage) throws(BrokerError) -> Bool
@@ -146,7 +187,7 @@ final class BrokerConnection: @unchecked Sendable {
         unsafe natsSubscription_Destroy(subscription)
     }
 
-    /// Calls `wake` whenever a message of the subject comes, on a thread of the connection, until the connection ends.
+    /// `wake` is called on a thread of the connection.
     func onMessage(of subject: String, _ wake: @escaping @Sendable () -> Void) throws(BrokerError) {
         // Lives as long as the process: a subscription is never ended.
         let closure = unsafe Unmanaged.passRetained(Wake(wake))

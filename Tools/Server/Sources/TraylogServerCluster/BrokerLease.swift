@@ -16,7 +16,7 @@ final class BrokerLease: OwnershipLease {
     private let revisions = Mutex<[UInt64: UInt64]>([:])
 
     /// Makes the bucket where it is missing.
-    init(_ connection: BrokerConnection, stream: String, replicas: Int) throws(BrokerError) {
+    init(_ connection: any BrokerRequests, stream: String, replicas: Int) throws(BrokerError) {
         jetStream = JetStream(connection: connection)
         bucket = Bucket(jetStream: jetStream, name: "traylog_\(stream)_owner")
         try bucket.make(lasting: duration, replicas: replicas)
@@ -121,8 +121,12 @@ struct Bucket: Sendable {
     }
 
     /// Removes a key's value and its history.
-    func purge(_ key: String) throws(BrokerError) {
-        try jetStream.ask("STREAM.PURGE.KV_\(name)", ["filter": .string(subject(key))])
+    ///
+    /// - Parameter revision: a later value stays; nil removes any.
+    func purge(_ key: String, through revision: UInt64? = nil) throws(BrokerError) {
+        var members: [(name: String, value: JSONValue)] = [("filter", .string(subject(key)))]
+        if let revision, revision < .max { members.append(("seq", .int(revision + 1))) }
+        try jetStream.ask("STREAM.PURGE.KV_\(name)", .object(members))
     }
 
     /// The keys that have a value.

@@ -22,18 +22,21 @@ final class BrokerLog: ReplicatedLog {
     private let jetStream: JetStream
     private let bell = Bell()
     private let end = Mutex(KnownEnd())
+    /// The brokers' words while they take no message for want of room.
+    private let full = Mutex<String?>(nil)
+    private let log: ServiceLog
     // A publish must not wait behind a read.
     private let publishing = BrokerQueue("traylog.broker.publishing")
     private let reading = BrokerQueue("traylog.broker.reading")
 
     /// - Parameter stream: as the brokers say that it is.
-    init(_ connection: BrokerConnection, _ stream: StreamFacts) throws(BrokerError) {
+    init(_ connection: any BrokerRequests, _ stream: StreamFacts, _ log: ServiceLog) throws(BrokerError) {
         name = stream.name
-        self.stream = stream
+        (self.stream, self.log) = (stream, log)
         jetStream = JetStream(connection: connection)
         // The largest group fits the brokers' usual limit of 1 MiB.
         let limits = [connection.longestMessage, stream.longestMessage].filter { $0 > 0 }
-        largestBody = (limits.min() ?? 1 << 20) - Self.headerBytes
+        largestBody = max(0, (limits.min() ?? 1 << 20) - Self.headerBytes)
         guard let told = stream.committedSubject else { return }
         try connection.onMessage(of: told) { [bell] in bell.ring() }
     }
@@ -50,10 +53,30 @@ final class BrokerLog: ReplicatedLog {
             guard stored.sequence > 0 else { return .unknown(reason: "the message is being stored") }
             bell.ring()
             end.withLock { $0.note(stored.sequence) }
+            full.withLock { $0 = nil }
             return .accepted(at: LogPosition(rawValue: stored.sequence), isDuplicate: stored.isDuplicate)
         } catch {
+            if case .refused(let code, let reason) = error, BrokerError.full.contains(code) {
+                return isFull(code, reason)
+            }
             return Self.outcome(of: error)
         }
+    }
+
+    /// Why no message is taken; nil while they are.
+    var fullness: String? { full.withLock { $0 } }
+
+    /// Says it in the log, too, once each time.
+    private func isFull(_ code: UInt64, _ reason: String) -> PublishOutcome {
+        let words =
+            "the brokers' storage for the stream \(name) is full (\(reason), \(code)): raise max_file_store or max_bytes, or "
+            + "remove what nodes and a backup hold with traylog-server trim"
+        let isNew = full.withLock { full in
+            defer { full = words }
+            return full == nil
+        }
+        if isNew { log.write([("cluster", "full"), ("error", .string(words))]) }
+        return .rejected(reason: words)
     }
 
     /// Anything that is not certainly a refusal leaves it open whether the message was stored.
@@ -69,7 +92,7 @@ final class BrokerLog: ReplicatedLog {
                 return .unknown(reason: reason)
             }
             return .wrongPosition(last: LogPosition(rawValue: last))
-        case BrokerError.messageTooLong, BrokerError.storeFailed: return .rejected(reason: reason)
+        case BrokerError.messageTooLong: return .rejected(reason: reason)
         default: return .unknown(reason: error.description)
         }
     }

@@ -84,7 +84,8 @@ struct BrokerProbe: Sendable {
             } catch {
                 // A broker that is down acknowledges nothing; it is looked at by the next node that starts.
                 if monitors.count == urls.count, isDown(urls[index]) {
-                    pages.warnings.append("\(urls[index]) is down: its settings were not looked at")
+                    pages.warnings.append(
+                        "\(BrokerConnection.withoutPassword(urls[index])) is down: its settings were not looked at")
                 } else {
                     pages.unread.append(error.description)
                 }
@@ -223,7 +224,7 @@ struct BrokerProbe: Sendable {
         }
         defer { _ = try? jetStream.ask("STREAM.DELETE.\(name)") }
         // Through each broker's own connection, and all at once.
-        let connections = urls.compactMap { try? BrokerConnection([$0], retries: false) }
+        let connections: [any BrokerRequests] = urls.compactMap { try? BrokerConnection([$0], retries: false) }
         // A stream that was just made may have no leader yet; what nobody took is sent again.
         for _ in 0..<50 {
             let accepted = try rivals(subject, connections.isEmpty ? [jetStream.connection] : connections)
@@ -232,7 +233,7 @@ struct BrokerProbe: Sendable {
         throw .unanswered("none of them took a message for the stream \(name), which was made for a trial")
     }
 
-    private func rivals(_ subject: String, _ connections: [BrokerConnection]) throws(BrokerError) -> Int {
+    private func rivals(_ subject: String, _ connections: [any BrokerRequests]) throws(BrokerError) -> Int {
         let shares = (0..<Self.rivals).reduce(into: [Int](repeating: 0, count: connections.count)) { shares, number in
             shares[number % shares.count] += 1
         }

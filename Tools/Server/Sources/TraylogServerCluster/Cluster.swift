@@ -10,6 +10,7 @@ final class Cluster: ClusterNodeHost {
     let settings: ClusterSettings
     let node: ClusterNode
     let members: Members
+    private let brokerLog: BrokerLog
     private let erasures: Erasures
     /// The name of the store in offsets, the same on every node.
     let identity: String
@@ -24,11 +25,11 @@ final class Cluster: ClusterNodeHost {
     private static let takeoverTime = Duration.seconds(2)
 
     private init(
-        _ settings: ClusterSettings, _ node: ClusterNode, _ members: Members, _ erasures: Erasures, _ identity: String,
-        _ jetStream: JetStream
+        _ settings: ClusterSettings, _ node: ClusterNode, _ brokerLog: BrokerLog, _ members: Members,
+        _ erasures: Erasures, _ identity: String, _ jetStream: JetStream
     ) {
         (self.settings, self.node, self.members, self.erasures) = (settings, node, members, erasures)
-        (self.identity, self.jetStream) = (identity, jetStream)
+        (self.brokerLog, self.identity, self.jetStream) = (brokerLog, identity, jetStream)
     }
 
     /// Looks at the brokers, gets a copy of the store where there is none, and begins to follow.
@@ -52,7 +53,7 @@ final class Cluster: ClusterNodeHost {
         let (brokerLog, lease, members, erasures) = try await retrying(log) {
             try await BrokerQueue("traylog.broker.start").run { () throws(BrokerError) in
                 (
-                    try BrokerLog(connection, stream),
+                    try BrokerLog(connection, stream, log),
                     try BrokerLease(connection, stream: stream.name, replicas: stream.replicas),
                     try Members(connection, stream: stream.name, replicas: stream.replicas),
                     try Erasures(connection, stream: stream.name, replicas: stream.replicas)
@@ -65,7 +66,7 @@ final class Cluster: ClusterNodeHost {
         let node = try await ClusterNode.open(directory, options, log: brokerLog, lease: lease)
         let identity = Array(SHA256.hash(data: Array("\(stream.name) \(created)".utf8))).prefix(16)
         let cluster = Cluster(
-            settings, node, members, erasures, Array(identity).hex, JetStream(connection: connection))
+            settings, node, brokerLog, members, erasures, Array(identity).hex, JetStream(connection: connection))
         await node.start()
         cluster.telling.withLock { $0 = Task { await cluster.tell() } }
         return cluster
@@ -83,6 +84,7 @@ final class Cluster: ClusterNodeHost {
         let findings = settings.allowsUnsafeLog ? [] : await probe.pages().findings
         guard findings.isEmpty else { throw UnsafeLog(findings: findings, mayPass: false) }
         let other = try await retrying(log) { () async throws -> OtherPartitions? in
+            guard connection.isConnected else { throw BrokerConnection.trouble(settings.brokers) }
             do throws(BrokerError) {
                 return try await BrokerQueue("traylog.broker.partitions").run { () throws(BrokerError) in
                     try settings.partitions.claim(settings.stream, at: connection, replicas: settings.replicas)
@@ -189,7 +191,7 @@ final class Cluster: ClusterNodeHost {
     private static func probe(
         _ settings: ClusterSettings, _ connection: BrokerConnection, _ log: ServiceLog
     ) async throws -> (StreamFacts, created: String) {
-        guard connection.isConnected else { throw BrokerError.unanswered("none can be reached") }
+        guard connection.isConnected else { throw BrokerConnection.trouble(settings.brokers) }
         let probe = BrokerProbe(
             urls: settings.brokers, stream: settings.stream, monitors: settings.monitors, replicas: settings.replicas)
         let found = try await probe.run(connection)
@@ -206,7 +208,12 @@ final class Cluster: ClusterNodeHost {
 
     var store: Store { node.store }
 
-    func status() async -> NodeStatus { await node.status() }
+    func status() async -> NodeStatus {
+        var status = await node.status()
+        // Nothing else goes as long as nothing can be written.
+        status.trouble = brokerLog.fullness ?? status.trouble
+        return status
+    }
 
     func otherNodes() async -> [String] {
         ((try? await members.all()) ?? []).map(\.url).filter { $0 != settings.advertise }

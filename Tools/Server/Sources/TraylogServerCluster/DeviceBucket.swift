@@ -1,16 +1,21 @@
 import TraylogServer
+import Synchronization
 import Traylog
 import TraylogCluster
 
 /// Device tokens of a cluster, in a bucket of the brokers: the same on every node, in all partitions.
 ///
-/// The value under a token names its user. The keys under a user list tokens to look at; one may be stale.
+/// The value under a token names its user. The keys under a user list tokens to look at; one may be stale. Those under a day list the
+/// tokens that were removed then: when providers have been told so for long enough, the tokens leave the bucket.
 struct DeviceBucket: Devices {
     private let bucket: Bucket
+    /// When removed tokens were looked for last.
+    private let swept = SharedTime()
+    private static let sweepPause = Duration.seconds(3_600)
     private let queue = BrokerQueue("traylog.broker.devices")
 
     /// Makes the bucket where it is missing.
-    init(_ connection: BrokerConnection, stream: String, replicas: Int) throws(BrokerError) {
+    init(_ connection: any BrokerRequests, stream: String, replicas: Int) throws(BrokerError) {
         bucket = Bucket(jetStream: JetStream(connection: connection), name: "traylog_\(stream)_devices")
         try bucket.make(lasting: nil, replicas: replicas)
     }
@@ -39,8 +44,29 @@ struct DeviceBucket: Devices {
 
     func remove(_ token: String, of user: String) async throws {
         try await ask { bucket throws(BrokerError) in
+            let today = Self.day(.now)
+            // First where to look, as above.
+            if Self.isEqual(try Self.find(token, bucket)?.device.user, user) {
+                try bucket.put(Self.key(removed: today, token), Array("{}".utf8), replacing: nil)
+            }
             let old = try Self.change(token, to: nil, bucket) { Self.isEqual($0?.user, user) }
             if old != nil { try bucket.purge(Self.key(of: user, token)) }
+            if swept.isDue(after: Self.sweepPause) { try Self.sweep(bucket, today) }
+        }
+    }
+
+    /// Forgets tokens that were removed long ago, and are nobody's since.
+    private static func sweep(_ bucket: Bucket, _ today: Int64) throws(BrokerError) {
+        let remembered = Device.remembered.milliseconds / millisecondsOfADay
+        for key in try bucket.keys("removed.*.*") {
+            let parts = key.split(separator: ".")
+            guard parts.count == 3, let day = Int64(parts[1]), (0...today).contains(day), today - day > remembered,
+                let token = [UInt8](hex: String(parts[2])).flatMap({ String(validating: $0, as: UTF8.self) })
+            else { continue }
+            if let (device, revision) = try find(token, bucket), device.user == nil, Self.day(device.since) <= day {
+                try bucket.purge(Self.key(token), through: revision)
+            }
+            try bucket.purge(key)
         }
     }
 
@@ -72,6 +98,15 @@ struct DeviceBucket: Devices {
         "user.\(Array(user.utf8).hex).\(Array(token.utf8).hex)"
     }
 
+    private static let mostTries = 100
+    private static let millisecondsOfADay: Int64 = 86_400_000
+
+    private static func day(_ time: Timestamp) -> Int64 { max(0, time.milliseconds / millisecondsOfADay) }
+
+    private static func key(removed day: Int64, _ token: String) -> String {
+        "removed.\(day).\(Array(token.utf8).hex)"
+    }
+
     private static func isEqual(_ name: String?, _ user: String) -> Bool {
         name.map { $0.utf8.elementsEqual(user.utf8) } ?? false
     }
@@ -100,7 +135,7 @@ struct DeviceBucket: Devices {
     private static func change(
         _ token: String, to user: String?, _ bucket: Bucket, if isWanted: (Device?) -> Bool
     ) throws(BrokerError) -> Device? {
-        while true {
+        for _ in 0..<mostTries {
             let old = try find(token, bucket)
             guard isWanted(old?.device) else { return nil }
             // First where to look: a token that is nowhere to be found would never be forgotten.
@@ -114,6 +149,21 @@ struct DeviceBucket: Devices {
             } catch .refused(let code, _) where code == BrokerError.wrongLastSequence {
                 // Somebody else was faster.
             }
+        }
+        throw .unanswered("another change of the same token came before each of \(mostTries) tries")
+    }
+}
+
+/// When something was done last.
+private final class SharedTime: Sendable {
+    private let last = Mutex<ContinuousClock.Instant?>(nil)
+
+    /// Whether it was not done for so long; it counts as done now then.
+    func isDue(after pause: Duration) -> Bool {
+        last.withLock { last in
+            if let time = last, ContinuousClock.now - time < pause { return false }
+            last = .now
+            return true
         }
     }
 }

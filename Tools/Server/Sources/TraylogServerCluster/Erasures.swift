@@ -15,7 +15,7 @@ struct Erasures: Sendable {
     private let queue = BrokerQueue("traylog.broker.erasures")
 
     /// Makes the bucket where it is missing.
-    init(_ connection: BrokerConnection, stream: String, replicas: Int) throws(BrokerError) {
+    init(_ connection: any BrokerRequests, stream: String, replicas: Int) throws(BrokerError) {
         bucket = Bucket(jetStream: JetStream(connection: connection), name: "traylog_\(stream)_erasures")
         try bucket.make(lasting: nil, replicas: replicas)
     }

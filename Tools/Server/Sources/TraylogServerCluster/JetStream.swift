@@ -6,7 +6,7 @@ import TraylogCluster
 ///
 /// All calls block their thread.
 struct JetStream: Sendable {
-    let connection: BrokerConnection
+    let connection: any BrokerRequests
 
     /// - Throws: ``BrokerError/refused(code:_:)`` with JetStream's code.
     @discardableResult

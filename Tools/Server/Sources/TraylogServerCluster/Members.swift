@@ -23,7 +23,7 @@ struct Members: Sendable {
     private let queue = BrokerQueue("traylog.broker.members")
 
     /// Makes the bucket where it is missing.
-    init(_ connection: BrokerConnection, stream: String, replicas: Int) throws(BrokerError) {
+    init(_ connection: any BrokerRequests, stream: String, replicas: Int) throws(BrokerError) {
         bucket = Bucket(jetStream: JetStream(connection: connection), name: "traylog_\(stream)_nodes")
         try bucket.make(lasting: nil, replicas: replicas)
     }

@@ -2,7 +2,8 @@ import TraylogServer
 
 extension PartitionMap {
     /// Compares with what the streams were made with: the first node that starts says how many there are.
-    func claim(_ stream: String, at connection: BrokerConnection, replicas: Int) throws(BrokerError) -> OtherPartitions?
+    func claim(_ stream: String, at connection: any BrokerRequests, replicas: Int) throws(BrokerError)
+        -> OtherPartitions?
     {
         let jetStream = JetStream(connection: connection)
         let bucket = Bucket(jetStream: jetStream, name: "traylog_\(stream)_partitions")

@@ -48,8 +48,10 @@ package struct TrimCommand: AsyncParsableCommand {
         }
         let after = try await Self.bounds(stream, connection, queue)
         let report: JSONValue = [
-            "stream": .string(stream), "through": .int(kept.rawValue - 1), "first": .int(after.first.rawValue),
-            "last": .int(after.last.rawValue), "removed": .int(after.first.rawValue - before.first.rawValue),
+            "stream": .string(stream), "through": .int(kept.rawValue - min(kept.rawValue, 1)),
+            "first": .int(after.first.rawValue),
+            "last": .int(after.last.rawValue),
+            "removed": .int(after.first.rawValue - min(after.first.rawValue, before.first.rawValue)),
             "backup": .int(held.position),
             "nodes": .array(
                 nodes.map { ["url": .string($0.url), "position": .int($0.position), "at": .string($0.at)] }),
