@@ -23,6 +23,7 @@ struct APNsError: Error {
     static let badPriority = APNsError(status: 400, reason: "BadPriority")
     static let badPushType = APNsError(status: 400, reason: "InvalidPushType")
     static let internalFailure = APNsError(status: 500, reason: "InternalServerError")
+    static let idleTimeout = APNsError(status: 400, reason: "IdleTimeout")
     static let method = APNsError(status: 405, reason: "MethodNotAllowed")
     static let missingToken = APNsError(status: 400, reason: "MissingDeviceToken")
     static let payloadEmpty = APNsError(status: 400, reason: "PayloadEmpty")
@@ -72,7 +73,7 @@ struct APNsResponder: HTTPResponder {
                 ]).bytes
         }
         service.metrics.note(
-            route: "/3/device/{token}", method: request.method.rawValue, status: status.code,
+            route: "/3/device/{token}", method: request.method == .post ? "POST" : "other", status: status.code,
             duration: ContinuousClock.now - start)
         service.log.note { [status] line in
             line.member("request", id)
@@ -191,7 +192,10 @@ struct APNsResponder: HTTPResponder {
         case (_, "keyConflict", _): .badMessage
         case (_, "invalid", "collapseKey"): .badCollapse
         case (_, "invalid", "expiresAt"): .badExpiration
-        case (_, "invalid", _): .payloadTooLarge
+        case (_, "invalid", _?): .payloadTooLarge
+        // The provider has cut its push off, or sent nothing for too long.
+        case (400, _, _), (408, _, _): .idleTimeout
+        case (413, _, _): .payloadTooLarge
         // The provider sends again, here or to another node.
         case (503, _, _), (507, _, _): .unavailable
         default: .internalFailure
