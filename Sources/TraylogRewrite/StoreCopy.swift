@@ -268,7 +268,8 @@ private struct OldStates {
         guard isOther else { return }
         throw StoreFailure(
             code: .damaged,
-            message: "nothing was compacted: the state of \(folded.name.text) is not what the log gives; "
-                + "run `traylog verify`, then `traylog replay --rebuild`")
+            message:
+                "nothing was compacted: a stored state is not what the log gives; run `traylog verify`, which names it, "
+                + "then `traylog replay --rebuild`")
     }
 }

@@ -46,7 +46,7 @@ extension BlockingQueries {
                 try fold.run($0)
             }
             let then = try now.at(last)
-            guard TrayCounts(state) == TrayCounts(then.state) else { throw StoreFailure.unequalFolds(user) }
+            guard TrayCounts(state) == TrayCounts(then.state) else { throw StoreFailure.unequalFolds }
             let (before, tray) = (TrayCounts(fold.base.state), try then.tray())
             return (
                 size,
@@ -167,11 +167,11 @@ extension StoreSnapshot {
 }
 
 extension StoreFailure {
-    static func unequalFolds(_ user: String) -> StoreFailure {
+    static var unequalFolds: StoreFailure {
         StoreFailure(
             code: .damaged,
             message:
-                "the events of \(user) do not lead to the stored tray; run `traylog replay`, which names the difference"
+                "the user's events do not lead to the stored tray; run `traylog replay`, which names the difference"
         )
     }
 }

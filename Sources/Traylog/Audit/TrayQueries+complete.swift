@@ -279,7 +279,7 @@ struct CompletePlan: Sendable {
         let stored = try queries.answer(.past, of: user) { try $0.at(plan.size).tray() }
         guard gaps.isEmpty else { return stored }
         do {
-            guard try fold.tray(of: user, asOf: asOf.rawValue) == stored else { throw StoreFailure.unequalFolds(user) }
+            guard try fold.tray(of: user, asOf: asOf.rawValue) == stored else { throw StoreFailure.unequalFolds }
         } catch {
             throw TraylogError(error, in: queries.source.directory)
         }

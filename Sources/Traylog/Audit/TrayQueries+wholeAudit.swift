@@ -42,7 +42,7 @@ extension BlockingQueries {
                 return (steps, state, try state.tray(of: user, asOf: Seq(last), source: past))
             }
             if last >= now.store.record.floor.seq.rawValue, try now.at(last).tray() != tray {
-                throw StoreFailure.unequalFolds(user)
+                throw StoreFailure.unequalFolds
             }
             let shown = steps.drop { $0.seq.rawValue <= start }
             var report = AuditReport(
