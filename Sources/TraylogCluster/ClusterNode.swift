@@ -117,7 +117,7 @@ public final class ClusterNode: Sendable {
         let seen = await life.seen
         var status = NodeStatus(
             role: node.role, position: node.position, head: node.head,
-            lagEvents: seen.logHead > node.head ? seen.logHead.rawValue - node.head.rawValue : 0, lag: .zero,
+            lagEvents: UInt64(seen.logHead.events(after: node.head)), lag: .zero,
             owner: node.role == .owner ? node.ownership : seen.owner, divergence: node.divergence,
             trouble: seen.trouble)
         if node.role == .catchingUp || node.role == .diverged || seen.trouble != nil {

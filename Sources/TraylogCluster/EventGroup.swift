@@ -51,7 +51,7 @@ public struct EventGroup: Hashable, Sendable {
     }
 
     /// The seq of the last event; of the one before ``first`` where there is none.
-    public var last: Seq { records.last?.seq ?? Seq(first.rawValue - 1) }
+    public var last: Seq { records.last?.seq ?? first - 1 }
 
     /// Its bytes as a message carries them.
     public var body: [UInt8] {

@@ -92,7 +92,7 @@ package struct NodeProtocol: Sendable {
     /// - Throws: `notOwner`, or `unavailable` if the store lacks events of the log.
     package mutating func propose(_ records: [LogRecord], id: String) throws(StoreFailure) -> LogMessage {
         try checkOwning()
-        try checkComplete(Seq(records[0].seq.rawValue - 1))
+        try checkComplete(records[0].seq - 1)
         var tree = tree
         do {
             for record in records { try tree.append(record) }

@@ -197,7 +197,9 @@ extension JetStream {
                 let body = Data(base64Encoded: message["data"]?.string ?? "")
             else { throw BrokerError.malformed("a message without its parts") }
             var found = BrokerMessage(headers: [:], body: Array(body), status: nil)
-            for line in String(decoding: headers, as: UTF8.self).split(whereSeparator: \.isNewline).dropFirst() {
+            for line in String(decoding: headers, as: UTF8.self).utf8.split(whereSeparator: { $0 == 13 || $0 == 10 })
+                .map(Substring.init).dropFirst()
+            {
                 let parts = line.split(separator: ":", maxSplits: 1)
                 if parts.count == 2 { found.headers[String(parts[0])] = parts[1].trimmingSpaces }
             }

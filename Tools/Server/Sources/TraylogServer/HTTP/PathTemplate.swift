@@ -62,7 +62,7 @@ package enum PercentEncoding {
             if byte == UInt8(ascii: "%") {
                 guard rest.count >= 2 else { return nil }
                 let digits = rest.prefix(2)
-                guard digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+                guard digits.allSatisfy(isHexDigit),
                     let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
                 else { return nil }
                 bytes.append(value)
@@ -72,6 +72,10 @@ package enum PercentEncoding {
             }
         }
         return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func isHexDigit(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte | 0x20)
     }
 
     /// A text as one segment of a path.
