@@ -10,7 +10,7 @@ public import TraylogClient
 /// Nothing is cached, no cookies are kept, and no redirect is followed, to the same server neither: the service never sends
 /// one, and the token is for it alone. A certificate that is not trusted counts as no connection. A request that hears nothing for 30 seconds is interrupted, and so
 /// is one whose answer is longer than ``ServiceRequest/longestAnswer``, or slower than 1 KiB a second after five minutes. On Linux, libcurl
-/// receives the answers that go on.
+/// carries all but the uploads.
 public final class HTTPTransport: ServiceTransport {
     /// The server's address in one form: scheme and host in lower case, without the scheme's usual port, a user, a
     /// query and slashes at the end.
@@ -63,7 +63,7 @@ public final class HTTPTransport: ServiceTransport {
 
     /// Sends one request and waits for the whole answer.
     public func perform(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceResponse {
-        let response = try await whole(try task(for: request), atMost: request.longestAnswer)
+        let response = try await whole(try begin(request, .whole(request.longestAnswer)))
         // A sign-in page may be cut: its status and its type tell what it is.
         if response.isCut, (200..<300).contains(response.answer.status), response.answer.isOfService() {
             throw response.failure
@@ -73,12 +73,7 @@ public final class HTTPTransport: ServiceTransport {
 
     /// Sends one request and takes its answer as it comes.
     public func open(_ request: ServiceRequest) async throws(ServiceFailure) -> ServiceStream {
-        #if canImport(FoundationNetworking)
-            let exchange = StreamReceiver.open(
-                request, at: origin + request.path, .waiting(Self.waitingBytes), silence: .seconds(silenceSeconds))
-        #else
-            let exchange = exchanges.begin(try task(for: request), .waiting(Self.waitingBytes))
-        #endif
+        let exchange = try begin(request, .waiting(Self.waitingBytes))
         let (status, headers) = try await exchange.head()
         return ServiceStream(status: status, headers: headers, chunks: exchange.chunks)
     }
@@ -95,7 +90,7 @@ public final class HTTPTransport: ServiceTransport {
         request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
         let task = session.uploadTask(with: request, fromFile: URL(fileURLWithPath: path))
         // Only the status counts.
-        return (try await whole(task, atMost: 1 << 16, progress: progress).answer, address)
+        return (try await whole(exchanges.begin(task, .whole(1 << 16), progress: progress)).answer, address)
     }
 
     /// Whether the service answers, however it is: not where a sign-in page or another server answers in its place.
@@ -108,10 +103,21 @@ public final class HTTPTransport: ServiceTransport {
         }
     }
 
-    private func task(for request: ServiceRequest) throws(ServiceFailure) -> URLSessionTask {
+    /// Sends a request.
+    ///
+    /// On Linux, `URLSession` goes on to receive while its delegate is behind, hundreds of MiB of an answer without an end.
+    private func begin(_ request: ServiceRequest, _ bound: Exchange.Bound) throws(ServiceFailure) -> Exchange {
         guard let url = URL(string: origin + request.path) else {
             throw .interrupted("\(origin)\(request.path) is no address")
         }
+        #if canImport(FoundationNetworking)
+            return StreamReceiver.open(request, at: url.absoluteString, bound, silence: .seconds(silenceSeconds))
+        #else
+            return exchanges.begin(task(for: request, at: url), bound)
+        #endif
+    }
+
+    private func task(for request: ServiceRequest, at url: URL) -> URLSessionTask {
         var wire = URLRequest(url: url)
         wire.httpMethod = request.method
         wire.httpBody = request.body.map { Data($0) }
@@ -132,9 +138,8 @@ public final class HTTPTransport: ServiceTransport {
     }
 
     private func whole(
-        _ task: URLSessionTask, atMost limit: Int, progress: (@Sendable (Double) -> Void)? = nil
+        _ exchange: Exchange
     ) async throws(ServiceFailure) -> Whole {
-        let exchange = exchanges.begin(task, .whole(limit), progress: progress)
         let grace = Duration.seconds(silenceSeconds * Self.graceFactor)
         let step = Duration.seconds(silenceSeconds)
         // One byte every 29 seconds is not silence.

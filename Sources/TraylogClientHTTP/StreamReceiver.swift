@@ -4,7 +4,7 @@
     import Synchronization
     import TraylogClient
 
-    /// Receives an answer that goes on, by libcurl on a thread of its own.
+    /// Receives an answer, by libcurl on a thread of its own, no faster than it is read.
     ///
     /// `URLSession` on Linux asks whether a socket can be written to for as long as a request lasts. It always can, so an
     /// idle stream would keep a processor busy.

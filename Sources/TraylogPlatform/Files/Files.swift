@@ -126,9 +126,10 @@ package enum Files {
         defer { unsafe _ = closedir(stream) }
         var names: [String] = []
         while let entry = unsafe readdir(stream) {
-            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
+            // Read where it lies, up to its end: the last entry's fixed field of 256 bytes reaches beyond the system's buffer.
+            guard let place = MemoryLayout<dirent>.offset(of: \.d_name) else { continue }
+            let start = unsafe UnsafeRawPointer(entry).advanced(by: place).assumingMemoryBound(to: CChar.self)
+            let name = unsafe String(cString: start)
             if name != ".", name != ".." { names.append(name) }
         }
         return names.sorted()
