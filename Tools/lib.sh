@@ -134,7 +134,7 @@ need_swift() {
 
 # built VARIABLE PRODUCT [OPTION …]: builds a program, or takes the one that the environment names, and sets $program to its path.
 built() {
-    local build=(swift build --package-path "$root" --disable-index-store "${@:3}" --product "$2")
+    local build=(swift build --package-path "$root" "${@:3}" --product "$2")
     program=${!1:-}
     [[ -z $program ]] || return 0
     "${build[@]}"

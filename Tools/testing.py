@@ -414,8 +414,8 @@ DEFAULT = ["lint", "library", "smoke"]
 NIGHTLY = ["embed", "parts", "benchmarks", "torture", "sanitize", "fuzz"]
 # The parts whose tests are Python files.
 SERVED = ["server", "console", "bell", "cluster"]
-# Debug builds: nobody reads an index of them.
-BUILD = ["--disable-index-store", "--explicit-target-dependency-import-check", "error"]
+# Without the index, SwiftPM finds no tests.
+BUILD = ["--explicit-target-dependency-import-check", "error"]
 
 
 def python_files(part):

@@ -16,6 +16,7 @@ import Testing
         "hold closures": ["StoreOptions", "TypedTime", "NodeOptions", "TrayClientOptions"],
         "are written into a file whose check reads it line by line": ["CompleteEntry"],
         "is told in words": ["RevisionGap"],
+        "are a stranger's words, of which a program makes a value of its own": ["WireNumber", "WireSeconds"],
         "is a secret; its text is asked for by name": ["NotePrivateKey"],
         "are a member of another value, where being absent says something": ["Change", "Thread"],
         "is a member of an object, whose names are the ids": ["OutcomeCount"],

@@ -28,7 +28,9 @@ public struct Seq: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral {
 }
 
 extension UInt64 {
-    /// The number of a seq, to store or to show. Compute with the seq instead, because its sums cannot overflow.
+    /// The number of a seq, to store or to show.
+    ///
+    /// Compute with the seq instead, because its sums cannot overflow.
     @inlinable
     public init(_ seq: Seq) { self = seq.rawValue }
 }

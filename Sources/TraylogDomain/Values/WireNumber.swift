@@ -4,7 +4,8 @@
 /// type has none: it can be compared, clamped, or taken as a number of the program within bounds that the program names.
 ///
 /// ```swift
-/// guard let limit = WireNumber(text)?.within(1...100) else { throw … }
+/// let limit = WireNumber("20")?.within(1...100)
+/// print(limit ?? 50)
 /// ```
 ///
 /// Event numbers are ``Seq``, whose `+` and `-` saturate; ``seq`` makes one.
