@@ -84,10 +84,13 @@ extension OutboxEvent {
                 createdAt: try fields.time("createdAt"))
             if let name = try fields.string(maybe: "name") {
                 entry.attachment = OutboxEntry.Attachment(
-                    name: name, byteCount: try fields.count("bytes", atMost: 1 << 40), sha256: try fields.string("sha256"))
+                    name: name, byteCount: try fields.count("bytes", atMost: 1 << 40),
+                    sha256: try fields.string("sha256"))
             }
             self = .queued(entry)
-        case "attempted": self = .attempted(id: try fields.string("id"), attempts: try fields.count("attempts", atMost: 1_000_000_000))
+        case "attempted":
+            self = .attempted(
+                id: try fields.string("id"), attempts: try fields.count("attempts", atMost: 1_000_000_000))
         case "uploaded": self = .uploaded(id: try fields.string("id"), location: try fields.string("location"))
         case "synced": self = .synced(id: try fields.string("id"), receipt: try fields.base64("receipt"))
         case "failed":

@@ -115,7 +115,8 @@ extension Content {
             thread: try fields.string(maybe: "thread"), category: try fields.string(maybe: "category"),
             title: try fields.string(maybe: "title"), body: try fields.string(maybe: "body"),
             summaryArgument: try fields.string(maybe: "summaryArgument"),
-            summaryCount: fields.isSet("summaryCount") ? try fields.integer("summaryCount").clamped(to: 0...UInt32.max) : 1,
+            summaryCount: fields.isSet("summaryCount")
+                ? try fields.integer("summaryCount").clamped(to: 0...UInt32.max) : 1,
             isSilent: try fields.boolean(maybe: "silent") ?? false,
             level: level.flatMap { InterruptionLevel(rawValue: $0) } ?? .active,
             expiresAt: try fields.time(maybe: "expiresAt"), remindAt: try fields.time(maybe: "remindAt"),

@@ -189,13 +189,15 @@ struct DevicePlace {
         guard let account, known.account.hasSameBytes(as: account) else {
             // A log-out removes the record last.
             if !Files.exists(file.directory + "/data") { return nil }
-            if let account, let former, known.account.hasSameBytes(as: DeviceAccount(server: former, user: account.user))
+            if let account, let former,
+                known.account.hasSameBytes(as: DeviceAccount(server: former, user: account.user))
             {
                 guard known.person == nil else { return known }
                 throw DeviceFailure(
                     .foreign,
                     "\(file.directory) belongs to \(known.account), and was never connected: nothing shows that the server at "
-                        + "\(account.server) is the same. Connect to the former address once, or use another directory.")
+                        + "\(account.server) is the same. Connect to the former address once, or use another directory."
+                )
             }
             throw foreign(file.directory, "belongs to \(known.account)")
         }

@@ -406,7 +406,8 @@ extension TrayClient {
         if case .anotherPerson = continuity { isSame = false }
         guard isSame else {
             throw ClientError(
-                unreachable: "the server at \(account.server) has another store than the one at \(owner.account.server), "
+                unreachable: "the server at \(account.server) has another store than the one at "
+                    + "\(owner.account.server), "
                     + "so nothing was sent to it: give the address that the server has now")
         }
     }

@@ -119,7 +119,8 @@ public final class TraylogServer: Sendable {
                 isBehindProxy: settings.isBehindProxy)
             let answers = OpenAnswers()
             let groups = AllRoutes.groups + parts.compactMap(\.routes)
-            let (routes, description) = (RouteTable(groups), ByteBuffer(bytes: OpenAPI.document(groups, partitions: map.count)))
+            let routes = RouteTable(groups)
+            let description = ByteBuffer(bytes: OpenAPI.document(groups, partitions: map.count))
             var services: [StoreService] = []
             var common: Common?
             var pass: NodePass?
