@@ -19,7 +19,7 @@ import Testing
     @Test func aForgedHistoryGetsAVerdict() throws {
         let seed = Self.environment["SEED"].flatMap(UInt64.init) ?? .random(in: 0...(.max))
         print("ForgedHistoryTests: SEED=\(seed)")
-        let end = ContinuousClock.now + (Self.budget ?? .seconds(sized(3, quick: 1, nightly: 120)))
+        let end = ContinuousClock.now + (Self.budget ?? .seconds(sized(2, nightly: 120)))
         var round: UInt64 = 0
         while ContinuousClock.now < end {
             var history = ForgedHistory(seed: seed &+ round)

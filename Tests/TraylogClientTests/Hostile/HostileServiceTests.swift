@@ -13,7 +13,7 @@ struct HostileServiceTests {
         let given = ProcessInfo.processInfo.environment["TRAYLOG_SEED"].flatMap { UInt64($0) }
         let first = given ?? UInt64.random(in: 0...UInt64(UInt32.max))
         print("hostile service: TRAYLOG_SEED=\(first)")
-        let span: Duration = sized(.seconds(20), quick: .seconds(15), nightly: .seconds(600))
+        let span: Duration = sized(.seconds(10), nightly: .seconds(600))
         let began = ContinuousClock.now
         var lives: UInt64 = 0
         // On a busy machine it takes longer rather than look at less.

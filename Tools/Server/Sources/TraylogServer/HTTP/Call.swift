@@ -227,10 +227,10 @@ extension StringProtocol {
         {
             return String(self)
         }
-        var scalars = unicodeScalars[...]
+        var scalars = String(self).unicodeScalars[...]
         while scalars.first?.properties.isWhitespace == true { scalars.removeFirst() }
         while scalars.last?.properties.isWhitespace == true { scalars.removeLast() }
-        return String(scalars)
+        return String(Substring(scalars))
     }
 }
 
