@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 @_spi(Operations) @_spi(JSON) import Traylog
 @_spi(Wire) import TraylogDomain
+@_spi(JSON) import TraylogJSON
 
 @testable import TraylogAudit
 @_spi(Operations) @testable import TraylogChecks
@@ -74,8 +75,10 @@ struct ForgedHistory {
     init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
     mutating func findings() throws -> [String] {
-        let first = random.pick([0, 0, 0, 2, 1 << 32, 1 << 56 - 2, 1 << 63, UInt64.max - 3])
-        let entries = (0..<(first == 0 ? random.between(1, 5) : random.between(1, 2))).map { _ in entry() }
+        let firsts: [UInt64] = [0, 0, 0, 2, 1 << 32, 1 << 56 - 2, 1 << 63, .max - 3]
+        let first = random.pick(firsts)
+        var entries: [Entry] = []
+        for _ in 0..<random.between(1, first == 0 ? 5 : 2) { entries.append(entry()) }
         return try Self.findings(entries, first: first)
     }
 
