@@ -184,9 +184,10 @@ final class Exchange: Sendable {
     /// Whether the answer is longer than it may be.
     var isCut: Bool { state.withLock { $0.isCut } }
 
-    /// Whether there is room for another part of a stream.
+    /// Whether there is room for another part, so that the bytes of a long answer are not in memory twice.
     var hasRoom: Bool {
-        guard case .waiting(let room) = bound else { return true }
+        var room = 1 << 20
+        if case .waiting(let bytes) = bound { room = bytes }
         return state.withLock { $0.body.count < room || $0.end != nil }
     }
 

@@ -310,6 +310,22 @@ class DeviceTests(unittest.TestCase):
                 with Device(server, "wendy", url="HTTP://127.0.0.1:9/", directory=device.directory) as again:
                     self.assertEqual(len(again.ask("outbox")["entries"]), 1)
 
+    def test_a_directory_goes_along_when_its_server_moves(self):
+        with Server() as server, Server() as other, Proxy(server.port) as former:
+            with Device(server, "ann", port=former.port) as device:
+                self.assertTrue(device.wait())
+                device.ask("offline", on=True)
+                device.ask("send", to="bob", lane="text", content={"title": "hello"})
+                device.kill()
+                moved = ("--moved-from", f"http://127.0.0.1:{former.port}")
+                with Device(other, "ann", directory=device.directory, options=moved) as stranger:
+                    stranger.until(lambda: "another store" in stranger.ask("tray")["connection"].get("message", ""))
+                    stranger.ask("offline", on=True)
+                    stranger.kill()
+                with Device(server, "ann", directory=device.directory, options=moved) as again:
+                    self.assertTrue(again.wait())
+                self.assertEqual([len(one.get("/v1/users/bob/inbox").json["items"]) for one in (other, server)], [0, 1])
+
     def test_wrong_lines_are_answered(self):
         with Server() as server, Device(server, "ann") as device:
             for line in ["nonsense", "[]", '{"do":"fly"}', '{"do":"mark","as":"eaten","items":[1]}', '{"do":"wait","for":"ever"}',
