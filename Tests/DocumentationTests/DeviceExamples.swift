@@ -56,6 +56,26 @@ import TraylogClientHTTP
         await client.close()
     }
 
+    @Test func aDirectoryThatWasNeverConnectedDoesNotFollowAServer() async throws {
+        try await withDirectory { directory in
+            let file = URL(fileURLWithPath: directory + "/token")
+            func client(at address: String, _ options: TrayClientOptions = TrayClientOptions()) throws -> TrayClient {
+                let url = try #require(URL(string: address))
+                return try TrayClient(
+                    user: "ann", directory: directory + "/ann", transport: HTTPTransport(server: url),
+                    tokens: TokenFile(file), options: options)
+            }
+            await (try client(at: "https://tray.example.org")).close()
+            // example: a server that moved
+            var options = TrayClientOptions()
+            options.movedFrom = "https://tray.example.org"
+            // end
+            let moved = options
+            #expect(throws: DeviceFailure.self) { try client(at: "https://bell.example.org", moved) }
+            await (try client(at: "https://tray.example.org", moved)).close()
+        }
+    }
+
     @Test func aChatSendsPhotosBeforeTheirMessages() async throws {
         try await withDirectory { directory in
             let (path, photo, server) = (directory + "/outbox", directory + "/photo.jpg", ChatServer())
