@@ -50,7 +50,7 @@ struct ArgumentBytesTests {
         try withStore { store in
             let run = try store.run("notify", "ann", "--title", title)
             #expect(run.status == 0 && run.text == "appended as event 1\n", "\(run.text)\(run.errorText)")
-            #expect(try store.run("log", "--json").outputs("title") == [.string(title)])
+            #expect(try store.run("log", "--json").outputs("title") == [.text(title)])
         }
     }
 
