@@ -11,7 +11,7 @@ package final class Connections: Sendable {
     static let most = 10_000
     static let mostStrangers = 8_000
     static let mostOfOneAddress = 1_000
-    static let mostOfOneUser = 200
+    static let mostOfOneUser = 250
 
     private enum Owner: Hashable {
         case address(CallerAddress)
