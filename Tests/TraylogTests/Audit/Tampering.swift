@@ -106,7 +106,7 @@ struct Tamperer {
         return seq
     }
 
-    func changeSalt(_ seq: UInt64) throws -> UInt64 { try change(seq) { $0[28 + 3] ^= 4 } }
+    func changeSalt(_ seq: UInt64) throws -> UInt64 { try change(seq) { $0[32 + 3] ^= 4 } }
 
     private mutating func changePayload() throws -> UInt64 {
         let inline = try (1...head).filter { seq in

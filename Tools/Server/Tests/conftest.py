@@ -58,14 +58,15 @@ class Results:
 
     def __init__(self, config):
         self.path, self.found = pathlib.Path(config.getoption("--results")), {}
-        self.terminal = config.pluginmanager.getplugin("terminalreporter")
+        self.plugins = config.pluginmanager
 
     def note(self, node, outcome, seconds=0.0, message=""):
         known = self.found.setdefault(node, ["passed", 0.0, ""])
         known[1] += seconds
         if outcome == "failed" or outcome == "skipped" and known[0] == "passed":
             if outcome == "failed" and known[0] != "failed":
-                self.terminal.write_line(f"✘ {name(node)}")
+                # It comes later than this.
+                self.plugins.getplugin("terminalreporter").write_line(f"✘ {name(node)}")
             known[0], known[2] = outcome, (known[2] + "\n" + message).strip()[-4_000:]
 
     def pytest_runtest_logreport(self, report):

@@ -52,7 +52,8 @@ struct HistoryCommand: StoreCommand {
             }
             if !global.json { try noteIfUnknown(user, reader) }
             if !search.isOfNewest {
-                try noteIfCompacted(from: range.from ?? search.since ?? .seq(1), reader, archive: archive)
+                try noteIfCompacted(
+                    from: range.from ?? search.since ?? .seq(1), asOf: moment.asOf, reader, archive: archive)
             }
             try printing { output in
                 var isEmpty = true

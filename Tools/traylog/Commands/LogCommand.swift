@@ -55,7 +55,8 @@ struct LogCommand: StoreCommand {
         try withStoreReader { store in
             let reader = store.blocking
             if !search.isOfNewest {
-                try noteIfCompacted(from: range.from ?? search.since ?? .seq(1), reader, archive: archive)
+                try noteIfCompacted(
+                    from: range.from ?? search.since ?? .seq(1), asOf: moment.asOf, reader, archive: archive)
             }
             if search.isSet { return try printSearch(reader, kinds) }
             let archives = try archive.open(for: reader)

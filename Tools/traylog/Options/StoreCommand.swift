@@ -1,6 +1,7 @@
 import ArgumentParser
 import TerminalText
-@_spi(Replication) @_spi(Operations) @_spi(Wire) import Traylog
+@_spi(Replication) @_spi(Operations) @_spi(JSON) @_spi(Wire) import Traylog
+@_spi(JSON) import TraylogJSON
 
 /// A command that works on a store.
 protocol StoreCommand: ParsableCommand {
@@ -87,7 +88,12 @@ extension StoreCommand {
     }
 
     /// Says on standard error when a range begins below the floor and no archive is read: it looks whole, and may not be.
-    func noteIfCompacted(from moment: Moment, _ reader: BlockingReader, archive: ArchiveOption) throws {
+    ///
+    /// - Throws: the refusal of a moment below the floor, which says it instead.
+    func noteIfCompacted(
+        from moment: Moment, asOf: Moment?, _ reader: BlockingReader, archive: ArchiveOption
+    ) throws {
+        if let asOf { _ = try reader.seq(of: asOf) }
         guard archive.directory == nil else { return }
         do throws(TraylogError) {
             _ = try reader.seq(of: moment)
@@ -97,8 +103,18 @@ extension StoreCommand {
             let advice =
                 name.map { "; '--archive DIR' includes them, the newest of them in \(VisibleText($0).text)" }
                 ?? ""
-            try output.line(
-                "traylog: note: compactions may have taken events before event \(floor) out of the log\(advice)")
+            let note = "compactions may have taken events before event \(floor) out of the log\(advice)"
+            if global.json {
+                var writer = JSONWriter()
+                writer.beginObject()
+                writer.member("note", "compacted")
+                writer.member("message", note)
+                writer.member("floor", UInt64(floor))
+                writer.endObject()
+                try output.line(String(decoding: writer.bytes, as: UTF8.self))
+            } else {
+                try output.line("traylog: note: \(note)")
+            }
             try output.flush()
         }
     }
