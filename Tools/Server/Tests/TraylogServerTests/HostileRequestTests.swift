@@ -4,6 +4,7 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import Testing
+import Traylog
 
 @testable import TraylogServer
 
@@ -92,7 +93,9 @@ struct HostileRequestTests {
             "Authorization", "X-Forwarded-For", "Accept", "Origin", "Traylog-Forwarded",
         ] {
             guard let field = HTTPField.Name(name) else { continue }
-            for value in some(numbers + texts, &random) where HTTPField.isValidValue(value) {
+            // A read waits five seconds for an event that is still to come, and then says so.
+            let isWaitedFor = { (value: String) in name == "Traylog-Min-Seq" && Seq(value) ?? .zero > 5 }
+            for value in some(numbers + texts, &random) where HTTPField.isValidValue(value) && !isWaitedFor(value) {
                 all.append(Hostile(path: path(), headers: [field: value]))
             }
         }
