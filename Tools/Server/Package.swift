@@ -103,20 +103,6 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ] + libraries.values.sorted().map { .target(name: $0) },
             swiftSettings: strict + libraries.keys.sorted().map { .define($0.uppercased()) }),
-        .testTarget(
-            name: "TraylogServerTests",
-            dependencies: [
-                "TraylogServer",
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdTesting", package: "hummingbird"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "MetricsTestKit", package: "swift-metrics"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
-                .product(name: "NIOCore", package: "swift-nio"),
-            ],
-            swiftSettings: strict),
         // What its answers are measured beside.
         .executableTarget(
             name: "constant-server",
