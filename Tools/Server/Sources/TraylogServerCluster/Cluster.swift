@@ -90,11 +90,18 @@ final class Cluster: ClusterNodeHost {
                     try settings.partitions.claim(settings.stream, at: connection, replicas: settings.replicas)
                 }
             } catch {
-                guard case .refused(let code, let reason) = error, code == BrokerError.noReplicas else { throw error }
-                throw UnsafeLog(findings: [probe.noReplicas(reason)], mayPass: false)
+                throw Self.explained(error, settings)
             }
         }
         if let other { throw other }
+    }
+
+    /// Why brokers that cannot keep three replicas are refused, which no waiting changes; any other error as it is.
+    private static func explained(_ error: BrokerError, _ settings: ClusterSettings) -> any Error {
+        guard case .refused(let code, let reason) = error, code == BrokerError.noReplicas else { return error }
+        let probe = BrokerProbe(
+            urls: settings.brokers, stream: settings.stream, monitors: settings.monitors, replicas: settings.replicas)
+        return UnsafeLog(findings: [probe.noReplicas(reason)], mayPass: false)
     }
 
     /// The device tokens of all partitions, once the brokers are known to be safe.
@@ -102,9 +109,13 @@ final class Cluster: ClusterNodeHost {
     /// - Throws: ``BrokerError`` when no broker answered for a minute.
     static func devices(_ settings: ClusterSettings, log: ServiceLog) async throws -> DeviceBucket {
         let connection = try BrokerConnection(settings.brokers)
-        return try await retrying(log) {
-            try await BrokerQueue("traylog.broker.devices").run { () throws(BrokerError) in
-                try DeviceBucket(connection, stream: settings.stream, replicas: settings.replicas)
+        return try await retrying(log) { () async throws -> DeviceBucket in
+            do throws(BrokerError) {
+                return try await BrokerQueue("traylog.broker.devices").run { () throws(BrokerError) in
+                    try DeviceBucket(connection, stream: settings.stream, replicas: settings.replicas)
+                }
+            } catch {
+                throw Self.explained(error, settings)
             }
         }
     }

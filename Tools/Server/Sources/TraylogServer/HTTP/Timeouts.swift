@@ -62,7 +62,7 @@ final class ConnectionTimeout: ChannelDuplexHandler {
     /// How much of the answers on a connection of HTTP/2 may wait for a peer who reads none of it for ten seconds.
     private static let mostUnread = 1 << 20
     /// How much of a body is read that nobody wants any more, so that the connection can go on.
-    private static let longestRemainder = 1 << 20
+    private static let longestRemainder = 16 << 20
 
     /// What the peer has begun.
     enum Stage {
