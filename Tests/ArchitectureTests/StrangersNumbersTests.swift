@@ -1,6 +1,6 @@
 import Testing
 
-/// What a stranger says reaches the modules around the engine first: there nothing computes with it in a way that can end the process.
+/// The modules around the engine meet a stranger's words first, and compute with none of them in a way that can end the process.
 ///
 /// `WireNumber` and `Seq` refuse most of it when compiled. This looks for the rest by its text: each place that has it is listed, with the
 /// reason why it holds.

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -7,7 +8,7 @@ import Testing
 
 @testable import TraylogServer
 
-/// What one caller may have of the server at the same time.
+/// The limits of one caller at the same time.
 struct AdmissionTests {
     private func admission(isBehindProxy: Bool = false) -> Admission {
         Admission(
@@ -41,6 +42,18 @@ struct AdmissionTests {
         second?.release(2)
         second = nil
         #expect(admission.isIdle)
+    }
+
+    @Test func answersToLinesThatNobodyReadsCountAgainstTheirSender() async throws {
+        let admission = admission()
+        let (bulk, other) = (try admission.admit(ann), try admission.admit(ann))
+        let part = [UInt8](repeating: 0, count: 1 << 20)
+        try other?.hold(Admission.Limits.user.bytes - part.count)
+        let queue = AnswerQueue(directory: FileManager.default.temporaryDirectory.path, place: bulk)
+        try await queue.append(part)
+        await #expect(throws: Problem.self) { try await queue.append([0]) }
+        #expect(try await queue.next()?.readableBytes ?? 0 > 0)
+        await #expect(throws: Never.self) { try await queue.append([0]) }
     }
 
     @Test func allCallersTogetherHoldNoMoreThanTheServerMay() throws {

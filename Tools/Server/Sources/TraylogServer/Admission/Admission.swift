@@ -7,7 +7,7 @@ import Synchronization
 /// waits for it in memory counts, too: the body that has come, and the answer that is not sent. So no caller takes the others'
 /// connections, memory or disk, whatever it does not read or does not finish sending.
 package final class Admission: Sendable {
-    /// What counts against a limit, as metrics name it.
+    /// The limits, as metrics name them.
     package enum Kind: String, CaseIterable, Sendable {
         case requests, streams, bytes, connections, head, body, rate
     }
@@ -136,7 +136,7 @@ package final class Admission: Sendable {
         }
     }
 
-    /// What all callers have: a test looks whether everything was given back.
+    /// Whether every place and byte was given back, for tests.
     package var isIdle: Bool { state.withLock { $0.accounts.isEmpty && $0.bytes == 0 } }
 
     /// One request's place, which is given back when the last reference to it goes: with its answer, sent or not.
@@ -185,7 +185,7 @@ package final class Admission: Sendable {
 }
 
 extension Caller {
-    /// What the caller may have at the same time; nil for a node of the cluster.
+    /// The limits of the caller; nil for a node of the cluster.
     fileprivate var limitsOfUse: Admission.Limits? {
         switch self {
         case .key: .key

@@ -16,7 +16,7 @@ struct Visit: Sendable {
     let session: Sessions.Session?
     /// What the session's answers rest on.
     let credential: Credential?
-    /// What the session, or an address without one, has of the server for this request.
+    /// The place of this request: of the session's key, or of an address without one.
     var place: Admission.Place?
     /// What the browser would like to get.
     let accept: String

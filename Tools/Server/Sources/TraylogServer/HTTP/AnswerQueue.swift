@@ -27,6 +27,8 @@ final class AnswerQueue: Sendable {
         var end: Result<Void, any Error>?
         var reader: CheckedContinuation<Void, Never>?
 
+        /// How many of the bytes count against the caller.
+        var held = 0
         /// How many bytes were taken so far.
         var taken: UInt64 = 0
         /// Resumed when bytes are taken; the lines of a request have one writer.
@@ -37,16 +39,24 @@ final class AnswerQueue: Sendable {
     }
 
     private let directory: String
+    private let place: Admission.Place?
     private let state = Mutex(State())
 
-    /// - Parameter directory: where the file is made.
-    init(directory: String) { self.directory = directory }
+    /// - Parameters:
+    ///   - directory: where the file is made.
+    ///   - place: counts what waits against the caller, together with that of the caller's other requests.
+    init(directory: String, place: Admission.Place?) { (self.directory, self.place) = (directory, place) }
 
     /// Adds a part, as soon as there is room for it.
     ///
-    /// - Throws: ``unread`` when the client reads nothing for half a minute; when the file cannot be written.
+    /// - Throws: ``unread`` when the client reads nothing for half a minute; ``Problem`` 429 when too much waits for the caller; when
+    ///   the file cannot be written.
     func append(_ part: [UInt8]) async throws {
         while try await isFull() {}
+        if let place {
+            try place.hold(part.count)
+            state.withLock { $0.held += part.count }
+        }
         try add(part)
     }
 
@@ -101,11 +111,16 @@ final class AnswerQueue: Sendable {
             }
             if isReady { reader.resume() }
         }
-        let (part, writer) = try state.withLock { state in
+        let (part, released, writer) = try state.withLock { state in
             let part = try Self.take(&state)
-            state.taken += UInt64(part?.readableBytes ?? 0)
-            return (part, state.writer.take())
+            let count = part?.readableBytes ?? 0
+            // The last part, which says why no more come, is not counted.
+            let released = min(state.held, count)
+            state.held -= released
+            state.taken += UInt64(count)
+            return (part, released, state.writer.take())
         }
+        place?.release(released)
         writer?.resume()
         return part
     }

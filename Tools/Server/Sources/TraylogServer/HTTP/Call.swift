@@ -21,7 +21,7 @@ package final class Call: Sendable {
     package let path: [String: String]
     /// The fields of the query, decoded.
     package let query: [String: String]
-    /// What the caller has of the server for this request; nil for a node's, and for one that this server makes itself.
+    /// The place of the request; nil for a node's, and for one that this server makes itself.
     let place: Admission.Place?
 
     package init(

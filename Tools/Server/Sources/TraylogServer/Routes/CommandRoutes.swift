@@ -123,7 +123,7 @@ enum CommandRoutes {
         // What is wrong with the first lines is said by the status.
         let first = try await bulk.next()
         let body = ResponseBody { [bulk] writer in
-            let answers = AnswerQueue(directory: call.service.configuration.directory)
+            let answers = AnswerQueue(directory: call.service.configuration.directory, place: call.place)
             try await withThrowingTaskGroup { group in
                 // Clients may read once they have sent everything: the lines do not wait for them.
                 group.addTask(executorPreference: globalConcurrentExecutor) {
