@@ -404,7 +404,7 @@ PARTS = {
     "manifests": "what an embedder resolves; the server without experimental parts; both manifests name the same targets",
     "embed": "a package that depends on this one by URL, with both build systems",
     "parts": "the server as a package of its own, on the library's public API, without experimental parts",
-    "benchmarks": "builds the benchmarks, runs them small, and counts allocations, pages and syncs",
+    "benchmarks": "builds the benchmarks, runs them small, and counts allocations, pages, syncs and instructions",
     "torture": "power cuts, kills, failing and full disks, damage",
     "sanitize": "races and memory errors, by the compiler's sanitizers",
     "fuzz": "what reads bytes, by libFuzzer, a minute for each target",
@@ -524,7 +524,7 @@ class Plan:
                 self.run.call(bench, *cases, *common, quiet=True)
 
         self.run.phase("Benchmarks, small", small)
-        self.run.phase("Allocations, pages and syncs", lambda: self.run.call(
+        self.run.phase("Allocations, pages, syncs and instructions", lambda: self.run.call(
             bench, "count", "--references", ROOT / ".build/benchmarks-c", "--directory", self.run.work, quiet=True))
 
     def docs(self):

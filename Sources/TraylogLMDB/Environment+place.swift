@@ -14,7 +14,7 @@ extension Environment {
         var isThere = true
         do throws(SystemError) {
             isThere = try FileStatus(path: directory).identity == identity
-            _ = try FileStatus(path: StoreDirectory(path: directory).currentPath)
+            _ = try FileStatus(path: currentPath)
         } catch {
             // Other errors say nothing about the place: the rights of a parent directory may have changed.
             if error == .noEntry || error == .notDirectory { isThere = false }

@@ -39,6 +39,8 @@ import Synchronization
     @usableFromInline let usesLocks: Bool
     /// The directory that was opened; nil for a successor.
     let identity: FileIdentity?
+    /// The file that names the data file, for the look at the place before each transaction.
+    let currentPath: String
     /// When a read last made sure of the place, by the monotonic clock.
     let placeCheckedAt = Atomic<Int64>(-1_000_000_000)
     private let lease: WriterLease?
@@ -59,6 +61,7 @@ import Synchronization
     ) {
         self.identity = identity
         self.directory = directory
+        currentPath = StoreDirectory(path: directory).currentPath
         self.access = access
         self.configuration = configuration
         self.temporary = temporary

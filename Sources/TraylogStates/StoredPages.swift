@@ -109,14 +109,10 @@ package struct StoredPages: StateSource {
     /// The items with their contents.
     package func items(_ shown: [ShownItem]) throws -> [Item] {
         try rows.read { transaction in
-            var items: [Item] = []
-            items.reserveCapacity(shown.count)
+            var items = [Item](blanks: shown.count)
             for index in shown.indices {
                 let seq = shown[index].entry.seq
-                // Made in place, and filled there.
-                items.append(
-                    Item(
-                        seq: Seq(seq), position: .zero, content: Content(), recordedAt: Timestamp(milliseconds: 0)))
+                items[index].seq = Seq(seq)
                 let found: Void? = try tables.log.events.record(seq, in: transaction) { record in
                     try tables.log.events.fill(&items[index], from: seq, record, in: transaction)
                 }

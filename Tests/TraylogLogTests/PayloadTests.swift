@@ -47,6 +47,23 @@ import TraylogDomain
         }
     }
 
+    @Test(arguments: 1...40)
+    func aByteThatIsNotASCIIIsFoundAtEveryPlaceOfAText(count: Int) throws {
+        for place in 0..<count {
+            let ascii = String(repeating: "a", count: count)
+            let whole = event(.notified(Content(title: ascii.prefix(place) + "é" + ascii.dropFirst(place + 1))))
+            #expect(try decode(encode(whole), like: whole) == whole)
+
+            var broken = encode(event(.notified(Content(title: ascii))))
+            broken[broken.count - count + place] = 0xC3
+            #expect(throws: CodecError.self) { try decode(broken, like: whole) }
+            #expect(throws: CodecError.self) {
+                try EventDecoder.notice(
+                    seq: 1, header: header(.notified), payload: RawSpan(_elements: broken.span), hasher: testHasher)
+            }
+        }
+    }
+
     @Test func defaultsOfContentAreNotWritten() {
         #expect(encode(event(.notified(Content()))).isEmpty)
     }

@@ -84,6 +84,26 @@ extension Item {
     }
 }
 
+extension [Item] {
+    /// Makes items without content, to be decoded into.
+    ///
+    /// Copying so large a value field by field counts references that a blank item does not have, and takes as long as decoding
+    /// its texts.
+    package init(blanks count: Int) {
+        let blank = Item(seq: .zero, position: .zero, content: Content(), recordedAt: Timestamp(milliseconds: 0))
+        unsafe self.init(unsafeUninitializedCapacity: count) { items, initializedCount in
+            unsafe withUnsafePointer(to: blank) { blank in
+                // Sound: its strings are nil and its array is the empty one, which nobody counts; so its bytes are a value.
+                for index in items.indices {
+                    unsafe UnsafeMutableRawPointer(items.baseAddress! + index)
+                        .copyMemory(from: blank, byteCount: MemoryLayout<Item>.size)
+                }
+            }
+            initializedCount = count
+        }
+    }
+}
+
 extension Event {
     /// The content of an event that brings an item; nil for any other event.
     package var content: Content? {

@@ -43,38 +43,44 @@ extension TrayState {
 
 /// The part of an ``InboxQuery`` that entries answer.
 private struct EntryFilter {
-    let query: InboxQuery
-    let thread: Identity
-    let categories: [Identity]
+    /// The flags that an entry must have.
+    private var wanted: ItemFlags = []
+    /// The flags that it must not have.
+    private var unwanted: ItemFlags = [.deleted, .gone]
+    private let onlyUnseen: Bool
+    /// Any category when empty.
+    private let categories: [Identity]
+    /// Any thread when nil.
+    private let thread: Identity?
 
     init(_ query: InboxQuery, hasher: IdentityHasher) {
-        self.query = query
-        if case .named(let name) = query.filter.thread {
-            thread = hasher.identity(of: name, as: .thread)
-        } else {
-            thread = .absent
+        let filter = query.filter
+        switch query.view {
+        case .inbox: unwanted.formUnion([.archived, .snoozed])
+        case .archived: wanted.insert(.archived)
+        case .snoozed: wanted.insert(.snoozed)
         }
-        categories = query.filter.categories.map { hasher.identity(of: $0, as: .category) }
+        if !filter.includeSilent { unwanted.insert(.silent) }
+        if filter.onlyUnread { unwanted.insert(.read) }
+        if filter.onlyAwaiting {
+            wanted.insert(.actionable)
+            unwanted.insert(.acted)
+        }
+        onlyUnseen = filter.onlyUnseen
+        categories = filter.categories.map { hasher.identity(of: $0, as: .category) }
+        thread =
+            switch filter.thread {
+            case .any: nil
+            case .unthreaded: .absent
+            case .named(let name): hasher.identity(of: name, as: .thread)
+            }
     }
 
     func admits(_ entry: ItemEntry, seen: Bool) -> Bool {
-        let flags = entry.flags
-        let inView =
-            switch query.view {
-            case .inbox: flags.isInInbox
-            case .archived: flags.isLive && flags.contains(.archived)
-            case .snoozed: flags.isLive && flags.contains(.snoozed)
-            }
-        guard inView, query.filter.includeSilent || !flags.contains(.silent) else { return false }
-        if query.filter.onlyUnread, flags.contains(.read) { return false }
-        if query.filter.onlyUnseen, seen { return false }
-        if query.filter.onlyAwaiting, !flags.isAwaiting { return false }
-        if !categories.isEmpty, !categories.contains(entry.category) { return false }
-        switch query.filter.thread {
-        case .any: return true
-        case .unthreaded: return entry.thread == .absent
-        case .named: return entry.thread == thread
-        }
+        guard entry.flags.isSuperset(of: wanted), entry.flags.isDisjoint(with: unwanted), !(onlyUnseen && seen)
+        else { return false }
+        if let thread, entry.thread != thread { return false }
+        return categories.isEmpty || categories.contains(entry.category)
     }
 }
 

@@ -13,8 +13,10 @@ extension PayloadFields {
     @inline(__always)
     func checkText(_ field: FieldNumber, _ payload: RawSpan) throws(PayloadFault) {
         guard let range = range(field) else { return }
+        let bytes = payload.extracting(range)
+        guard !bytes.isASCII else { return }
         do throws(UTF8.ValidationError) {
-            _ = try UTF8Span(validating: Span(_bytes: payload.extracting(range)))
+            _ = try UTF8Span(validating: Span(_bytes: bytes))
         } catch {
             throw .badText(field)
         }
@@ -23,8 +25,13 @@ extension PayloadFields {
     private func text(
         _ field: FieldNumber, _ payload: RawSpan, _ range: Range<Int>
     ) throws(PayloadFault) -> String {
+        let bytes = payload.extracting(range)
+        if bytes.isASCII {
+            // Sound: ASCII is UTF-8.
+            return String(copying: unsafe UTF8Span(unchecked: Span(_bytes: bytes), isKnownASCII: true))
+        }
         do throws(UTF8.ValidationError) {
-            return String(copying: try UTF8Span(validating: Span(_bytes: payload.extracting(range))))
+            return String(copying: try UTF8Span(validating: Span(_bytes: bytes)))
         } catch {
             throw .badText(field)
         }

@@ -100,8 +100,12 @@ extension PayloadFields {
     /// The time in a `sint64` field of milliseconds; nil when absent.
     ///
     /// - Throws: ``PayloadFault`` `badTime` outside of the years that commands may name.
+    @inline(__always)
     func time(_ field: FieldNumber) throws(PayloadFault) -> Timestamp? {
-        guard has(field) else { return nil }
+        has(field) ? try requiredTime(field) : nil
+    }
+
+    private func requiredTime(_ field: FieldNumber) throws(PayloadFault) -> Timestamp {
         let slot = raw(field)
         let time = Timestamp(milliseconds: Int64(bitPattern: slot >> 1) ^ -Int64(bitPattern: slot & 1))
         guard Timestamp.rfc3339Range.contains(time) else { throw .badTime(field) }

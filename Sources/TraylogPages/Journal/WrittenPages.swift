@@ -26,10 +26,43 @@ struct WrittenPages {
         guard add(new.freeList, since: old.freeList, new, limit), add(new.tables, since: old.tables, new, limit) else {
             return false
         }
+        if let changed = try changedTables(of: new, since: old) {
+            return changed.allSatisfy { add($0.new, since: $0.old, new, limit) }
+        }
         for index in 0..<new.pages.tableNames.count {
             guard add(try new.tableRecord(index), since: try old.tableRecord(index), new, limit) else { return false }
         }
         return true
+    }
+
+    /// The tables whose records differ, read side by side from the two leaves that mostly hold all of them.
+    ///
+    /// - Returns: nil where the commits have other tables, or more than a leaf of them: each has to be searched then.
+    private func changedTables(
+        of new: Snapshot, since old: Snapshot
+    ) throws(LMDBError) -> [(new: TableRecord, old: TableRecord)]? {
+        guard let newTables = new.tables, let oldTables = old.tables, newTables.depth == 1, oldTables.depth == 1
+        else { return nil }
+        let (newLeaf, oldLeaf) = (
+            try new.page(newTables.root, isLeaf: true, .tables), try old.page(oldTables.root, isLeaf: true, .tables)
+        )
+        guard newLeaf.count == oldLeaf.count else { return nil }
+        var changed: [(new: TableRecord, old: TableRecord)] = []
+        for index in 0..<newLeaf.count {
+            guard let key = newLeaf.key(index), let oldKey = oldLeaf.key(index), key.compare(oldKey) == 0,
+                let value = newLeaf.value(index), let oldValue = oldLeaf.value(index)
+            else { return nil }
+            // Every change of a table gives it another root.
+            guard newLeaf.number(at: value.offset + 40) != oldLeaf.number(at: oldValue.offset + 40) else { continue }
+            let name = new.pages.tableName(key)
+            guard
+                let record = TableRecord(newLeaf, at: value.offset, name: name, flags: 0, pageCount: new.pageCount),
+                let oldRecord = TableRecord(
+                    oldLeaf, at: oldValue.offset, name: name, flags: 0, pageCount: old.pageCount)
+            else { return nil }
+            changed.append((record, oldRecord))
+        }
+        return changed
     }
 
     private mutating func add(
@@ -79,18 +112,27 @@ struct WrittenPages {
         below.removeAll(keepingCapacity: true)
         defer { swap(&numbers, &below) }
         if level == 1, table.overflowPages == 0 { return true }
+        var expected = 0
         for number in numbers {
             guard number >= PageLayout.firstPage, number < snapshot.readablePages else { return false }
             let page = snapshot.pages.page(number)
-            for index in 0..<page.count {
-                if level > 1 {
-                    guard let child = page.child(index) else { return false }
-                    below.append(child)
-                } else {
+            guard level > 1 else {
+                for index in 0..<page.count {
                     guard let value = page.value(index) else { return false }
                     if value.isBig, let first = page.number(at: value.offset) { below.append(first) }
                 }
+                continue
             }
+            let count = page.count
+            below.append(addingCapacity: count) { below in
+                for index in 0..<count {
+                    guard let child = page.child(index) else { return }
+                    below.append(child)
+                }
+            }
+            // Fewer than there are entries: one lies outside of the page.
+            expected += count
+            guard below.count == expected else { return false }
         }
         return true
     }

@@ -33,7 +33,8 @@ package struct SystemError: Error, Hashable, Sendable {
 
     /// Refuses a path with a NUL character, where the system would take the path to end.
     static func check(path: String) throws(SystemError) {
-        if path.utf8.contains(0) { throw .invalidArgument }
+        let count = unsafe path.withCString { unsafe strlen($0) }
+        if count != path.utf8.count { throw .invalidArgument }
     }
 
     /// Whether a file system that nobody can write refused to sync: what is read there is on the medium.
