@@ -57,7 +57,8 @@ for (const form of document.forms) {
     const answer = await fetch(`${url}/v1/users/${to}/notifications`, {
       method: "POST",
       headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
-      body: JSON.stringify({ title: form.title.value, category: "message", thread: `from ${from}`, summaryArgument: from }),
+      body: JSON.stringify({ title: form.title.value, category: "message", thread: `from ${from}`, summaryArgument: from,
+        data: { name: from[0].toUpperCase() + from.slice(1), icon: "comment" } }),
     });
     form.querySelector("output").textContent = answer.ok ? "Sent." : (await answer.json()).detail;
     if (answer.ok) form.reset();

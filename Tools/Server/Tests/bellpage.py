@@ -23,6 +23,8 @@ class App:
         self.user, self.server, self.url_of_server = user, None, None
         self.asked, self.refuses, self.seconds, self.pages = 0, False, 600, {}
         self.session, self.visited = None, []
+        # What pages are that are none, and what a page's policy has beside the strict one.
+        self.types, self.policy = {}, ""
         app = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -64,7 +66,7 @@ class App:
         elif address.path == "/page":
             body = PAGE.format(**values)
         elif address.path in self.pages:
-            body = self.pages[address.path]
+            kind, body = self.types.get(address.path, kind), self.pages[address.path]
         else:
             self.visited.append(address.path)
             body = "<!doctype html><title>Elsewhere</title>"
@@ -75,7 +77,7 @@ class App:
         if location:
             handler.send_header("Location", location)
         if address.path == "/page":
-            handler.send_header("Content-Security-Policy", POLICY.format(server=self.url_of_server))
+            handler.send_header("Content-Security-Policy", POLICY.format(server=self.url_of_server) + self.policy)
         handler.end_headers()
         handler.wfile.write(data)
 

@@ -14,7 +14,7 @@ BELL = "document.querySelector('traylog-bell')"
 # What frameworks, operating systems and translators write, and the language that the bell's times have then.
 TAGS = {
     "en_US": "now", "pt_BR": "agora", "zh_Hans_CN": "现在", "de_DE@euro": "jetzt", "de_AT.UTF-8": "jetzt", "de-DE-1996": "jetzt",
-    "DE": "jetzt", "sr@latin": "сада", "C": "now", "POSIX": "now", "x-klingon": "now", "i-klingon": "now", "english": "now", "": "now",
+    "DE": "jetzt", "sr@latin": "now", "C": "now", "POSIX": "now", "x-klingon": "now", "i-klingon": "now", "english": "now", "": "now",
     "en-x-mtfrom-de": "now", "de-": "now", "*": "now", "zh-CN, en": "现在", "a" * 300: "now",
 }
 # Newer than the browsers that the guide names, or missing from some of them.
@@ -333,7 +333,7 @@ class ClockTest(PageCase):
                 self.open_panel()
                 self.count(3)
                 times = f"[...{ROOT}.querySelectorAll('article time')].map((one) => one.textContent)"
-                self.browser.wait(f"{times}.every((one) => /^(now|[12] minutes? ago)$/.test(one)) || 0")
+                self.browser.wait(f"{times}.every((one) => /^(now|[12]m ago)$/.test(one)) || 0")
                 # An hour from now is one for the server, too.
                 self.browser.run(f"{ROOT}.querySelector('[part=quiet]').click(); [...{ROOT}.querySelectorAll('[role=menuitem]')][0].click()")
                 self.wait_for(lambda: self.server.get("/v1/users/ann/mutes").json["mutes"], "it is quiet")

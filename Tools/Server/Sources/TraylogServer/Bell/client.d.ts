@@ -106,8 +106,10 @@ export interface Inbox {
 	readonly waiting: number;
 	/** Whether the first page was loaded. */
 	readonly loaded: boolean;
-	/** The seq as of which the list is complete. */
+	/** The seq as of which the list is complete; 0 while it is known to be behind. */
 	readonly asOf: number;
+	/** The seq of the state that the list shows. */
+	readonly shownAsOf: number;
 	/** Loads the next page, the first one at the beginning; nothing at the end. */
 	loadMore(): Promise<void>;
 	/** Loads again what was loaded, the newest 1,000 at most. */
@@ -117,6 +119,9 @@ export interface Inbox {
 	/** Ends the updates of this list. */
 	close(): void;
 }
+
+/** What can be muted. */
+export type Muted = { thread: string } | { category: string } | { topic: string } | { all: true };
 
 /** A refusal or failure: a problem document of the service. `status` is 0 when the server cannot be reached. */
 export class TrayProblem extends Error {
@@ -153,9 +158,9 @@ export interface TrayClientEvents {
 /**
  * One person's tray, live. The tabs of one origin share one stream; a page that is frozen or left gives it up.
  *
- * Writes show at once, and are taken back, with a `problem` event, when the server refuses them. Their promises
- * reject with the same `TrayProblem`. Each is retried three times while the server cannot be reached, under one
- * idempotency key, so that it is stored once.
+ * Writes show at once. They are sent one after the other, each under one idempotency key, so that it is stored once. While the
+ * server cannot be reached or nobody is signed in, they wait, as long as the page is open; what may pass by itself is tried three
+ * times more. A write that is refused is taken back, with a `problem` event; its promise rejects with the same `TrayProblem`.
  *
  *     const client = new TrayClient({ server, token: () => askMyServer() });
  *     client.addEventListener("tray", () => show(client.tray.unseen));
@@ -166,6 +171,10 @@ export class TrayClient extends EventTarget {
 	/** The newest tray that is known, never older than this page's own last write; null before the first. */
 	readonly tray: Tray | null;
 	readonly state: TrayState;
+	/** Why the state is `refused`: 401 when nobody is signed in, 403 when the token is not for this tray. */
+	readonly refusal: TrayProblem | null;
+	/** How many writes wait for the server's answer. */
+	readonly pending: number;
 	readonly user: string | null;
 	/** The server's time in milliseconds, as the last answer says it: a page's own clock may be wrong. */
 	readonly now: number;
@@ -191,12 +200,12 @@ export class TrayClient extends EventTarget {
 	snooze(seq: number, until: Date | string | number): Promise<WriteResult>;
 	wake(seq: number): Promise<WriteResult>;
 	/** What arrives while it is muted is listed, and never counted. */
-	mute(what: ({ thread: string } | { category: string } | { all: true }) & { until?: Date | string }): Promise<WriteResult>;
-	unmute(what: { thread: string } | { category: string } | { all: true }): Promise<WriteResult>;
+	mute(what: Muted & { until?: Date | string }): Promise<WriteResult>;
+	unmute(what: Muted): Promise<WriteResult>;
 	/** Records what the person decided, by an action of the item. It cannot be undone. */
 	act(seq: number, action: string, note?: string): Promise<WriteResult>;
-	/** Takes back what an event marked, as if it had never been stored. */
-	undo(seq: number): Promise<WriteResult>;
+	/** Takes back what an event marked, as if it had never been stored; or a write of this page, also one that was not sent yet. */
+	undo(what: number | Promise<WriteResult>): Promise<WriteResult>;
 	/** Reads a path below the person's own: `get("mutes")`. */
 	get(path: string): Promise<any>;
 	addEventListener<Name extends keyof TrayClientEvents>(

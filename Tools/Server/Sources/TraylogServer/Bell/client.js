@@ -6,6 +6,8 @@ const DOUBT = 6000;
 const KEPT = 1000;
 const TIMEOUT = 30_000;
 const LONGEST = 600_000;
+// How long a write waits after what may pass by itself, as a device's outbox does.
+const PASSING = 5000;
 // How often a tab asks whether the leading one is there, and how long that one may take to answer.
 const PULSE = 5000;
 const GRACE = 4000;
@@ -82,6 +84,10 @@ class Inbox {
 
 	get asOf() {
 		return this.#isStale ? 0 : this.#asOf;
+	}
+
+	get shownAsOf() {
+		return this.#asOf;
 	}
 
 	showNew() {
@@ -211,12 +217,15 @@ export class TrayClient extends EventTarget {
 	#token = null;
 	#asking = null;
 	#refusal = null;
+	#denied = null;
 	#state = "connecting";
 	#tray = null;
 	#base = null;
 	#least = 0;
-	#pending = 0;
 	#writes = new Set();
+	#own = new WeakMap();
+	#lane = Promise.resolve();
+	#waiting = new Set();
 	#inboxes = new Set();
 	#recent = [];
 	#lastEvent = null;
@@ -261,6 +270,14 @@ export class TrayClient extends EventTarget {
 		return Date.now() + this.#skew;
 	}
 
+	get refusal() {
+		return this.#state === "refused" ? this.#denied : null;
+	}
+
+	get pending() {
+		return [...this.#writes].filter(({ seq }) => !seq).length;
+	}
+
 	start() {
 		if (this.#life) return;
 		this.#life = new AbortController();
@@ -296,6 +313,7 @@ export class TrayClient extends EventTarget {
 	retry() {
 		this.#refusal = null;
 		this.#wake();
+		this.#sendAgain();
 		this.#channel?.postMessage({ retry: true });
 		if (this.#name) this.#meet();
 	}
@@ -347,8 +365,14 @@ export class TrayClient extends EventTarget {
 			item.seq === seq && !item.outcome && { seen: true, read: true, outcome: { action, note } });
 	}
 
-	undo(seq) {
-		return this.#change(["POST", "undo", { event: seq }]);
+	undo(what) {
+		const write = this.#own.get(what);
+		if (!write) return this.#change(["POST", "undo", { event: what }]);
+		write.isUndone = true;
+		this.#writes.delete(write);
+		this.#show();
+		// The server may have it already: then it takes it back.
+		return what.then((result) => (result.seq ? this.undo(result.seq) : result));
 	}
 
 	async get(path) {
@@ -377,9 +401,10 @@ export class TrayClient extends EventTarget {
 		this.#inboxes.delete(inbox);
 	}
 
-	#muted({ thread, category, all }) {
+	#muted({ thread, category, topic, all }) {
 		if (all) return "mutes/all";
-		return thread === undefined ? `mutes/categories/${encodeURIComponent(category)}` : `mutes/threads/${encodeURIComponent(thread)}`;
+		const [kind, name] = thread !== undefined ? ["threads", thread] : topic !== undefined ? ["topics", topic] : ["categories", category];
+		return `mutes/${kind}/${encodeURIComponent(name)}`;
 	}
 
 	async #bearer(old) {
@@ -432,24 +457,33 @@ export class TrayClient extends EventTarget {
 
 	#refuse(problem) {
 		this.#refusal = problem;
-		this.#become("refused");
+		this.#become("refused", problem);
 		return problem;
 	}
 
 	// Shown at once, and sent with one key, so that it is stored once.
-	async #change([method, path, body], patch = () => null, predict) {
+	#change(request, patch = () => null, predict) {
 		const write = { patch, seq: 0 };
 		this.#predict(patch, predict);
 		this.#writes.add(write);
-		this.#pending++;
 		this.#show();
+		const stored = this.#store(write, this.#lane, request);
+		this.#lane = stored.catch(() => {});
+		this.#own.set(stored, write);
+		return stored;
+	}
+
+	// One after the other, as they were made.
+	async #store(write, before, [method, path, body]) {
 		const headers = { "Idempotency-Key": newId(), ...(body && { "Content-Type": "application/json" }) };
 		try {
+			await before;
+			if (write.isUndone) return { result: "unchanged" };
 			const answer = await this.#send(method, path, headers, body && JSON.stringify(body));
 			const result = await answer.json();
 			write.seq = +answer.headers.get("Traylog-Seq") || result.seq || 1;
 			this.#least = Math.max(this.#least, write.seq);
-			if (this.#writes.size > 100) this.#writes.delete(this.#writes.values().next().value);
+			if (this.#writes.size > 100) this.#writes.delete([...this.#writes].find(({ seq }) => seq));
 			if (result.tray) this.#know(result.tray);
 			// The stream says nothing where another's change took this one back at once.
 			clearTimeout(this.#check);
@@ -462,24 +496,34 @@ export class TrayClient extends EventTarget {
 			this.dispatchEvent(new CustomEvent("problem", { detail: problem }));
 			throw problem;
 		} finally {
-			this.#pending--;
 			this.#show();
 		}
 	}
 
+	// Waits for a connection and for a sign-in; what may pass by itself is tried three times more.
 	async #send(method, path, headers, body) {
-		for (let tries = 1; ; tries++) {
+		for (let tries = 0, waits = 0; ;) {
 			try {
 				return await this.#request(method, path, headers, body);
 			} catch (problem) {
-				if (!isPassing(problem) || tries === 4) throw problem;
-				await new Promise((go) => setTimeout(go, problem.retryAfter || 2 ** (tries - 1) * FIRST_WAIT));
+				const isAway = !problem.status || (problem.status === 401 && this.#life);
+				if (!isAway && (!isPassing(problem) || tries++ === 3)) throw problem;
+				await new Promise((go) => {
+					const wait = isAway ? Math.min(FIRST_WAIT * 2 ** waits++, 30_000) : Math.max(PASSING, problem.retryAfter || 0);
+					const again = () => (clearTimeout(timer), this.#waiting.delete(again), go());
+					const timer = setTimeout(again, wait);
+					if (isAway) this.#waiting.add(again);
+				});
 			}
 		}
 	}
 
-	async #all(as, only, upTo, request) {
-		if (!upTo) return { result: "unchanged", tray: this.#tray };
+	#sendAgain() {
+		for (const again of [...this.#waiting]) again();
+	}
+
+	#all(as, only, upTo, request) {
+		if (!upTo) return Promise.resolve({ result: "unchanged", tray: this.#tray });
 		const patch = (item) => item.position <= upTo && isOf(item, only) && (as === "seen" || as === "read" || isListed(item)) && MARKS[as];
 		return this.#change(request, patch, (tray) => {
 			if (Object.keys(only).length || upTo < (tray.newest ?? 0)) return;
@@ -526,7 +570,7 @@ export class TrayClient extends EventTarget {
 	}
 
 	#show() {
-		if (this.#base && !this.#pending) this.#set(this.#base);
+		if (this.#base && !this.pending) this.#set(this.#base);
 		const lists = [...this.#inboxes];
 		for (const write of this.#writes) if (write.seq && lists.every(({ asOf }) => asOf >= write.seq)) this.#writes.delete(write);
 		for (const inbox of lists) inbox.show();
@@ -538,17 +582,19 @@ export class TrayClient extends EventTarget {
 		this.dispatchEvent(new Event("tray"));
 	}
 
-	#become(state) {
-		if (state === this.#state) return;
+	#become(state, denied = null) {
+		if (state === this.#state && denied?.status === this.#denied?.status) return;
 		this.#state = state;
+		this.#denied = denied;
+		if (state === "live") this.#sendAgain();
 		this.dispatchEvent(new Event("state"));
 	}
 
-	#hear({ tray, items, state, isFirst, retry, hello, ping }) {
+	#hear({ tray, items, state, denied, isFirst, retry, hello, ping }) {
 		if (retry) return this.#wake();
 		if (hello || ping) {
 			// By a timer: a frozen page still gets messages, but neither timers nor its stream.
-			if (this.#turn?.leads) setTimeout(() => this.#channel?.postMessage(hello ? { state: this.#state, tray: this.#base ?? undefined, isFirst: true } : {}));
+			if (this.#turn?.leads) setTimeout(() => this.#channel?.postMessage(hello ? { ...this.#standing, tray: this.#base ?? undefined, isFirst: true } : {}));
 			return;
 		}
 		clearTimeout(this.#grace);
@@ -560,8 +606,14 @@ export class TrayClient extends EventTarget {
 		}
 		if (state) {
 			if (state === "live") this.#refusal = null;
-			this.#become(state);
+			this.#become(state, denied && new TrayProblem(denied));
 		}
+	}
+
+	// Problems cross between tabs as what they say.
+	get #standing() {
+		const { error, status, detail } = this.#denied ?? {};
+		return { state: this.#state, ...(status && { denied: { error, status, detail } }) };
 	}
 
 	async #catchUp() {
@@ -601,7 +653,7 @@ export class TrayClient extends EventTarget {
 				this.#know(tray);
 			} catch (problem) {
 				if (signal.aborted) return;
-				this.#become(isRefusal(problem) ? "refused" : "offline");
+				isRefusal(problem) ? this.#become("refused", problem) : this.#become("offline");
 				await this.#wait(tries, problem, signal);
 			}
 		}
@@ -687,7 +739,9 @@ export class TrayClient extends EventTarget {
 				problem = cause instanceof TrayProblem ? cause : lost();
 			}
 			if (signal.aborted) return;
-			if (problem || tries) this.#tell({ state: problem && isRefusal(problem) ? "refused" : "offline" });
+			if (problem && isRefusal(problem)) this.#become("refused", problem);
+			else if (problem || tries) this.#become("offline");
+			this.#channel?.postMessage(this.#standing);
 			if (problem?.status === 403 && this.#isOwn) this.#checkUser();
 			await this.#wait(tries++, problem, signal);
 		}

@@ -2,14 +2,21 @@ import Crypto
 import HTTPTypes
 import Hummingbird
 
-/// The modules that an app's web page loads: `client.js`, `bell.js`, and their types.
+/// The modules that an app's web page loads: `client.js`, `bell.js`, their types, and what they load when it is used.
 ///
 /// They are compiled into the program, and any page may load them.
 enum BellRoutes {
-    private static let files: [(name: String, bytes: [UInt8])] = [
-        ("client.js", plain(PackageResources.client_js)), ("bell.js", plain(PackageResources.bell_js)),
-        ("client.d.ts", PackageResources.client_d_ts), ("bell.d.ts", PackageResources.bell_d_ts),
-    ]
+    private static let files: [(name: String, bytes: [UInt8])] =
+        [
+            ("client.js", PackageResources.client_js), ("bell.js", PackageResources.bell_js),
+            ("settings.js", PackageResources.settings_js), ("icons.js", PackageResources.icons_js),
+            ("title.js", PackageResources.title_js),
+            ("ar.js", PackageResources.ar_js), ("de.js", PackageResources.de_js), ("es.js", PackageResources.es_js),
+            ("fr.js", PackageResources.fr_js), ("it.js", PackageResources.it_js), ("ja.js", PackageResources.ja_js),
+            ("pt.js", PackageResources.pt_js), ("zh.js", PackageResources.zh_js),
+        ].map { ($0, plain($1)) } + [
+            ("client.d.ts", PackageResources.client_d_ts), ("bell.d.ts", PackageResources.bell_d_ts),
+        ]
 
     /// A module without indentation, empty lines and lines of comment, which a page would load for nothing.
     ///

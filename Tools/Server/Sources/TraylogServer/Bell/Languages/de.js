@@ -1,0 +1,25 @@
+// The bell's texts in German.
+
+export default {
+	title: "Mitteilungen", unseen: "{n} neu", count: "{n} ungelesen", nothing: "nichts Neues", unknown: "lädt",
+	away: "offline", out: "abgemeldet", noAccess: "kein Zugriff", hushed: "nicht stören", inbox: "Eingang",
+	unread: "Ungelesen", archived: "Archiv", close: "Schließen", back: "Zurück",
+	markAll: "Alle als gelesen markieren ({n})", marked: "{n} als gelesen markiert.", done: "Erledigt.",
+	undo: "Rückgängig", loading: "Lädt …", empty: "Noch nichts da", emptyMore: "Neue Mitteilungen erscheinen hier.",
+	emptyUnread: "Alles ist gelesen.", emptySearch: "Nichts gefunden zu „{text}“.", end: "Das ist alles.",
+	offline: "Offline.", asOf: "Offline. Stand: {time}.", unreachable: "Nicht erreichbar",
+	unreachableMore: "Offline, oder der Server antwortet nicht.",
+	waits: { one: "{n} Änderung wird später gesendet.", other: "{n} Änderungen werden später gesendet." },
+	signedOut: "Abgemeldet", refused: "Die Anmeldung ist abgelaufen. Bitte neu anmelden.", signIn: "Anmelden",
+	blocked: "Kein Zugriff", blockedMore: "Dieses Konto hat keinen Zugriff auf diese Mitteilungen.",
+	failed: "Laden misslungen.", wrong: "Nicht eingerichtet: {what} ist keine Adresse.", retry: "Noch einmal",
+	menu: "Mehr: {title}", read: "Als gelesen markieren", unreadAgain: "Als ungelesen markieren", archive: "Archivieren",
+	unarchive: "Zurückholen", snooze: "Später", hour: "1 Stunde", evening: "Heute Abend", tomorrow: "Morgen",
+	week: "Nächste Woche", date: "Bis zum …", mute: "Thema stummschalten", delete: "Löschen", search: "Suchen",
+	quiet: "Nicht stören", always: "Bis auf Weiteres", critical: "Kritisch", timeSensitive: "Dringend",
+	changed: "Geändert", changedSince: "Das hat sich inzwischen geändert. Bitte noch einmal antworten.",
+	more: { one: "{n} weitere Mitteilung", other: "{n} weitere Mitteilungen" }, by: "{more} von {names}",
+	others: "{n} weiteren", settings: "Einstellungen", categories: "Benachrichtigen über", muted: "Stummgeschaltet",
+	mutedNone: "Nichts ist stummgeschaltet.", unmute: "Aufheben", until: "bis {time}", thread: "Thema", topic: "Gruppe",
+	category: "Kategorie",
+};

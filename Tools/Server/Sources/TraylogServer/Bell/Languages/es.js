@@ -1,0 +1,26 @@
+// The bell's texts in Spanish.
+
+export default {
+	title: "Notificaciones", unseen: { one: "{n} nueva", other: "{n} nuevas" }, count: "{n} sin leer",
+	nothing: "nada nuevo", unknown: "cargando", away: "sin conexión", out: "sesión cerrada", noAccess: "sin acceso",
+	hushed: "no molestar", inbox: "Recibidas", unread: "Sin leer", archived: "Archivadas", close: "Cerrar",
+	back: "Volver", markAll: "Marcar todo como leído ({n})",
+	marked: { one: "{n} notificación marcada como leída.", other: "{n} notificaciones marcadas como leídas." },
+	done: "Hecho.", undo: "Deshacer", loading: "Cargando…", empty: "Aún no hay nada",
+	emptyMore: "Las notificaciones nuevas aparecerán aquí.", emptyUnread: "Todo está leído.",
+	emptySearch: "No hay resultados para «{text}».", end: "Eso es todo.", offline: "Sin conexión.",
+	asOf: "Sin conexión. Actualizado a las {time}.", unreachable: "No se puede conectar",
+	unreachableMore: "No hay conexión o el servidor no responde.",
+	waits: { one: "{n} cambio se enviará más tarde.", other: "{n} cambios se enviarán más tarde." },
+	signedOut: "Sesión cerrada", refused: "Tu sesión ha caducado. Vuelve a iniciar sesión.", signIn: "Iniciar sesión",
+	blocked: "Sin acceso", blockedMore: "Tu cuenta no tiene acceso a estas notificaciones.",
+	failed: "No se ha podido cargar.", wrong: "Sin configurar: {what} no es una dirección.", retry: "Reintentar",
+	menu: "Más: {title}", read: "Marcar como leída", unreadAgain: "Marcar como no leída", archive: "Archivar",
+	unarchive: "Desarchivar", snooze: "Posponer", hour: "1 hora", evening: "Esta noche", tomorrow: "Mañana",
+	week: "La próxima semana", date: "Hasta una fecha…", mute: "Silenciar esta conversación", delete: "Eliminar",
+	search: "Buscar", quiet: "No molestar", always: "Hasta que lo desactive", critical: "Crítica",
+	timeSensitive: "Urgente", changed: "Modificada", changedSince: "Esto ha cambiado mientras tanto. Responde de nuevo.",
+	more: { one: "{n} notificación más", other: "{n} notificaciones más" }, by: "{more} de {names}", others: "{n} más",
+	settings: "Ajustes", categories: "Avisarme de", muted: "Silenciado", mutedNone: "No hay nada silenciado.",
+	unmute: "Reactivar", until: "hasta el {time}", thread: "Conversación", topic: "Tema", category: "Categoría",
+};

@@ -1,0 +1,28 @@
+// The bell's texts in French.
+
+export default {
+	title: "Notifications", unseen: { one: "{n} nouvelle", other: "{n} nouvelles" },
+	count: { one: "{n} non lue", other: "{n} non lues" }, nothing: "rien de nouveau", unknown: "chargement",
+	away: "hors ligne", out: "déconnecté", noAccess: "accès refusé", hushed: "ne pas déranger", inbox: "Réception",
+	unread: "Non lues", archived: "Archives", close: "Fermer", back: "Retour", markAll: "Tout marquer comme lu ({n})",
+	marked: { one: "{n} notification marquée comme lue.", other: "{n} notifications marquées comme lues." },
+	done: "C’est fait.", undo: "Annuler", loading: "Chargement…", empty: "Rien pour l’instant",
+	emptyMore: "Les nouvelles notifications s’afficheront ici.", emptyUnread: "Tout est lu.",
+	emptySearch: "Aucun résultat pour « {text} ».", end: "C’est tout.", offline: "Hors ligne.",
+	asOf: "Hors ligne. Mis à jour à {time}.", unreachable: "Serveur injoignable",
+	unreachableMore: "Vous êtes hors ligne, ou le serveur ne répond pas.",
+	waits: { one: "{n} modification sera envoyée plus tard.", other: "{n} modifications seront envoyées plus tard." },
+	signedOut: "Déconnecté", refused: "Votre session a expiré. Reconnectez-vous.", signIn: "Se connecter",
+	blocked: "Accès refusé", blockedMore: "Votre compte n’a pas accès à ces notifications.",
+	failed: "Le chargement a échoué.", wrong: "Configuration incomplète : {what} n’est pas une adresse.",
+	retry: "Réessayer", menu: "Plus : {title}", read: "Marquer comme lu", unreadAgain: "Marquer comme non lu",
+	archive: "Archiver", unarchive: "Désarchiver", snooze: "Reporter", hour: "1 heure", evening: "Ce soir",
+	tomorrow: "Demain", week: "La semaine prochaine", date: "Jusqu’à une date…", mute: "Ignorer ce fil",
+	delete: "Supprimer", search: "Rechercher", quiet: "Ne pas déranger", always: "Jusqu’à ce que je le désactive",
+	critical: "Critique", timeSensitive: "Urgent", changed: "Modifié",
+	changedSince: "Ceci a changé entre-temps. Veuillez répondre à nouveau.",
+	more: { one: "{n} autre notification", other: "{n} autres notifications" }, by: "{more} de {names}",
+	others: "{n} autres", settings: "Paramètres", categories: "M’avertir pour", muted: "Ignorés",
+	mutedNone: "Rien n’est ignoré.", unmute: "Rétablir", until: "jusqu’au {time}", thread: "Fil", topic: "Sujet",
+	category: "Catégorie",
+};

@@ -1,0 +1,26 @@
+// The bell's texts in Italian.
+
+export default {
+	title: "Notifiche", unseen: { one: "{n} nuova", other: "{n} nuove" },
+	count: { one: "{n} non letta", other: "{n} non lette" }, nothing: "nessuna novità", unknown: "caricamento",
+	away: "offline", out: "disconnesso", noAccess: "accesso negato", hushed: "non disturbare", inbox: "In arrivo",
+	unread: "Non lette", archived: "Archivio", close: "Chiudi", back: "Indietro",
+	markAll: "Segna tutte come lette ({n})",
+	marked: { one: "{n} segnata come letta.", other: "{n} segnate come lette." }, done: "Fatto.", undo: "Annulla",
+	loading: "Caricamento…", empty: "Ancora nulla", emptyMore: "Le nuove notifiche appariranno qui.",
+	emptyUnread: "È tutto letto.", emptySearch: "Nessun risultato per «{text}».", end: "È tutto.", offline: "Offline.",
+	asOf: "Offline. Aggiornato alle {time}.", unreachable: "Server non raggiungibile",
+	unreachableMore: "Sei offline, oppure il server non risponde.",
+	waits: { one: "{n} modifica sarà inviata più tardi.", other: "{n} modifiche saranno inviate più tardi." },
+	signedOut: "Disconnesso", refused: "La sessione è scaduta. Accedi di nuovo.", signIn: "Accedi",
+	blocked: "Accesso negato", blockedMore: "Il tuo account non ha accesso a queste notifiche.",
+	failed: "Caricamento non riuscito.", wrong: "Non configurato: {what} non è un indirizzo.", retry: "Riprova",
+	menu: "Altro: {title}", read: "Segna come letta", unreadAgain: "Segna come non letta", archive: "Archivia",
+	unarchive: "Ripristina", snooze: "Posticipa", hour: "1 ora", evening: "Stasera", tomorrow: "Domani",
+	week: "La prossima settimana", date: "Fino a una data…", mute: "Silenzia questa conversazione", delete: "Elimina",
+	search: "Cerca", quiet: "Non disturbare", always: "Finché non lo disattivo", critical: "Critica",
+	timeSensitive: "Urgente", changed: "Modificata", changedSince: "Nel frattempo è cambiata. Rispondi di nuovo.",
+	more: { one: "{n} altra notifica", other: "{n} altre notifiche" }, by: "{more} da {names}", others: "altri {n}",
+	settings: "Impostazioni", categories: "Avvisami di", muted: "Silenziati", mutedNone: "Nulla è silenziato.",
+	unmute: "Riattiva", until: "fino al {time}", thread: "Conversazione", topic: "Argomento", category: "Categoria",
+};

@@ -1,0 +1,25 @@
+// The bell's texts in Portuguese.
+
+export default {
+	title: "Notificações", unseen: { one: "{n} nova", other: "{n} novas" },
+	count: { one: "{n} não lida", other: "{n} não lidas" }, nothing: "nada de novo", unknown: "carregando",
+	away: "sem conexão", out: "sessão encerrada", noAccess: "sem acesso", hushed: "não perturbe", inbox: "Entrada",
+	unread: "Não lidas", archived: "Arquivadas", close: "Fechar", back: "Voltar", markAll: "Marcar tudo como lido ({n})",
+	marked: { one: "{n} marcada como lida.", other: "{n} marcadas como lidas." }, done: "Feito.", undo: "Desfazer",
+	loading: "Carregando…", empty: "Nada por aqui ainda", emptyMore: "Novas notificações aparecerão aqui.",
+	emptyUnread: "Tudo está lido.", emptySearch: "Nenhum resultado para “{text}”.", end: "Isso é tudo.",
+	offline: "Sem conexão.", asOf: "Sem conexão. Atualizado às {time}.", unreachable: "Não foi possível conectar",
+	unreachableMore: "Você está sem conexão, ou o servidor não responde.",
+	waits: { one: "{n} alteração será enviada mais tarde.", other: "{n} alterações serão enviadas mais tarde." },
+	signedOut: "Sessão encerrada", refused: "Sua sessão expirou. Entre novamente.", signIn: "Entrar",
+	blocked: "Sem acesso", blockedMore: "Sua conta não tem acesso a estas notificações.",
+	failed: "Não foi possível carregar.", wrong: "Não configurado: {what} não é um endereço.", retry: "Tentar de novo",
+	menu: "Mais: {title}", read: "Marcar como lida", unreadAgain: "Marcar como não lida", archive: "Arquivar",
+	unarchive: "Desarquivar", snooze: "Adiar", hour: "1 hora", evening: "Hoje à noite", tomorrow: "Amanhã",
+	week: "Próxima semana", date: "Até uma data…", mute: "Silenciar esta conversa", delete: "Excluir", search: "Buscar",
+	quiet: "Não perturbe", always: "Até eu desativar", critical: "Crítica", timeSensitive: "Urgente",
+	changed: "Alterada", changedSince: "Isto mudou nesse meio-tempo. Responda de novo.",
+	more: { one: "mais {n} notificação", other: "mais {n} notificações" }, by: "{more} de {names}", others: "outros {n}",
+	settings: "Configurações", categories: "Avisar sobre", muted: "Silenciados", mutedNone: "Nada está silenciado.",
+	unmute: "Reativar", until: "até {time}", thread: "Conversa", topic: "Tópico", category: "Categoria",
+};
