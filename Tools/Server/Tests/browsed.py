@@ -148,6 +148,21 @@ class Browser(Page):
         self.console += [entry for entry in self.driver.get_log("browser") if entry["level"] in ("WARNING", "SEVERE")]
         return self.console
 
+    def severe(self):
+        """The errors that the console said since it was asked last."""
+        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
+
+    def before(self, script):
+        """Runs a script in each page that is opened from now on, before the page's own, until what it returns is called."""
+        run = self.driver.execute_cdp_cmd
+        left = [run("Page.addScriptToEvaluateOnNewDocument", {"source": script})["identifier"]]
+
+        def forget():
+            while left:
+                run("Page.removeScriptToEvaluateOnNewDocument", {"identifier": left.pop()})
+
+        return forget
+
     def requests(self):
         """The addresses that were asked for since the browser started."""
         for entry in self.driver.get_log("performance"):

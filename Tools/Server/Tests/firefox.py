@@ -157,6 +157,20 @@ class Firefox(Page):
     def close_tab(self):
         self.send("browsingContext.close", context=self.context)
 
+    def severe(self):
+        errors = [one["message"] for one in self.messages() if one["level"] == "error"]
+        self.console.clear()
+        return errors
+
+    def before(self, script):
+        left = [self.send("script.addPreloadScript", functionDeclaration=f"() => {{ {script} }}")["script"]]
+
+        def forget():
+            while left:
+                self.send("script.removePreloadScript", script=left.pop())
+
+        return forget
+
     def messages(self):
         # What came meanwhile is read with an answer.
         self.send("session.status")

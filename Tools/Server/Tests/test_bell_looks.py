@@ -12,7 +12,8 @@ from test_bell import FOLDER, ROOT
 from test_bell_pages import BELL, PageCase
 
 LANGUAGES = sorted(path.stem for path in (FOLDER / "Languages").glob("*.js"))
-FACE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><rect width="8" height="8" fill="#7a4"/></svg>'
+FACE = ('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 36 36" width="36" height="36"><rect width="36" height="36" fill="#cfe3d6"/><path d="M9 18C8 6 28 6 27 18l2 9H7z" fill="#4a3226"/>'
+        '<ellipse cx="18" cy="17" rx="6.500" ry="7.500" fill="#e2b08a"/><path d="M11 14c3 0 6-2 7-4 1 2 4 4 7 4-1-9-13-9-14 0" fill="#4a3226"/><path d="M5 36c1-8 7-10 13-10s12 2 13 10" fill="#2f6f57"/></svg>')
 
 
 def english():
@@ -27,9 +28,7 @@ class LooksCase(PageCase):
         self.app.pages["/face.svg"] = FACE
         self.app.types = {"/face.svg": "image/svg+xml"}
 
-    def tearDown(self):
-        self.browser.scheme("light")
-        self.browser.size(1440)
+        self.addCleanup(lambda: self.browser.size(1440))
 
     def open(self, items, **fields):
         self.show(**fields)
@@ -69,6 +68,8 @@ class ItemTest(LooksCase):
             self.server.notify("ann", title="x", data={"name": "Maria Lopez", "image": image})
         self.app.policy = "; img-src 'self'"
         self.open(len(images))
+        # Pictures are loaded when they come into view.
+        self.browser.run(f"{ROOT}.querySelector('article:last-child').scrollIntoView()")
         found = self.browser.wait(f"[...{ROOT}.querySelectorAll('img')].some((one) => one.complete && one.naturalWidth)"
                                   f" && [...{ROOT}.querySelectorAll('article')].map((one) => one.querySelector('img')?.getAttribute('src') ?? one.querySelector('[part=avatar]').textContent)")
         self.assertEqual(found[0:8], ["ML"] * 8)
@@ -145,6 +146,29 @@ class ItemTest(LooksCase):
         self.assertNotEqual(self.style(".critical [part=level]", "backgroundColor"), self.style(".timeSensitive [part=level]", "backgroundColor"))
         self.assertEqual(len(self.texts("[part~=primary]")), 4)
         self.assertNotEqual(self.style(".act.primary", "backgroundColor"), self.style(".act:not(.primary)", "backgroundColor"))
+
+    def test_an_answer_names_the_state_that_it_is_to_and_an_item_that_changed_is_answered_again(self):
+        seq = self.server.notify("ann", title="Pay 10", actions=[{"id": "y", "label": "Approve"}]).json["seq"]
+        # A service that compares: it refuses what was said to an older text, once.
+        self.before("""
+            window.isChanged = true;
+            const real = window.fetch;
+            window.fetch = (...call) => String(call[0]).endsWith("/action") && isChanged && !(isChanged = false)
+                ? Promise.resolve(new Response('{"error":"changedSince","detail":"It was edited."}', { status: 422 })) : real(...call);""")
+        self.open(1)
+        self.browser.run(f"window.asOfs = []; const {{ client }} = {BELL}; const {{ act }} = client;"
+                         "client.act = (...given) => (asOfs.push(given[3]), act.apply(client, given))")
+        shown = self.server.get("/v1/users/ann/inbox").json["asOf"]
+        self.server.call("PATCH", f"/v1/users/ann/items/{seq}", {"title": "Pay 1,000"})
+        self.browser.run(f"{ROOT}.querySelector('[part~=action]').click()")
+        self.browser.wait(f"{ROOT}.querySelector('[part=changed]')?.textContent === 'Changed'")
+        self.browser.wait(f"{ROOT}.querySelector('[part=title]').textContent === 'Pay 1,000'")
+        self.assertIn("answer again", self.part("[part=toast]").text)
+        self.browser.run(f"{ROOT}.querySelector('[part~=action]').click()")
+        self.browser.wait(f"{ROOT}.querySelector('[part=outcome]') && !{ROOT}.querySelector('[part=changed]')")
+        first, second = self.browser.run("return asOfs")
+        self.assertGreaterEqual(first, shown)
+        self.assertGreater(second, shown)
 
     def test_the_panel_takes_the_pages_font_and_its_light_or_dark(self):
         self.fill(1)
@@ -466,6 +490,7 @@ class EverybodyTest(LooksCase):
                 self.assertEqual(axe_findings(self.browser), [])
 
     def test_in_forced_colours_the_selected_tab_is_the_one_that_is_marked(self):
+        self.addCleanup(lambda: self.browser.scheme("light"))
         self.browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "forced-colors", "value": "active"}]})
         self.fill(1, actions=[{"id": "y", "label": "Yes"}, {"id": "n", "label": "No"}])
         self.open(1)
@@ -523,6 +548,7 @@ class PicturesTest(LooksCase):
         seqs = [item["seq"] for item in self.server.get("/v1/users/ann/inbox").json["items"]]
         self.server.post("/v1/users/ann/marks", {"as": "read", "items": seqs[3:]})
         self.app.policy = "; img-src 'self'; style-src 'unsafe-inline'"
+        self.addCleanup(lambda: self.browser.scheme("light"))
         look = ("<style>:root { color-scheme: light dark } body { margin: 0; font: 16px/1.5 Inter, 'Noto Sans', 'Noto Sans Arabic', sans-serif }"
                 " header { padding: 14px 24px; border-bottom: 1px solid #8885; font-weight: 600 } main { padding: 8px 24px }"
                 " traylog-bell { position: absolute; top: 6px; inset-inline-end: 16px }</style><header>Acme</header>")

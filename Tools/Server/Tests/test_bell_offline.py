@@ -195,11 +195,12 @@ class OfflineTest(PageCase):
         for tab in tabs:
             browser.switch(tab)
             browser.run("cut(false)")
-        self.assertTrue(phone.wait())
         for tab in tabs:
             browser.switch(tab)
             browser.wait("client.state === 'live' && !client.pending", seconds=60)
             acknowledged.update(browser.run("return done"))
+        phone.ask("refresh")
+        self.assertTrue(phone.wait())
         self.check(tabs, acknowledged - {None}, phone)
 
     def check(self, tabs, acknowledged, phone):

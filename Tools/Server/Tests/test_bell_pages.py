@@ -34,20 +34,13 @@ class PageCase(test_bell.BellCase):
 
     def before(self, script):
         """Runs a script in each page that is opened from now on, before the page's own."""
-        run = self.browser.driver.execute_cdp_cmd
-        one = run("Page.addScriptToEvaluateOnNewDocument", {"source": script})["identifier"]
-        left = [one]
-
-        def forget():
-            while left:
-                run("Page.removeScriptToEvaluateOnNewDocument", {"identifier": left.pop()})
-
+        forget = self.browser.before(script)
         self.addCleanup(forget)
         return forget
 
     def severe(self):
         """What the console said since it was asked last."""
-        return [entry["message"] for entry in self.browser.driver.get_log("browser") if entry["level"] == "SEVERE"]
+        return self.browser.severe()
 
     def said(self):
         """What a person can read or hear: the button's label, and the open panel."""

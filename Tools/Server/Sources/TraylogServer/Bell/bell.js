@@ -51,127 +51,127 @@ const ICONS = {
 };
 
 const RULES = `
-:host { display: inline-block; position: relative; font-family: var(--tl-font, inherit); font-size: var(--tl-size, .875rem); line-height: 1.45;
-	min-width: 2.5rem; min-height: 2.5rem; vertical-align: middle;
-	--tl-ink: light-dark(#1b1f24, #e8eaed); --tl-paper: light-dark(#fff, #1d2125);
-	--tl-soft: color-mix(in srgb, var(--tl-ink) 68%, var(--tl-paper)); --tl-line: color-mix(in srgb, var(--tl-ink) 15%, var(--tl-paper));
-	--tl-hover: color-mix(in srgb, var(--tl-ink) 5%, var(--tl-paper));
-	--tl-accent: light-dark(#0b57d0, #8ab4f8); --tl-on-accent: var(--tl-paper);
-	--tl-badge: #c5221f; --tl-on-badge: #fff; --tl-urgent: light-dark(#8a4b00, #f5b85c); --tl-critical: light-dark(#b3161b, #ff8a80);
-	--tl-radius: .75rem; --tl-avatar: 2.25rem }
-:host([hidden]), [hidden] { display: none !important }
-* { box-sizing: border-box }
-button, input { font: inherit; color: inherit; letter-spacing: inherit; border-radius: .375rem }
-button { background: none; border: 0; padding: .375rem .5rem; cursor: pointer; display: inline-flex; align-items: center; gap: .4rem }
-button:hover, .row:hover { background: var(--tl-hover) }
-:focus-visible { outline: 2px solid var(--tl-accent); outline-offset: -2px }
-svg { width: 1.25rem; height: 1.25rem; flex: none; fill: none; stroke: currentColor; stroke-width: 1.8; stroke-linecap: round; stroke-linejoin: round }
-.bell { position: relative; padding: .5rem; min-width: 2.5rem; min-height: 2.5rem; line-height: 0; justify-content: center }
-.bell:hover { background: color-mix(in srgb, currentColor 10%, transparent) }
-.bell:focus-visible { outline-color: currentColor }
-.bell svg { width: 1.5rem; height: 1.5rem }
-.unsure slot > *, .unsure ::slotted(*) { opacity: .5 }
-.badge { position: absolute; top: 0; inset-inline-end: 0; min-width: 1.125rem; padding: 0 .3rem; border: 1px solid transparent; text-align: center;
-	border-radius: 1rem; background: var(--tl-badge); color: var(--tl-on-badge); font-size: .6875rem; line-height: 1rem; font-weight: 600; letter-spacing: normal }
-.unsure .badge, .sign { background: #5f6368; color: #fff }
-.sign { position: absolute; bottom: .125rem; inset-inline-end: .125rem; padding: .125rem; border-radius: 50%; border: 1px solid transparent }
-.bell .sign svg { width: .75rem; height: .75rem; stroke-width: 2.5; display: block }
-.away { position: absolute; width: 1px; height: 1px; overflow: hidden; margin: 0; opacity: 0; clip-path: inset(50%) }
-[popover] { position: fixed; inset: auto; margin: 0; padding: 0; color: var(--tl-ink); background: var(--tl-paper); text-align: left; font-weight: 400;
-	font-style: normal; text-transform: none; letter-spacing: normal; word-spacing: normal; text-indent: 0; white-space: normal; text-shadow: none;
-	border: 1px solid var(--tl-line); border-radius: var(--tl-radius); box-shadow: 0 .75rem 2.5rem #0003, 0 .125rem .5rem #0002; color-scheme: light }
-.dark { color-scheme: dark }
-[popover]:dir(rtl) { text-align: right }
-.panel { width: var(--tl-width, 26rem); max-width: 100vw; max-height: min(40rem, 100dvh); overflow: hidden }
-.panel:popover-open { display: flex; flex-direction: column }
-.header, .tabs, .toast, .banner, .footer { display: flex; align-items: center; gap: .25rem; padding: .5rem .75rem; flex: none }
-.header { padding-inline-start: 1rem }
-.name { font-size: 1.15em; font-weight: 600; margin-inline-end: .5rem }
-.grow, bdi { flex: 1; min-width: 0 }
-.field { position: relative; flex: 1; min-width: 4rem; display: flex }
-.field svg { position: absolute; inset-inline-start: .5rem; top: .5rem; width: 1rem; height: 1rem; color: var(--tl-soft); pointer-events: none }
-input { border: 1px solid color-mix(in srgb, var(--tl-ink) 55%, var(--tl-paper)); padding: .3rem .5rem; background: none; min-width: 0 }
-.field input { width: 100%; padding-inline-start: 1.8rem; border-radius: 2rem }
-::placeholder { color: var(--tl-soft); opacity: 1 }
-.icon { padding: .375rem; min-width: 2rem; min-height: 2rem; justify-content: center; color: var(--tl-soft) }
-.icon:hover, .icon:focus-visible { color: var(--tl-ink) }
-:dir(rtl) > .turns svg { transform: scaleX(-1) }
-.tabs { padding-block: 0; border-bottom: 1px solid var(--tl-line); overflow-x: auto; scrollbar-width: thin }
-[role=tab] { border-radius: .25rem .25rem 0 0; position: relative; padding-block: .5rem; white-space: nowrap; color: var(--tl-soft) }
-[role=tab][aria-selected=true] { color: var(--tl-ink); font-weight: 600 }
-[role=tab][aria-selected=true]::after { content: ""; position: absolute; inset: auto .25rem 0; border-bottom: 3px solid var(--tl-accent) }
-.n { font-size: .85em; font-weight: 600; padding: 0 .375rem; border-radius: 1rem; background: var(--tl-line); color: var(--tl-ink) }
-.banner { background: var(--tl-hover); border-bottom: 1px solid var(--tl-line); padding-block: .25rem }
-[aria-pressed=true].icon { background: var(--tl-ink); color: var(--tl-paper) }
-.body { flex: 1 1 auto; min-height: 0; overflow: hidden auto; overscroll-behavior: contain }
-.link { color: var(--tl-accent); font-weight: 500 }
-.new { position: sticky; top: .5rem; z-index: 1; display: flex; margin: .5rem auto -2.75rem; background: var(--tl-ink); color: var(--tl-paper); border-radius: 2rem; padding-inline: 1rem }
-.new:hover { background: var(--tl-ink) }
-article { cursor: pointer; overflow-wrap: anywhere; content-visibility: auto; contain-intrinsic-size: auto 5rem }
-article:focus-visible { outline: none }
-article:focus-visible .row { outline: 2px solid var(--tl-accent); outline-offset: -2px; border-radius: .375rem }
-.day { padding: .75rem 1rem .25rem; font-size: .85em; font-weight: 600; color: var(--tl-soft); cursor: default }
-.day::first-letter { text-transform: uppercase }
-.row { position: relative; display: flex; gap: .75rem; padding-block: .625rem; padding-inline: 1rem .375rem }
-.dot { position: absolute; inset-inline-start: .3rem; top: calc(.625rem + var(--tl-avatar) / 2 - 4px); border: 4px solid var(--tl-accent); border-radius: 50% }
-.face { position: relative; flex: none; width: var(--tl-avatar); height: var(--tl-avatar); border-radius: 50%; display: grid; place-items: center; font-weight: 600; font-size: .9em;
-	color: var(--tl-soft); background: var(--tl-hover); border: 1px solid var(--tl-line); user-select: none }
-.face img { width: 100%; height: 100%; object-fit: cover; border-radius: 50% }
-.c0 { --c: #c2185b } .c1 { --c: #6a3fd0 } .c2 { --c: #0b6fd0 } .c3 { --c: #00796b } .c4 { --c: #8a5a00 } .c5 { --c: #ad3a1e }
-[class*=" c"] { background: color-mix(in srgb, var(--c) 16%, var(--tl-paper)); color: color-mix(in srgb, var(--c) 45%, var(--tl-ink)); border-color: transparent }
-.chip { position: absolute; bottom: -.2rem; inset-inline-end: -.3rem; border-radius: 50%; padding: .15rem; line-height: 0; background: var(--tl-paper); color: var(--tl-soft); border: 1px solid var(--tl-line) }
-.chip svg { width: .75rem; height: .75rem; stroke-width: 2.2 }
-.main { flex: 1; min-width: 0; align-self: center }
-.meta { display: flex; align-items: baseline; gap: .5rem; color: var(--tl-soft) }
-.meta > :first-child { flex: 1; min-width: 0 }
-.sender, .title { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; unicode-bidi: isolate }
-.sender { font-size: .93em }
-time { font-size: .85em; white-space: nowrap }
-.title { display: block; color: var(--tl-ink) }
-.unread .title { font-weight: 600 }
-a.title { text-decoration: none; -webkit-user-select: text; user-select: text }
-.row:hover a.title { text-decoration: underline; text-underline-offset: .2em }
-.text { color: var(--tl-soft); unicode-bidi: isolate; white-space: pre-line; display: -webkit-box; -webkit-line-clamp: 2; -webkit-box-orient: vertical; overflow: hidden }
-.whole .title { white-space: pre-line }
-.whole .text { display: block }
-.level { display: inline-flex; align-items: center; gap: .2rem; align-self: center; white-space: nowrap; padding: 0 .4rem; border: 1px solid; border-radius: 1rem; font-size: .8em; font-weight: 600; color: var(--tl-soft) }
-.level svg { width: .9em; height: .9em; stroke-width: 2.4 }
-.timeSensitive .level { color: var(--tl-urgent) }
-.critical .level { color: var(--tl-paper); background: var(--tl-critical); border-color: var(--tl-critical) }
-.timeSensitive .plain { color: var(--tl-urgent) }
-.critical .plain { color: var(--tl-critical) }
-.critical .row { box-shadow: inset 3px 0 var(--tl-critical) }
-.critical .row:dir(rtl) { box-shadow: inset -3px 0 var(--tl-critical) }
-.answers { display: flex; flex-wrap: wrap; gap: .375rem; margin-top: .5rem }
-.act { border: 1px solid color-mix(in srgb, var(--tl-ink) 45%, var(--tl-paper)); padding: .25rem .75rem; font-weight: 500; overflow-wrap: anywhere; text-align: start }
-.primary { background: var(--tl-accent); border-color: var(--tl-accent); color: var(--tl-on-accent) }
-.primary:hover { background: color-mix(in srgb, var(--tl-accent) 85%, var(--tl-ink)) }
-.dots { align-self: flex-start; margin-top: .125rem }
-.dots svg { stroke-width: 3 }
-.note { padding: 1rem; text-align: center; color: var(--tl-soft); margin: 0 }
-.state { display: grid; justify-items: center; gap: .25rem; padding: 3rem 1.5rem; text-align: center; color: var(--tl-soft) }
-.state p { margin: 0 }
-.state > svg { width: 3.5rem; height: 3.5rem; padding: .875rem; border-radius: 50%; background: var(--tl-hover); stroke-width: 1.5; margin-bottom: .5rem }
-.state .lead { font-size: 1.1em; font-weight: 600; color: var(--tl-ink) }
-.state button { margin-top: .75rem }
-.bone { display: flex; gap: .75rem; padding: .75rem 1rem }
-.bone::before { content: ""; width: var(--tl-avatar); height: var(--tl-avatar); border-radius: 50%; background: var(--tl-line) }
-.bone::after { content: ""; flex: 1; height: 2.5rem; border-radius: .375rem; background: linear-gradient(var(--tl-line) 35%, transparent 35% 60%, var(--tl-line) 60% 90%, transparent 90%) }
-@media (prefers-reduced-motion: no-preference) { .bone { animation: b 1.2s ease-in-out infinite alternate } @keyframes b { to { opacity: .5 } } }
-.footer { border-top: 1px solid var(--tl-line); padding-block: .25rem; justify-content: center }
-.toast { background: var(--tl-ink); color: var(--tl-paper); margin: .5rem; padding: .375rem .75rem; border-radius: .5rem; min-height: 2.75rem }
-.toast .link { color: inherit; text-decoration: underline }
-.toast .link:hover { background: none }
-.menu { padding: .25rem; min-width: 12rem }
-.menu .day { padding: .375rem .5rem; font-size: .85em; color: var(--tl-soft) }
-.menu button { display: flex; width: 100%; text-align: start; gap: .6rem }
-.menu svg { color: var(--tl-soft) }
-@media (max-width: 479px) { .panel { inset: 0 !important; width: 100%; height: 100%; max-height: none !important; border: 0; border-radius: 0 } .panel .body { flex: 1 } }
-@media (forced-colors: active) {
-	.badge, .sign, .critical .level, .face, .chip, .new, .toast, [aria-pressed=true].icon { border: 1px solid }
-	.primary, [role=tab][aria-selected=true]::after { forced-color-adjust: none; background: Highlight; color: HighlightText; border-color: Highlight }
-	.dot { border-color: Highlight; forced-color-adjust: none }
-	.bone::before, .bone::after { border: 1px solid }
+:host{display:inline-block;position:relative;font-family:var(--tl-font,inherit);font-size:var(--tl-size,.875rem);line-height:1.45;
+	min-width:2.5rem;min-height:2.5rem;vertical-align:middle;
+	--tl-ink:light-dark(#1b1f24,#e8eaed);--tl-paper:light-dark(#fff,#1d2125);
+	--tl-soft:color-mix(in srgb,var(--tl-ink) 68%,var(--tl-paper));--tl-line:color-mix(in srgb,var(--tl-ink) 15%,var(--tl-paper));
+	--tl-hover:color-mix(in srgb,var(--tl-ink) 5%,var(--tl-paper));
+	--tl-accent:light-dark(#0b57d0,#8ab4f8);--tl-on-accent:var(--tl-paper);
+	--tl-badge:#c5221f;--tl-on-badge:#fff;--tl-urgent:light-dark(#8a4b00,#f5b85c);--tl-critical:light-dark(#b3161b,#ff8a80);
+	--tl-radius:.75rem;--tl-avatar:2.25rem}
+:host([hidden]),[hidden]{display:none !important}
+*{box-sizing:border-box}
+button,input{font:inherit;color:inherit;letter-spacing:inherit;border-radius:.375rem}
+button{background:none;border:0;padding:.375rem .5rem;cursor:pointer;display:inline-flex;align-items:center;gap:.4rem}
+button:hover,.row:hover{background:var(--tl-hover)}
+:focus-visible{outline:2px solid var(--tl-accent);outline-offset:-2px}
+svg{width:1.25rem;height:1.25rem;flex:none;fill:none;stroke:currentColor;stroke-width:1.8;stroke-linecap:round;stroke-linejoin:round}
+.bell{position:relative;padding:.5rem;min-width:2.5rem;min-height:2.5rem;line-height:0;justify-content:center}
+.bell:hover{background:color-mix(in srgb,currentColor 10%,transparent)}
+.bell:focus-visible{outline-color:currentColor}
+.bell svg{width:1.5rem;height:1.5rem}
+.unsure slot > *,.unsure ::slotted(*){opacity:.5}
+.badge{position:absolute;top:0;inset-inline-end:0;min-width:1.125rem;padding:0 .3rem;border:1px solid transparent;text-align:center;
+	border-radius:1rem;background:var(--tl-badge);color:var(--tl-on-badge);font-size:.6875rem;line-height:1rem;font-weight:600;letter-spacing:normal}
+.unsure .badge,.sign{background:#5f6368;color:#fff}
+.sign{position:absolute;bottom:.125rem;inset-inline-end:.125rem;padding:.125rem;border-radius:50%;border:1px solid transparent}
+.bell .sign svg{width:.75rem;height:.75rem;stroke-width:2.5;display:block}
+.away{position:absolute;width:1px;height:1px;overflow:hidden;margin:0;opacity:0;clip-path:inset(50%)}
+[popover]{position:fixed;inset:auto;margin:0;padding:0;color:var(--tl-ink);background:var(--tl-paper);text-align:left;font-weight:400;
+	font-style:normal;text-transform:none;letter-spacing:normal;word-spacing:normal;text-indent:0;white-space:normal;text-shadow:none;
+	border:1px solid var(--tl-line);border-radius:var(--tl-radius);box-shadow:0 .75rem 2.5rem #0003,0 .125rem .5rem #0002;color-scheme:light}
+.dark{color-scheme:dark}
+[popover]:dir(rtl){text-align:right}
+.panel{width:var(--tl-width,26rem);max-width:100vw;max-height:min(40rem,100dvh);overflow:hidden}
+.panel:popover-open{display:flex;flex-direction:column}
+.header,.tabs,.toast,.banner,.footer{display:flex;align-items:center;gap:.25rem;padding:.5rem .75rem;flex:none}
+.header{padding-inline-start:1rem}
+.name{font-size:1.15em;font-weight:600;margin-inline-end:.5rem}
+.grow,bdi{flex:1;min-width:0}
+.field{position:relative;flex:1;min-width:4rem;display:flex}
+.field svg{position:absolute;inset-inline-start:.5rem;top:.5rem;width:1rem;height:1rem;color:var(--tl-soft);pointer-events:none}
+input{border:1px solid color-mix(in srgb,var(--tl-ink) 55%,var(--tl-paper));padding:.3rem .5rem;background:none;min-width:0}
+.field input{width:100%;padding-inline-start:1.8rem;border-radius:2rem}
+::placeholder{color:var(--tl-soft);opacity:1}
+.icon{padding:.375rem;min-width:2rem;min-height:2rem;justify-content:center;color:var(--tl-soft)}
+.icon:hover,.icon:focus-visible{color:var(--tl-ink)}
+:dir(rtl) > .turns svg{transform:scaleX(-1)}
+.tabs{padding-block:0;border-bottom:1px solid var(--tl-line);overflow-x:auto;scrollbar-width:thin}
+[role=tab]{border-radius:.25rem .25rem 0 0;position:relative;padding-block:.5rem;white-space:nowrap;color:var(--tl-soft)}
+[role=tab][aria-selected=true]{color:var(--tl-ink);font-weight:600}
+[role=tab][aria-selected=true]::after{content:"";position:absolute;inset:auto .25rem 0;border-bottom:3px solid var(--tl-accent)}
+.n{font-size:.85em;font-weight:600;padding:0 .375rem;border-radius:1rem;background:var(--tl-line);color:var(--tl-ink)}
+.banner{background:var(--tl-hover);border-bottom:1px solid var(--tl-line);padding-block:.25rem}
+[aria-pressed=true].icon{background:var(--tl-ink);color:var(--tl-paper)}
+.body{flex:1 1 auto;min-height:0;overflow:hidden auto;overscroll-behavior:contain}
+.link{color:var(--tl-accent);font-weight:500}
+.new{position:sticky;top:.5rem;z-index:1;display:flex;margin:.5rem auto -2.75rem;background:var(--tl-ink);color:var(--tl-paper);border-radius:2rem;padding-inline:1rem}
+.new:hover{background:var(--tl-ink)}
+article{cursor:pointer;overflow-wrap:anywhere;content-visibility:auto;contain-intrinsic-size:auto 5rem}
+article:focus-visible{outline:none}
+article:focus-visible .row{outline:2px solid var(--tl-accent);outline-offset:-2px;border-radius:.375rem}
+.day{padding:.75rem 1rem .25rem;font-size:.85em;font-weight:600;color:var(--tl-soft);cursor:default}
+.day::first-letter{text-transform:uppercase}
+.row{position:relative;display:flex;gap:.75rem;padding-block:.625rem;padding-inline:1rem .375rem}
+.dot{position:absolute;inset-inline-start:.3rem;top:calc(.625rem + var(--tl-avatar) / 2 - 4px);border:4px solid var(--tl-accent);border-radius:50%}
+.face{position:relative;flex:none;width:var(--tl-avatar);height:var(--tl-avatar);border-radius:50%;display:grid;place-items:center;font-weight:600;font-size:.9em;
+	color:var(--tl-soft);background:var(--tl-hover);border:1px solid var(--tl-line);user-select:none}
+.face img{width:100%;height:100%;object-fit:cover;border-radius:50%}
+.c0{--c:#c2185b} .c1{--c:#6a3fd0} .c2{--c:#0b6fd0} .c3{--c:#00796b} .c4{--c:#8a5a00} .c5{--c:#ad3a1e}
+[class*=" c"]{background:color-mix(in srgb,var(--c) 16%,var(--tl-paper));color:color-mix(in srgb,var(--c) 45%,var(--tl-ink));border-color:transparent}
+.chip{position:absolute;bottom:-.2rem;inset-inline-end:-.3rem;border-radius:50%;padding:.15rem;line-height:0;background:var(--tl-paper);color:var(--tl-soft);border:1px solid var(--tl-line)}
+.chip svg{width:.75rem;height:.75rem;stroke-width:2.2}
+.main{flex:1;min-width:0;align-self:center}
+.meta{display:flex;align-items:baseline;gap:.5rem;color:var(--tl-soft)}
+.meta > :first-child{flex:1;min-width:0}
+.sender,.title{overflow:hidden;text-overflow:ellipsis;white-space:nowrap;unicode-bidi:isolate}
+.sender{font-size:.93em}
+time{font-size:.85em;white-space:nowrap}
+.title{display:block;color:var(--tl-ink)}
+.unread .title{font-weight:600}
+a.title{text-decoration:none;-webkit-user-select:text;user-select:text}
+.row:hover a.title{text-decoration:underline;text-underline-offset:.2em}
+.text{color:var(--tl-soft);unicode-bidi:isolate;white-space:pre-line;display:-webkit-box;-webkit-line-clamp:2;-webkit-box-orient:vertical;overflow:hidden}
+.whole .title{white-space:pre-line}
+.whole .text{display:block}
+.level{display:inline-flex;align-items:center;gap:.2rem;align-self:center;white-space:nowrap;padding:0 .4rem;border:1px solid;border-radius:1rem;font-size:.8em;font-weight:600;color:var(--tl-soft)}
+.level svg{width:.9em;height:.9em;stroke-width:2.4}
+.timeSensitive .level{color:var(--tl-urgent)}
+.critical .level{color:var(--tl-paper);background:var(--tl-critical);border-color:var(--tl-critical)}
+.timeSensitive .plain{color:var(--tl-urgent)}
+.critical .plain{color:var(--tl-critical)}
+.critical .row{box-shadow:inset 3px 0 var(--tl-critical)}
+.critical .row:dir(rtl){box-shadow:inset -3px 0 var(--tl-critical)}
+.answers{display:flex;flex-wrap:wrap;gap:.375rem;margin-top:.5rem}
+.act{border:1px solid color-mix(in srgb,var(--tl-ink) 45%,var(--tl-paper));padding:.25rem .75rem;font-weight:500;overflow-wrap:anywhere;text-align:start}
+.primary{background:var(--tl-accent);border-color:var(--tl-accent);color:var(--tl-on-accent)}
+.primary:hover{background:color-mix(in srgb,var(--tl-accent) 85%,var(--tl-ink))}
+.dots{align-self:flex-start;margin-top:.125rem}
+.dots svg{stroke-width:3}
+.note{padding:1rem;text-align:center;color:var(--tl-soft);margin:0}
+.state{display:grid;justify-items:center;gap:.25rem;padding:3rem 1.5rem;text-align:center;color:var(--tl-soft)}
+.state p{margin:0}
+.state > svg{width:3.5rem;height:3.5rem;padding:.875rem;border-radius:50%;background:var(--tl-hover);stroke-width:1.5;margin-bottom:.5rem}
+.state .lead{font-size:1.1em;font-weight:600;color:var(--tl-ink)}
+.state button{margin-top:.75rem}
+.bone{display:flex;gap:.75rem;padding:.75rem 1rem}
+.bone::before{content:"";width:var(--tl-avatar);height:var(--tl-avatar);border-radius:50%;background:var(--tl-line)}
+.bone::after{content:"";flex:1;height:2.5rem;border-radius:.375rem;background:linear-gradient(var(--tl-line) 35%,transparent 35% 60%,var(--tl-line) 60% 90%,transparent 90%)}
+@media (prefers-reduced-motion:no-preference){.bone{animation:b 1.2s ease-in-out infinite alternate} @keyframes b{to{opacity:.5}}}
+.footer{border-top:1px solid var(--tl-line);padding-block:.25rem;justify-content:center}
+.toast{background:var(--tl-ink);color:var(--tl-paper);margin:.5rem;padding:.375rem .75rem;border-radius:.5rem;min-height:2.75rem}
+.toast .link{color:inherit;text-decoration:underline}
+.toast .link:hover{background:none}
+.menu{padding:.25rem;min-width:12rem}
+.menu .day{padding:.375rem .5rem;font-size:.85em;color:var(--tl-soft)}
+.menu button{display:flex;width:100%;text-align:start;gap:.6rem}
+.menu svg{color:var(--tl-soft)}
+@media (max-width:479px){.panel{inset:0 !important;width:100%;height:100%;max-height:none !important;border:0;border-radius:0} .panel .body{flex:1}}
+@media (forced-colors:active){
+	.badge,.sign,.critical .level,.face,.chip,.new,.toast,[aria-pressed=true].icon{border:1px solid}
+	.primary,[role=tab][aria-selected=true]::after{forced-color-adjust:none;background:Highlight;color:HighlightText;border-color:Highlight}
+	.dot{border-color:Highlight;forced-color-adjust:none}
+	.bone::before,.bone::after{border:1px solid}
 }
 `;
 
@@ -187,6 +187,13 @@ function h(name, attributes = {}, ...children) {
 	}
 	made.append(...children.flat().filter((child) => child != null && child !== false));
 	return made;
+}
+
+// Only where it says something else: what is replaced below a pointer that is pressed gets no click, and a button loses the focus.
+function fill(node, ...children) {
+	const made = children.filter(Boolean);
+	const text = made.map((child) => child.textContent ?? child).join("");
+	if (node.textContent !== text || !node.firstChild) node.replaceChildren(...made);
 }
 
 const button = (click, attributes, ...children) => h("button", { type: "button", click, ...attributes }, ...children);
@@ -269,41 +276,6 @@ function steps(event, elements, from, next = "ArrowDown", last = "ArrowUp") {
 	if (to === undefined) return;
 	event.preventDefault();
 	return elements[Math.max(0, Math.min(to, elements.length - 1))];
-}
-
-class Groups {
-	items = [];
-	end = false;
-	waiting = 0;
-	loaded = false;
-	shownAsOf = 0;
-	#client;
-	#done;
-	#cursor;
-
-	constructor(client, done) {
-		this.#client = client;
-		this.#done = done;
-	}
-
-	async #load(cursor) {
-		const page = await this.#client.threads({ limit: 50, cursor });
-		const fresh = page.threads.map(({ newest, more, names }) => ({ ...newest, group: { more, names } }));
-		this.items = cursor ? [...this.items, ...fresh] : fresh;
-		this.shownAsOf = cursor ? Math.min(this.shownAsOf, page.asOf) : page.asOf;
-		this.#cursor = page.next;
-		this.end = !page.next;
-		this.loaded = true;
-		this.#done();
-	}
-
-	loadMore() {
-		return this.end ? Promise.resolve() : this.#load(this.#cursor);
-	}
-
-	refresh() {
-		return this.#load();
-	}
 }
 
 let sheet;
@@ -606,8 +578,8 @@ class TraylogBell extends Element {
 		});
 		p.quiet = iconButton("quiet", "quiet", () => this.#hush(), { "aria-pressed": "false" });
 		p.badge = h("span", { class: "badge", part: "badge", "aria-hidden": "true" });
-		p.icon = h("slot", { name: "icon" });
-		p.sign = h("span", { class: "sign", part: "sign", hidden: true });
+		p.icon = h("slot", { name: "icon" }, drawing("bell"));
+		p.sign = h("span", { class: "sign", part: "sign", hidden: true }, drawing("warning"));
 		p.button = button(null, { class: "bell", part: "button", "aria-haspopup": "dialog", "aria-expanded": "false" }, p.icon, p.badge, p.sign);
 		p.live = h("p", { class: "away", role: "status" });
 		p.tabs = h("div", { class: "tabs", part: "tabs", role: "tablist", keydown: (event) => this.#turn(event) },
@@ -669,9 +641,9 @@ class TraylogBell extends Element {
 	// Dark where the page's own text is light, whatever made it so.
 	#dress() {
 		const theme = this.getAttribute("theme");
-		const [r, g, b] = getComputedStyle(document.body).color.match(/[\d.]+/g) ?? [];
+		const [, g] = getComputedStyle(document.body).color.match(/[\d.]+/g) ?? [];
 		const isDark = theme === "dark" || (theme === "auto" ? matchMedia("(prefers-color-scheme: dark)").matches
-			: theme !== "light" && 0.3 * r + 0.6 * g + 0.1 * b > 140);
+			: theme !== "light" && +g > 140);
 		for (const part of [this.#parts.panel, this.#parts.menu]) part.classList.toggle("dark", isDark);
 	}
 
@@ -746,7 +718,7 @@ class TraylogBell extends Element {
 			const text = this.#words;
 			const isGrouped = !text && this.#has("group") && this.#tab === 0;
 			const all = { ...filter, text, ...(isGrouped && { thread: this.#thread }) };
-			if (isGrouped && this.#thread === undefined) this.#list = new Groups(this.#client, () => this.#draw());
+			if (isGrouped && this.#thread === undefined) this.#list = this.#group();
 			else this.#list = this.#client.inbox({ pageSize: 30, ...all });
 			// No count of the tray has the unread ones of these views.
 			if (text || filter.view || all.thread !== undefined) this.#count(this.#client.inbox({ ...all, unread: true, pageSize: 100 }));
@@ -754,6 +726,13 @@ class TraylogBell extends Element {
 		}
 		this.#showAll();
 		this.#draw();
+	}
+
+	// A list of threads, which can do nothing before its module is there.
+	#group() {
+		const list = { items: [], isGrouped: true };
+		list.loadMore = list.refresh = () => import("./groups.js").then(({ group }) => group(list, this.#client, () => this.#draw()));
+		return list;
 	}
 
 	async #count(unread) {
@@ -782,7 +761,7 @@ class TraylogBell extends Element {
 		const { all, footer } = this.#parts;
 		const n = this.#left;
 		all.hidden = footer.hidden = !n || !this.#parts.settings.hidden;
-		all.replaceChildren(drawing("all"), this.#say("markAll", { n }));
+		fill(all, drawing("all"), this.#say("markAll", { n }));
 	}
 
 	async #load(isAnew = false) {
@@ -913,8 +892,10 @@ class TraylogBell extends Element {
 
 	#node(item) {
 		const known = this.#nodes.get(item.seq);
-		if (known?.item === item) {
-			known.asOf = this.#list.shownAsOf;
+		// Having been seen is not drawn.
+		const look = known?.item === item ? known.look : JSON.stringify(item, (key, value) => (key !== "seen" || this.#renderItem ? value : 0));
+		if (known && known.look === look) {
+			Object.assign(known, { item, asOf: this.#list.shownAsOf });
 			return known.node;
 		}
 		const node = known?.node ?? h("article", {
@@ -946,6 +927,7 @@ class TraylogBell extends Element {
 		const exact = new Date(item.occurredAt ?? item.recordedAt).toLocaleString(this.#language, { dateStyle: "full", timeStyle: "short" });
 		const time = drawn ? null : h("time", { datetime: moment.toISOString(), title: exact }, this.#relative(moment));
 		const hint = (text, look, icon) => h("span", { class: "level", part: look }, icon && drawing(icon), text);
+		const tag = level && hint(level, "level", item.level === "critical" ? "critical" : "warning");
 		const day = node.querySelector(".day");
 		node.replaceChildren(...[day, h("div", { class: "row", part: "row" },
 			!item.read && h("span", { class: "dot", part: "dot" }),
@@ -953,10 +935,9 @@ class TraylogBell extends Element {
 			h("div", { class: "main" },
 				drawn ? [heading, drawn] : [
 					h("div", { class: "meta", part: "meta" },
-						name ? h("span", { class: "sender", part: "sender", dir: "auto" }, name) : heading,
-						this.#changed.has(item.seq) && hint(this.#say("changed"), "changed"),
-						level && hint(level, "level", item.level === "critical" ? "critical" : "warning"), time),
-					name && heading,
+						name ? h("span", { class: "sender", part: "sender", dir: "auto" }, name) : tag ? h("span", {}, tag) : heading,
+						this.#changed.has(item.seq) && hint(this.#say("changed"), "changed"), name && tag, time),
+					(name || tag) && heading,
 					body && h("div", { class: "text", part: "body", dir: "auto" }, body),
 				],
 				!item.read && h("span", { class: "away" }, ` ${this.#say("unread")}`),
@@ -965,7 +946,7 @@ class TraylogBell extends Element {
 					: button(() => this.#answer(item.seq, id), { class: at ? "act" : "act primary", part: at ? "action" : "action primary", tabindex: node.tabIndex }, label))),
 				item.group?.more > 0 && button(() => this.#openThread(item.thread ?? null), { class: "link more", tabindex: node.tabIndex }, this.#summary(item.group))),
 			dots)].filter(Boolean));
-		this.#nodes.set(item.seq, { item, node, time, moment, day: dayOf(moment), asOf: this.#list.shownAsOf });
+		this.#nodes.set(item.seq, { item, look, node, time, moment, day: dayOf(moment), asOf: this.#list.shownAsOf });
 		const same = (one) => one === dots || one.textContent === focused.textContent;
 		// A node that an app's `renderItem` returns again loses the focus when it is inserted.
 		if (focused) (focused.isConnected ? focused : [...node.querySelectorAll("button, a")].find(same) ?? node).focus();
@@ -1017,7 +998,7 @@ class TraylogBell extends Element {
 
 	async #try(promise) {
 		const result = await Promise.resolve(promise).catch(() => null);
-		if (result && this.#list instanceof Groups) this.#list.refresh().catch(() => {});
+		if (result && this.#list?.isGrouped) this.#list.refresh().catch(() => {});
 		return result;
 	}
 
@@ -1056,7 +1037,7 @@ class TraylogBell extends Element {
 		const { asOf } = this.#nodes.get(seq);
 		await this.#client.act(seq, action, undefined, asOf).then(() => this.#changed.delete(seq), (problem) => {
 			// It shows what it is now, and is answered again.
-			if (problem.error === "changedSince") this.#changed.add(seq), this.#nodes.has(seq) && (this.#nodes.get(seq).item = null);
+			if (problem.error === "changedSince") this.#changed.add(seq), Object.assign(this.#nodes.get(seq) ?? {}, { item: null, look: "" });
 		});
 		this.#draw();
 	}
@@ -1208,11 +1189,11 @@ class TraylogBell extends Element {
 		p.badge.hidden = !n;
 		p.badge.textContent = n > 999 ? "999+" : n || "";
 		p.quiet.ariaPressed = this.#isQuiet;
-		p.icon.replaceChildren(drawing(this.#isQuiet ? "quiet" : "bell"));
+		p.icon.firstChild.firstChild.setAttribute("d", ICONS[this.#isQuiet ? "quiet" : "bell"]);
 		this.#sign();
 		this.#tabs.forEach(({ label, filter }, index) => {
 			const count = filter.unread ? tray?.unread : this.#of(filter.category ?? []);
-			p.tabs.children[index].replaceChildren(...(count ? [`${label} `, h("span", { class: "n" }, count)] : [label]));
+			fill(p.tabs.children[index], count ? `${label} ` : label, count && h("span", { class: "n" }, count));
 		});
 		this.#showAll();
 		this.#entitle(n);
@@ -1224,7 +1205,7 @@ class TraylogBell extends Element {
 			this.#wantsSee = false;
 			this.#try(this.#client.see());
 		}
-		if (this.#isOpen && this.#list instanceof Groups) {
+		if (this.#isOpen && this.#list?.isGrouped) {
 			clearTimeout(this.#timers.groups);
 			this.#timers.groups = setTimeout(() => this.#load(true), 300);
 		}
@@ -1246,7 +1227,7 @@ class TraylogBell extends Element {
 		p.button.classList.toggle("unsure", !!state);
 		p.button.part = ["button", client?.state ?? "wrong"].join(" ");
 		p.sign.hidden = !icon && !this.#wrong;
-		p.sign.replaceChildren(drawing(icon ?? "warning"));
+		p.sign.firstChild.firstChild.setAttribute("d", ICONS[icon ?? "warning"]);
 		const said = this.#wrong ? this.#say("wrong", { what: this.#wrong })
 			: [n ? this.#say(this.getAttribute("count") === "unread" ? "count" : "unseen", { n }) : !state && this.#say("nothing"),
 				state && this.#say(state), this.#isQuiet && this.#say("hushed")].filter(Boolean).join(", ");
@@ -1297,9 +1278,7 @@ class TraylogBell extends Element {
 		const isOut = this.#isSignedOut;
 		const text = isOut ? this.#say("refused") : state === "refused" ? this.#say("blockedMore")
 			: [this.#say(time ? "asOf" : "offline", { time }), n && this.#say("waits", { n })].filter(Boolean).join(" ");
-		// Drawn again only where it says something else, so that its button keeps the focus.
-		if (banner.textContent.startsWith(text)) return;
-		banner.replaceChildren(drawing(isOut ? "user" : state === "refused" ? "lock" : "offline"), h("bdi", {}, text),
+		fill(banner, drawing(isOut ? "user" : state === "refused" ? "lock" : "offline"), h("bdi", {}, text),
 			isOut ? this.#signIn("link") : this.#again());
 	}
 }
