@@ -77,6 +77,14 @@ package struct FileSnapshot {
             past: unstored)
     }
 
+    /// A stream after the head by its number, and whether it is a topic's; nil for one that has no events.
+    func state(of stream: StreamID) throws -> (user: UserSnapshot, isTopic: Bool)? {
+        if let root = try store.root(stream) { return (try user(root.name, stream: stream), root.name.isTopic) }
+        guard let first = tail.seqs(of: stream, through: store.head).first else { return nil }
+        let name = try store.tables.log.events.streamName(of: first, in: store)
+        return (try user(name, stream: stream), name.isTopic)
+    }
+
     /// The past of a stream.
     package func history(of stream: StreamID) -> SnapshotHistory { history(of: store.pages(of: stream)) }
 

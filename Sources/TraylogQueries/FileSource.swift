@@ -45,6 +45,15 @@ package final class FileSource: SnapshotSource {
         try readTail { snapshot in try body(snapshot.user(user, isRefolded: reading == .refolded)) }
     }
 
+    package func read<Answer>(
+        _ stream: StreamID, _ body: (UserSnapshot, _ isTopic: Bool) throws -> Answer
+    ) throws -> Answer? {
+        try readTail { snapshot in
+            guard let (user, isTopic) = try snapshot.state(of: stream) else { return nil }
+            return try body(user, isTopic)
+        }
+    }
+
     package func readUsers<Answer>(_ body: (StoreSnapshot, _ unnamed: [String]) throws -> Answer) throws -> Answer {
         try readTail { try body($0.store, $0.tail.users(through: $0.store.head)) }
     }

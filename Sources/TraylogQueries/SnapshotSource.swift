@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
+import TraylogLog
 import TraylogStates
 
 /// Where the answers of a store come from: the writing process's memory and the file, or the file alone.
@@ -26,6 +27,10 @@ package protocol SnapshotSource: Sendable {
     func read<Answer>(
         _ reading: UserReading, of user: String, _ body: (UserSnapshot) throws -> Answer
     ) throws -> Answer
+    /// Lends the state of a stream after the head, a user's or a topic's; nil for a stream that has no events.
+    func read<Answer>(
+        _ stream: StreamID, _ body: (UserSnapshot, _ isTopic: Bool) throws -> Answer
+    ) throws -> Answer?
     /// Lends the store, and the users whose names may not be in its table of names yet, in any order.
     func readUsers<Answer>(_ body: (StoreSnapshot, _ unnamed: [String]) throws -> Answer) throws -> Answer
     /// Lends the store with counts.

@@ -43,7 +43,9 @@ public struct StoreStatistics: Hashable, Sendable, Decodable {
     public var head: Seq = .zero
     /// When the newest event was recorded; nil in an empty store.
     public var lastEventAt: Timestamp?
-    /// Snoozes and expiries that are due and that no tick has taken care of, up to 1,000.
+    /// Expiries, snoozes, mutes and reminders whose time has come and that a tick would still deal with, up to 1,000.
+    ///
+    /// What a tick would skip, such as the snooze of a deleted item, does not count.
     public var overdue = 0
     /// Since when the oldest of them is due.
     @_spi(Operations) public var overdueSince: Timestamp?
@@ -126,13 +128,8 @@ extension SnapshotSource {
             StoreStatistics.Writer(
                 pid: $0.processID, host: $0.host, since: Timestamp(milliseconds: $0.sinceSeconds * 1_000))
         }
-        let now = Timestamp(milliseconds: SystemClock.nowMilliseconds())
-        let due = try environment.read { transaction in
-            try DueEntry.Phase.allCases.flatMap {
-                try tables.derived.dues.entries(of: $0, after: nil, through: now, limit: 1_000, in: transaction)
-            }
-        }
-        (statistics.overdue, statistics.overdueSince) = (min(due.count, 1_000), due.map(\.due).min())
+        (statistics.overdue, statistics.overdueSince) = try overdue(
+            at: Timestamp(milliseconds: SystemClock.nowMilliseconds()))
         guard checkingStates else { return statistics }
         // In parts, so that no read transaction lives long.
         statistics.damagedStates = try stride(from: .first, to: end, by: 10_000).reduce(0) { count, first in
@@ -141,6 +138,43 @@ extension SnapshotSource {
                 + environment.read { try states.countDamaged(first..<min(first.advanced(by: 10_000), end), in: $0) }
         }
         return statistics
+    }
+
+    /// How much a tick would deal with, up to 1,000, and since when the oldest of it is due.
+    ///
+    /// It looks at the rows of what may be due, at most at 20,000, because rows of deleted items stay for years.
+    private func overdue(at now: Timestamp) throws -> (count: Int, since: Timestamp?) {
+        var (count, since) = (0, Timestamp?.none)
+        for phase in DueEntry.Phase.allCases {
+            var last: DueEntry?
+            for _ in 0..<20 where count < 1_000 {
+                try Cancellation.checkCurrent()
+                let entries = try environment.read {
+                    try tables.derived.dues.entries(of: phase, after: last, through: now, limit: 1_000, in: $0)
+                }
+                for (stream, entries) in Dictionary(grouping: entries, by: \.stream) {
+                    let due = try due(entries, of: stream)
+                    count += due.count
+                    if let first = due.map(\.due).min() { since = min(since ?? first, first) }
+                }
+                last = entries.last
+                guard entries.count == 1_000 else { break }
+            }
+        }
+        return (min(count, 1_000), since)
+    }
+
+    /// The entries of a stream that a tick would deal with; all of a stream whose state cannot be read, as a tick cannot, either.
+    private func due(_ entries: [DueEntry], of stream: StreamID) throws -> [DueEntry] {
+        do {
+            return try read(stream) { user, isTopic in
+                try entries.filter { try user.state.isDue($0, isTopic: isTopic, stored: user.pages) }
+            } ?? []
+        } catch is PackedError {
+            return entries
+        } catch is CodecError {
+            return entries
+        }
     }
 }
 

@@ -115,6 +115,25 @@ package final class LiveSource: SnapshotSource {
         }
     }
 
+    package func read<Answer>(
+        _ number: StreamID, _ body: (UserSnapshot, _ isTopic: Bool) throws -> Answer
+    ) throws -> Answer? {
+        let (snapshot, found) = try withStore { store in
+            let stream = try store.stream(number)
+            let found = try stream.map { (name: $0.name, state: try store.current($0).state) }
+            return (try store.lendSnapshot(), found)
+        }
+        defer { snapshot.end() }
+        return try noting {
+            guard let found else { return nil }
+            return try body(
+                UserSnapshot(
+                    user: found.name.text, stream: number, store: snapshot, asOf: snapshot.head, state: found.state,
+                    pages: snapshot.pages(of: number), past: nil),
+                found.name.isTopic)
+        }
+    }
+
     /// A copy of a user's parts that the lock guards, as a value that leaves it.
     private struct CopiedUser: Sendable {
         let stream: StreamID

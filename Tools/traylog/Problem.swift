@@ -82,6 +82,12 @@ struct Problem: Error {
 
     init(system: SystemFailure) { self.init(.inputOutput, StoreFailure.Code.inputOutput.rawValue, system.message) }
 
+    /// What a running server answered in place of what it was asked for.
+    init(server status: Int, name: String?, message: String) {
+        let own: ExitStatus = [400, 404, 410, 422].contains(status) ? .refused : .inputOutput
+        self.init(own, name ?? "server", own == .refused ? "\(name ?? "refused"): \(message)" : message)
+    }
+
     /// Arguments that cannot be understood.
     init(usage message: String) { self.init(.usage, "usage", message) }
 

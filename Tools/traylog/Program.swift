@@ -34,6 +34,7 @@ enum Program {
 
     /// A message of the parser, which does not say how a name that begins with a dash is given.
     private static func withAdvice(_ message: String) -> String {
+        let message = Suggestion.improve(message, arguments: Array(TypedArguments.ofProcess.options))
         let isAboutNames = message.contains("Unknown option '-") || message.contains("Missing expected argument")
         let word = TypedArguments.ofProcess.options.first { $0.hasPrefix("-") && !$0.hasPrefix("--") && $0.count > 1 }
         guard isAboutNames, let word, word != "-h" else { return message }

@@ -48,6 +48,12 @@ import TraylogWriter
     /// Failed checks, without a clean one since.
     public private(set) var failures: [Failure] = []
 
+    /// Since when the log records who reads what is stored about a person; nil where it does not.
+    ///
+    /// A server with `--record-access` says so; the command line, too, records reading then.
+    public private(set) var recordsAccessSince: Timestamp?
+
+    private static let accessFile = "records-access"
     private static let backupFile = "last-backup"
     private static let verificationFile = "last-verified"
     private static let keptFindings = 100
@@ -63,6 +69,8 @@ import TraylogWriter
         var upkeep = StoreUpkeep()
         upkeep.lastBackup = run(text(directory, backupFile))
         upkeep.lastVerification = run(text(directory, verificationFile))
+        let access = text(directory, accessFile)?.split(separator: "\n").first
+        upkeep.recordsAccessSince = access.flatMap(time)
         upkeep.failures = Check.allCases.compactMap { check in
             guard Files.exists("\(directory)/\(failureFile(check))") else { return nil }
             let text = text(directory, failureFile(check)) ?? ""
@@ -108,6 +116,17 @@ import TraylogWriter
                 let lines = ["\(now.milliseconds) \(findings.count)"] + named
                 try replace(directory, failureFile(check), lines.map { $0 + "\n" }.joined())
             }
+        }
+    }
+
+    /// Records from now on, or no longer, that the log has who reads what is stored about a person; repeated, it changes nothing.
+    ///
+    /// - Throws: ``TraylogError`` if the directory cannot be written.
+    public static func noteAccessRecording(_ isOn: Bool, in directory: String) throws(TraylogError) {
+        try recording(directory) { () throws(SystemError) in
+            if !isOn { return try remove(directory, accessFile) }
+            guard read(directory).recordsAccessSince == nil else { return }
+            try replace(directory, accessFile, "\(now.milliseconds)\n")
         }
     }
 
@@ -192,11 +211,16 @@ import TraylogWriter
 
     /// Bytes that may still be written to the disk of the store; nil where the system does not tell.
     public var availableDiskBytes: UInt64? {
-        FileSystem.availableBytes(path: directory).map { UInt64(clamping: $0) }
+        StoreHealth.diskFreeBytes(at: directory)
     }
 
     /// Records a backup that ended now.
     public func noteBackup(head: Seq) throws(TraylogError) { try StoreUpkeep.noteBackup(head: head, in: directory) }
+
+    /// Records whether the log has who reads what is stored about a person; see ``StoreUpkeep``.
+    public func noteAccessRecording(_ isOn: Bool) throws(TraylogError) {
+        try StoreUpkeep.noteAccessRecording(isOn, in: directory)
+    }
 
     /// Records a check that ended now, with what it found.
     public func note(_ check: StoreUpkeep.Check, findings: [String], head: Seq) throws(TraylogError) {

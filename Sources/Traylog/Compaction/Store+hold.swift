@@ -115,10 +115,7 @@ extension BlockingQueries {
     /// - Complexity: O(the user's events).
     @available(*, noasync, message: "use `await store.isHeld`; this call blocks a thread that tasks share")
     public func isHeld(_ user: String) throws(TraylogError) -> Bool {
-        var filter = EventFilter()
-        filter.user = user
-        filter.kinds = [.held, .released]
-        return try search(filter, newestFirst: true, limit: 1).elements.first?.kind == .held
+        try hold(of: user) != nil
     }
 }
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import Testing
-import Traylog
+@_spi(Operations) import Traylog
 
 @testable import traylog_cli
 

@@ -206,7 +206,7 @@ class JourneyTests(BrowserCase):
             self.assertNotIn("A question about your contract", text)
             self.assertIn("Past", text)
             counts = walk.until("[...document.querySelectorAll('.counts dd')].slice(0, 3).map((cell) => cell.textContent)")
-            self.assertEqual([int(count) for count in counts], [self.before[part] for part in ("unread", "unseen", "total")])
+            self.assertEqual([int(count) for count in counts], [self.before[part] for part in ("unseen", "unread", "total")])
             walk.choose("[data-since]")
             walk.page("difference")
             text = walk.text()

@@ -20,30 +20,20 @@ extension AuditCommand {
 
     /// Appends `audited`, and prints the history through it.
     func writeComplete() throws {
-        let store = try openForWriting()
-        defer { store.close() }
-        let file = try CompleteFile(
-            of: user, store, try archive.open(for: store), actor: actor, device: device, purpose: purpose)
-        var progress = Descriptor.standardOutput.isTerminal ? nil : ProgressBar("audit", unit: "events")
-        defer { progress?.clear() }
-        var history = try file.history()
-        try printing { output in
-            var chain = LineChain()
-            try output.json(&chain) { writer in
-                writer.beginObject()
-                writer.member("user", user)
-                file.members(history.treeHead, to: &writer)
-                writer.endObject()
+        try closingHistory(of: user, actor: actor, device: device, purpose: purpose) { store, last in
+            let file = try store.personFile(of: user, through: last, including: try archive.open(for: store))
+            var progress = Descriptor.standardOutput.isTerminal ? nil : ProgressBar("audit", unit: "events")
+            defer { progress?.clear() }
+            try printing { output in
+                while let block = try file.take() {
+                    try output.block(block)
+                    progress?.update(
+                        count: UInt64(file.written), fraction: Double(file.written) / Double(max(file.eventCount, 1)))
+                }
             }
-            try file.write(
-                &history, to: output, &chain,
-                progress: { done, total in
-                    progress?.update(count: UInt64(done), fraction: Double(done) / Double(max(total, 1)))
-                })
-            try output.line(chain)
+            progress?.clear()
+            try note(file.gaps)
         }
-        progress?.clear()
-        try note(history.gaps)
     }
 
     /// Says on standard error what is missing.
@@ -55,5 +45,26 @@ extension AuditCommand {
             try output.line("traylog: note: compactions removed them from the log; '--archive' adds them")
         }
         try output.flush()
+    }
+}
+
+extension StoreCommand {
+    /// Appends `audited`, which closes a person's history, here or by the server that has the store open, and reads on.
+    ///
+    /// - Parameter body: gets the store, and the event through which the history is complete.
+    func closingHistory(
+        of user: String, actor: String?, device: String?, purpose: String?,
+        _ body: (any BlockingQueries, Seq) throws -> Void
+    ) throws {
+        try asOwner(
+            { store in
+                try body(store, store.closeHistory(of: user, actor: actor, device: device, purpose: purpose))
+            },
+            asking: { server in
+                let members = [("actor", actor), ("device", device), ("purpose", purpose)]
+                guard let answer = try server.send("POST", "reads", of: user, members) else { return nil }
+                try withReader { reader in try body(reader, answer.seq ?? reader.head()) }
+                return ()
+            })
     }
 }

@@ -21,7 +21,7 @@ struct AuditCommand: StoreCommand {
             --complete prints the whole history as JSON lines, so that nothing can be left out unnoticed: every event of \
             the user from the first on, and the events of all topics that the user joined, with their proofs and what \
             they say. It first appends 'audited', which says who asked (--actor, --device) and what for (--purpose). \
-            'traylog help check' says how to check it. It opens the store for writing.
+            'traylog help check' says how to check it. While a server has the store open, the command asks it for that event.
 
             With --archive the report also has the events that compactions removed from the log, with their effects \
             and proofs; all archives must be there.
@@ -91,6 +91,7 @@ struct AuditCommand: StoreCommand {
 
     func run() throws {
         if complete { return try writeComplete() }
+        try recordReading(of: user)
         try withReader { reader in
             if !global.json { try noteIfUnknown(user, reader) }
             let archives = try archive.open(for: reader)
@@ -195,7 +196,7 @@ struct AuditCommand: StoreCommand {
         let checkpoint = try key.map { try KeyFile.checkpoint(of: report.treeHead, with: $0, from: sign ?? "") }
         let names = isOnePage ? [path] : try pageNames(path, pages)
         // A page for nobody would look as if all were well.
-        let isKnown = try !report.steps.isEmpty || isKnown(user, reader)
+        let isKnown = try !report.steps.isEmpty || reader.isKnown(user)
         for number in 0..<pages {
             let range = number * rows..<min((number + 1) * rows, report.steps.count)
             let page = AuditPage(

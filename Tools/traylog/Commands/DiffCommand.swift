@@ -26,6 +26,7 @@ struct DiffCommand: StoreCommand {
     var to: Moment?
 
     func run() throws {
+        try recordReading(of: user)
         try withReader { reader in
             if !global.json { try noteIfUnknown(user, reader) }
             var progress = ProgressBar("diff", unit: "events")

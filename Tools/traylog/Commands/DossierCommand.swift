@@ -1,6 +1,6 @@
 import ArgumentParser
 import TerminalText
-@_spi(JSON) import Traylog
+@_spi(Operations) @_spi(JSON) import Traylog
 import TraylogJSON
 
 struct DossierCommand: StoreCommand {
@@ -15,7 +15,8 @@ struct DossierCommand: StoreCommand {
             includes the events that compactions removed from the log.
 
             It first appends 'audited', which says who asked (--actor, --device) and what for (--purpose): with it, \
-            'check --complete' shows that nothing was left out. It opens the store for writing.
+            'check --complete' shows that nothing was left out. While a server has the store open, the command asks it for \
+            that event, and reads the rest itself.
 
             EXAMPLES
               traylog dossier alice /tmp/alice
@@ -44,18 +45,21 @@ struct DossierCommand: StoreCommand {
     var purpose: String?
 
     func run() throws {
-        let store = try openForWriting()
-        defer { store.close() }
+        try closingHistory(of: user, actor: actor, device: device, purpose: purpose, write)
+    }
+
+    private func write(_ store: any BlockingQueries, through last: Seq) throws {
         if !global.json { try noteIfUnknown(user, store) }
         let archives = try archive.open(for: store)
         try FileText.makeDirectory(target)
         try checkTarget()
-        // Of somebody unknown others may still know something.
-        let file =
-            try isKnown(user, store)
-            ? CompleteFile(of: user, store, archives, actor: actor, device: device, purpose: purpose) : nil
-        let dossier = try Dossier(of: user, store, archives, through: file?.last ?? store.head())
-        try FileText.replace(target + "/dossier.jsonl") { try dossier.write(to: $0, file, store) }
+        let file = try store.personFile(
+            of: user, through: last, isDossier: true, including: archives,
+            version: TraylogCommand.configuration.version)
+        guard let dossier = file.dossier else { return }
+        try FileText.replace(target + "/dossier.jsonl") { output in
+            while let block = try file.take() { try output.block(block) }
+        }
         try FileText.replace(target + "/dossier.html") { try DossierPage(dossier).write(to: $0) }
         try printing { output in
             guard global.json else { return try output.lines(words(dossier)) }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Traylog
+@_spi(Operations) import Traylog
 
 struct HealthCommand: StoreCommand {
     static let configuration = CommandConfiguration(
@@ -7,9 +7,9 @@ struct HealthCommand: StoreCommand {
         abstract: "Say whether the store needs attention, and why.",
         discussion: """
             For cron, Nagios or Kubernetes. Exit status 1 names what is wrong: a 'verify' or 'replay' that found \
-            something, until the same check finds nothing; snoozes and expiries that have been due for a minute \
-            without a tick; a clock behind the log; damaged states; a reader that keeps the file growing; a full disk \
-            or map. With ages also an event, a backup or a verified log that is older; with --writer, that no process \
+            something, until the same check finds nothing; what has been due for a minute without a tick; a clock \
+            behind the log; damaged states; a reader that keeps the file growing; a full disk or map. A server says \
+            the same on its console, in /readyz and in /metrics. With ages also an event, a backup or a verified log that is older; with --writer, that no process \
             has the store open for writing.
 
             EXAMPLES
@@ -33,17 +33,20 @@ struct HealthCommand: StoreCommand {
     var writer = false
 
     func run() throws {
+        var limits = StoreHealth.Limits()
+        (limits.event, limits.backup, limits.verification) = (maxAge, maxBackupAge, maxVerifiedAge)
+        limits.needsWriter = writer
         let statistics = try withReader { try $0.statistics() }
-        let health = Health(statistics, directory: directory)
-        let problems = health.problems(
-            maxAge: maxAge, maxBackupAge: maxBackupAge, maxVerifiedAge: maxVerifiedAge, needsWriter: writer)
+        let health = StoreHealth(
+            statistics, StoreUpkeep.read(directory), diskFreeBytes: StoreHealth.diskFreeBytes(at: directory),
+            damagedStates: statistics.damagedStates, limits: limits)
         try printing { output in
             if global.json {
-                try output.json { health.write(to: &$0, problems) }
+                try output.json { health.write(to: &$0) }
             } else {
-                try output.lines(health.lines(problems, on: Terminal(.standardOutput)))
+                try output.lines(health.lines(on: Terminal(.standardOutput)))
             }
         }
-        if !problems.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
+        if !health.problems.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
     }
 }

@@ -39,6 +39,7 @@ struct HistoryCommand: StoreCommand {
     }
 
     func run() throws {
+        try recordReading(of: user)
         try withReader { reader in
             let archives = try archive.open(for: reader)
             let head = try moment.asOf.map { try reader.seq(of: $0) } ?? reader.head()

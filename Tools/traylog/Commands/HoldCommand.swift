@@ -7,7 +7,8 @@ struct HoldCommand: StoreCommand {
         abstract: "Put a user's data on legal hold.",
         discussion: """
             Until 'release' no event of the user leaves the log by a compaction, and 'erase' is refused with 'held'. \
-            The hold is an event of the log, with whoever asked for it as its actor.
+            The hold is an event of the log, with whoever asked for it as its actor. While a server has the store open, \
+            the command asks it.
 
             EXAMPLES
               traylog hold alice --actor legal@example.org
@@ -18,9 +19,9 @@ struct HoldCommand: StoreCommand {
     @OptionGroup var hold: HoldOptions
 
     func run() throws {
-        try append { store throws(TraylogError) in
-            try store.hold(hold.user, actor: hold.actor, device: hold.device)
-        }
+        try appendAsOwner(
+            { try $0.hold(hold.user, actor: hold.actor, device: hold.device) },
+            "PUT", "hold", of: hold.user, [("actor", hold.actor), ("device", hold.device)])
     }
 }
 

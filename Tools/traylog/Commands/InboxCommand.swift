@@ -77,6 +77,7 @@ struct InboxCommand: StoreCommand {
     }
 
     func run() throws {
+        try recordReading(of: user)
         let answer = try withReader { reader in
             if !global.json { try noteIfUnknown(user, reader) }
             return try reader.inbox(of: user, query(), asOf: moment.asOf)

@@ -51,6 +51,7 @@ struct LogCommand: StoreCommand {
     }
 
     func run() throws {
+        if let user { try recordReading(of: user) }
         let (kinds, isJSON) = (Set(kind.map(\.value)), global.json)
         try withStoreReader { store in
             let reader = store.blocking

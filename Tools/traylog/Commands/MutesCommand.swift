@@ -19,6 +19,7 @@ struct MutesCommand: StoreCommand {
     @OptionGroup var moment: MomentOption
 
     func run() throws {
+        try recordReading(of: user)
         let mutes = try withReader { reader in
             if !global.json { try noteIfUnknown(user, reader) }
             return try reader.mutes(of: user, asOf: moment.asOf)

@@ -17,8 +17,8 @@ struct ReleaseCommand: StoreCommand {
     @OptionGroup var hold: HoldOptions
 
     func run() throws {
-        try append { store throws(TraylogError) in
-            try store.release(hold.user, actor: hold.actor, device: hold.device)
-        }
+        try appendAsOwner(
+            { try $0.release(hold.user, actor: hold.actor, device: hold.device) },
+            "DELETE", "hold", of: hold.user, [("actor", hold.actor), ("device", hold.device)])
     }
 }

@@ -40,6 +40,7 @@ struct ShowCommand: StoreCommand {
 
     func run() throws {
         guard let item else { return try showEvent() }
+        try recordReading(of: subject)
         let reference = try ItemReference(argument: item, isKey: keys)
         let life = try withReader { try lookUp(reference, in: $0) }
         try printing { output in
@@ -85,6 +86,7 @@ struct ShowCommand: StoreCommand {
                     words: "there is no event \(seq): the newest one is \(try reader.head())")
             }
         }
+        if let user = event.user { try recordReading(of: user) }
         try printing { output in
             if global.json {
                 try output.json { $0.write(event) }

@@ -42,7 +42,7 @@ struct StatsCommand: StoreCommand {
             if global.json {
                 try output.json { $0.write(statistics) }
             } else if prometheus {
-                try output.lines(PrometheusText(statistics).lines)
+                try output.lines(PrometheusText(statistics, directory: directory).lines)
             } else {
                 try output.lines(StatisticsText(statistics).lines(on: Terminal(.standardOutput)))
             }

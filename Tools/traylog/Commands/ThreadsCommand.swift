@@ -24,6 +24,7 @@ struct ThreadsCommand: StoreCommand {
     @OptionGroup var moment: MomentOption
 
     func run() throws {
+        try recordReading(of: user)
         let answer = try withReader { reader in
             if !global.json { try noteIfUnknown(user, reader) }
             return try reader.threads(of: user, limit: page.limit, cursor: page.cursor, asOf: moment.asOf)

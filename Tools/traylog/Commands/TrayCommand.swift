@@ -22,6 +22,7 @@ struct TrayCommand: StoreCommand {
     @OptionGroup var moment: MomentOption
 
     func run() throws {
+        try recordReading(of: user)
         let tray = try withReader { reader in
             if !global.json { try noteIfUnknown(user, reader) }
             return try reader.tray(of: user, asOf: moment.asOf)

@@ -20,6 +20,7 @@ struct WatchCommand: StoreCommand {
     var user: String
 
     func run() throws {
+        try recordReading(of: user)
         let (user, isJSON) = (user, global.json)
         try withStoreReader { reader in
             try EndlessCall.run(writingTo: .standardOutput) {

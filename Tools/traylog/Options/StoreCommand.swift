@@ -55,7 +55,8 @@ extension StoreCommand {
         return try body(store)
     }
 
-    func openForWriting() throws(TraylogError) -> BlockingStore {
+    /// - Parameter mayAsk: whether the command asks a running server instead, so that it waits for none.
+    func openForWriting(mayAsk: Bool = false) throws(TraylogError) -> BlockingStore {
         var options = StoreOptions()
         options.ticking = .manual
         let end = ContinuousClock.now + .seconds((try? global.waitSeconds) ?? 0)
@@ -63,7 +64,8 @@ extension StoreCommand {
             do throws(TraylogError) {
                 return try Store.open(directory, options: options).blocking
             } catch {
-                guard case .failed(let failure) = error, failure.code == .openForWriting, ContinuousClock.now < end
+                guard case .failed(let failure) = error, failure.code == .openForWriting, ContinuousClock.now < end,
+                    !mayAsk || RunningServer(of: directory) == nil
                 else {
                     throw error
                 }
@@ -72,16 +74,9 @@ extension StoreCommand {
         }
     }
 
-    /// Whether a user of exactly this name has events, or has had.
-    func isKnown(_ user: String, _ reader: some BlockingQueries) throws -> Bool {
-        let names = try reader.users(prefix: user, limit: 1).elements
-        return try names.first.map { $0.utf8.elementsEqual(user.utf8) } == true
-            || !reader.history(of: user, limit: 1).elements.isEmpty
-    }
-
     /// Says on standard error when nobody of that name has events: the answer would look as if all were well.
     func noteIfUnknown(_ user: String, _ reader: some BlockingQueries) throws {
-        guard try !isKnown(user, reader) else { return }
+        guard try !reader.isKnown(user) else { return }
         let output = Output(.standardError)
         try output.line("traylog: note: there is no user \"\(VisibleText(user).text)\" in this store")
         try output.flush()
@@ -117,6 +112,22 @@ extension StoreCommand {
             }
             try output.flush()
         }
+    }
+
+    /// Records in the log that this user reads what is stored about a person, where the store's server records that.
+    ///
+    /// Nobody reads unrecorded: what cannot be recorded is not shown. The variable TRAYLOG_PURPOSE says what for.
+    func recordReading(of user: String) throws {
+        guard StoreUpkeep.read(directory).recordsAccessSince != nil else { return }
+        let (reader, device) = (Environment.userName, "command line")
+        let purpose = Environment.value(of: "TRAYLOG_PURPOSE")
+        try asOwner(
+            { try $0.recordReading(of: user, actor: reader, device: device, purpose: purpose) },
+            asking: { server in
+                let members = [("actor", reader), ("device", device), ("purpose", purpose)]
+                let answer = try server.send("POST", "reads", of: user, members, flags: ["hourly"])
+                return answer.map { _ in }
+            })
     }
 
     /// Records what a check of the whole store found, so that `health` and the server know it.

@@ -23,7 +23,23 @@ extension Verb {
 extension StoreCommand {
     /// Opens the store for writing, appends, and prints the receipt.
     func append(_ body: (BlockingStore) throws(TraylogError) -> Receipt) throws {
-        let receipt = try writing(body)
+        try show(writing(body))
+    }
+
+    /// Appends here, or asks the server that has the store open for writing, and prints the receipt.
+    func appendAsOwner(
+        _ own: (BlockingStore) throws -> Receipt, _ method: String, _ action: String, of user: String,
+        _ members: [(name: String, value: String?)]
+    ) throws {
+        try show(
+            asOwner(own) { server in
+                try server.send(method, action, of: user, members).map { answer in
+                    if answer.isAppended, let seq = answer.seq { .appended(seq) } else { .unchanged }
+                }
+            })
+    }
+
+    private func show(_ receipt: Receipt) throws {
         try printing { output in
             if global.json {
                 try output.json { $0.write(receipt) }

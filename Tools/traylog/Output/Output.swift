@@ -38,6 +38,12 @@ final class Output {
         }
     }
 
+    /// Whole lines, as they are.
+    func block(_ bytes: [UInt8]) throws(SystemFailure) {
+        waiting.append(contentsOf: bytes)
+        if waiting.count >= Self.blockBytes { try flush() }
+    }
+
     func lines(_ texts: [String]) throws(SystemFailure) {
         for text in texts { try line(text) }
     }

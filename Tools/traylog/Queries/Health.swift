@@ -2,80 +2,11 @@ import TerminalText
 @_spi(Operations) import Traylog
 import TraylogJSON
 
-/// What an operator wants to know of a store at a glance.
-struct Health {
-    private let statistics: StoreStatistics
-    private let now = Timestamp.now
-    private let freeBytes: UInt64?
-    private let upkeep: StoreUpkeep
-    private var backup: StoreUpkeep.Run? { upkeep.lastBackup }
-    private var verified: StoreUpkeep.Run? { upkeep.lastVerification }
-
-    /// How late a tick may be before somebody has to look.
-    private static let tickTolerance = Age(milliseconds: 60_000)
-    /// Clocks of two machines are never quite the same.
-    private static let clockTolerance = Age(milliseconds: 5_000)
-    private static let largestLag: UInt64 = 10_000
-    private static let smallestFreeBytes: UInt64 = 64 << 20
-
-    init(_ statistics: StoreStatistics, directory: String) {
-        self.statistics = statistics
-        freeBytes = Disk.freeBytes(at: directory)
-        upkeep = StoreUpkeep.read(directory)
-    }
-
-    private func age(_ time: Timestamp) -> Age { Age(of: time, at: now) }
-    private var lag: UInt64 { statistics.readers.map(\.lag).max() ?? 0 }
-    private var mapPercent: UInt64 {
-        statistics.mapSizeBytes < 100 ? 0 : statistics.bytes / (statistics.mapSizeBytes / 100)
-    }
-
-    func problems(maxAge: Age?, maxBackupAge: Age?, maxVerifiedAge: Age?, needsWriter: Bool) -> [String] {
-        // A check that found something says what to do; it stays until the same check is clean.
-        var problems = upkeep.failures.map(words)
-        if needsWriter, statistics.writer == nil { problems.append("no process has the store open for writing") }
-        if let ahead = statistics.lastEventAt.map({ age($0).reversed }),
-            ahead.milliseconds > Self.clockTolerance.milliseconds
-        {
-            problems.append("the clock is \(ahead.words) behind the log: set it")
-        }
-        if let since = statistics.overdueSince, age(since).milliseconds > Self.tickTolerance.milliseconds {
-            problems.append("\(statistics.overdue.grouped) due since \(age(since).words): run `traylog tick`")
-        }
-        if statistics.damagedStates > 0 {
-            problems.append("\(statistics.damagedStates.counted("damaged state")): run `traylog replay --rebuild`")
-        }
-        if lag > Self.largestLag { problems.append("a reader is \(lag.grouped) commits behind, so the file grows") }
-        if mapPercent >= 80 {
-            problems.append("the map is \(mapPercent) % full: raise mapSizeBytes, or compact")
-        }
-        // A compaction writes a new file beside the old one.
-        if let freeBytes, freeBytes < max(Self.smallestFreeBytes, statistics.bytes / 10) {
-            problems.append("only \(freeBytes.asBytes) are free on the disk")
-        }
-        problems += tooOld("event", statistics.lastEventAt, maxAge) + tooOld("backup", backup?.time, maxBackupAge)
-        problems += tooOld("verified head", verified?.time, maxVerifiedAge)
-        return problems
-    }
-
-    /// `verify found 3 problems 2 min ago, the first: …; run 'traylog verify' to see them all`.
-    private func words(_ failure: StoreUpkeep.Failure) -> String {
-        let when = failure.time.map { " \(age($0).words) ago" } ?? ""
-        let found = "\(failure.check.rawValue) found \(failure.count.counted("problem"))\(when)"
-        let again = "run `traylog \(failure.check.rawValue)`"
-        guard let first = failure.findings.first else { return "\(found): \(again) to see what" }
-        let shown = VisibleText(first).text
-        return failure.count == 1 ? "\(found): \(shown)" : "\(found), the first: \(shown); \(again) to see them all"
-    }
-
-    private func tooOld(_ name: String, _ time: Timestamp?, _ limit: Age?) -> [String] {
-        guard let limit else { return [] }
-        guard let time else { return ["there is no \(name)"] }
-        return age(time).milliseconds > limit.milliseconds ? ["the last \(name) is \(age(time).words) old"] : []
-    }
-
+/// A store's health as the command line says it.
+extension StoreHealth {
     /// One line for programs; on a terminal that would wrap it, the verdict and a fact a line.
-    func lines(_ problems: [String], on terminal: Terminal) -> [String] {
+    func lines(on terminal: Terminal) -> [String] {
+        let problems = problems.map { VisibleText($0.message).text }
         let verdict = problems.isEmpty ? "ok" : "needs attention: \(problems.joined(separator: "; "))"
         let line = "\(verdict)\(problems.isEmpty ? ": " : "; ")\(facts.joined(separator: ", "))"
         guard terminal.isLimited, DisplayWidth.of(line) > terminal.columns else { return [line] }
@@ -83,23 +14,38 @@ struct Health {
             + facts.map { "  \($0)" }
     }
 
+    private func ago(_ time: Timestamp) -> String { "\(Age(of: time, at: self.time).words) ago" }
+
     private var facts: [String] {
-        let last = statistics.lastEventAt.map { "\(age($0).words) ago" } ?? "never"
+        guard let statistics else { return [] }
+        let free = diskFreeBytes.map { "\($0.asBytes) free on the disk" }
         return [
-            "head \(statistics.head), last event \(last)",
+            "head \(statistics.head), last event \(statistics.lastEventAt.map(ago) ?? "never")",
             statistics.writer.map { "writer \($0.pid)" } ?? "no writer", "\(statistics.overdue.grouped) due",
-            freeBytes.map { "\($0.asBytes) free on the disk" } ?? "", "map \(mapPercent) % full",
-            "lag \(lag.grouped)", "backup \(backup.map { "\(age($0.time).words) ago" } ?? "never")",
-            "verified \(verified.map { "through \($0.head) \(age($0.time).words) ago" } ?? "never")",
+            free ?? "", "map \(mapPercent ?? 0) % full", "lag \((readerLag ?? 0).grouped)",
+            "backup \(upkeep.lastBackup.map { ago($0.time) } ?? "never")",
+            "verified \(upkeep.lastVerification.map { "through \($0.head) \(ago($0.time))" } ?? "never")",
         ].filter { !$0.isEmpty }
     }
 
-    func write(to writer: inout JSONWriter, _ problems: [String]) {
+    func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("ok", problems.isEmpty)
-        writer.name("problems")
+        for (name, findings) in [("problems", problems), ("warnings", warnings)] {
+            writer.name(name)
+            writer.beginArray()
+            for finding in findings { writer.value(finding.message) }
+            writer.endArray()
+        }
+        writer.name("findings")
         writer.beginArray()
-        for problem in problems { writer.value(problem) }
+        for finding in findings {
+            writer.beginObject()
+            writer.member("problem", finding.problem.rawValue)
+            writer.member("severity", finding.severity == .problem ? "problem" : "warning")
+            writer.member("message", finding.message)
+            writer.endObject()
+        }
         writer.endArray()
         writer.name("failedChecks")
         writer.beginArray()
@@ -115,19 +61,24 @@ struct Health {
             writer.endObject()
         }
         writer.endArray()
-        writer.member("head", statistics.head)
-        writer.member("lastEventAt", statistics.lastEventAt)
-        if let pid = statistics.writer?.pid { writer.member("writerPid", Int(pid)) }
-        writer.member("overdue", statistics.overdue)
-        writer.member("overdueSince", statistics.overdueSince)
-        if let freeBytes { writer.member("diskFreeBytes", freeBytes) }
-        writer.member("bytes", statistics.bytes)
-        writer.member("mapSizeBytes", statistics.mapSizeBytes)
-        writer.member("readerLag", lag)
-        writer.member("lastBackupAt", backup?.time)
-        writer.member("lastBackupHead", backup?.head)
-        writer.member("lastVerifiedAt", verified?.time)
-        writer.member("lastVerifiedHead", verified?.head)
+        if let statistics {
+            writer.member("head", statistics.head)
+            writer.member("lastEventAt", statistics.lastEventAt)
+            if let pid = statistics.writer?.pid { writer.member("writerPid", Int(pid)) }
+            writer.member("overdue", statistics.overdue)
+            writer.member("overdueSince", statistics.overdueSince)
+        }
+        if let diskFreeBytes { writer.member("diskFreeBytes", diskFreeBytes) }
+        if let statistics {
+            writer.member("bytes", statistics.bytes)
+            writer.member("mapSizeBytes", statistics.mapSizeBytes)
+            writer.member("readerLag", readerLag ?? 0)
+        }
+        if let damagedStates { writer.member("damagedStates", damagedStates) }
+        writer.member("lastBackupAt", upkeep.lastBackup?.time)
+        writer.member("lastBackupHead", upkeep.lastBackup?.head)
+        writer.member("lastVerifiedAt", upkeep.lastVerification?.time)
+        writer.member("lastVerifiedHead", upkeep.lastVerification?.head)
         writer.endObject()
     }
 }

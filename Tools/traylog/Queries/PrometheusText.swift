@@ -3,8 +3,14 @@
 /// A store's figures in the text format of Prometheus 0.0.4.
 struct PrometheusText {
     private let statistics: StoreStatistics
+    private let health: StoreHealth
 
-    init(_ statistics: StoreStatistics) { self.statistics = statistics }
+    init(_ statistics: StoreStatistics, directory: String) {
+        self.statistics = statistics
+        health = StoreHealth(
+            statistics, StoreUpkeep.read(directory), diskFreeBytes: StoreHealth.diskFreeBytes(at: directory),
+            damagedStates: statistics.damagedStates)
+    }
 
     var lines: [String] {
         let now = Timestamp.now
@@ -21,8 +27,6 @@ struct PrometheusText {
             ("map_size_bytes", "How large it may grow.", "\(statistics.mapSizeBytes)"),
             ("readers", "Read transactions that are open.", "\(statistics.readers.count)"),
             ("reader_lag_commits", "The greatest lag of a reader.", "\(statistics.readers.map(\.lag).max() ?? 0)"),
-            ("damaged_states", "Stored states with a wrong checksum.", "\(statistics.damagedStates)"),
-            ("overdue", "What is due and no tick has taken care of, up to 1,000.", "\(statistics.overdue)"),
             ("writer", "Whether a process has the store open for writing.", statistics.writer == nil ? "0" : "1"),
         ]
         var lines = gauges.flatMap { Self.gauge($0.name, $0.help, $0.value) }
@@ -31,6 +35,16 @@ struct PrometheusText {
                 "last_event_age_seconds",
                 "How long ago the newest event was recorded; negative when the clock went back.",
                 "\(Age(of: last, at: now).milliseconds / 1_000)")
+        }
+        var name = ""
+        for figure in health.figures {
+            if figure.name != name, let help = StoreHealth.figureHelp[figure.name] {
+                lines += ["# HELP \(figure.name) \(help)", "# TYPE \(figure.name) gauge"]
+            }
+            name = figure.name
+            let label = figure.label.map { "{\($0)=\"\(figure.labelValue)\"}" } ?? ""
+            let whole = Int64(exactly: figure.value).map(String.init) ?? "\(figure.value)"
+            lines.append("\(name)\(label) \(figure.value == .infinity ? "+Inf" : whole)")
         }
         return lines
     }

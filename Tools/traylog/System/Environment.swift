@@ -8,4 +8,13 @@ enum Environment {
         let value = unsafe String(validatingCString: text)
         return value == "" ? nil : value
     }
+
+    /// The name of the user that runs the program, as the system has it; else the number.
+    static var userName: String {
+        let number = getuid()
+        guard let entry = unsafe getpwuid(number), let name = unsafe entry.pointee.pw_name,
+            let text = unsafe String(validatingCString: name), !text.isEmpty
+        else { return "user \(number)" }
+        return text
+    }
 }

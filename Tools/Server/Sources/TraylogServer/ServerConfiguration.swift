@@ -1,4 +1,5 @@
 import Foundation
+@_spi(Operations) import Traylog
 
 /// How a server serves a store.
 ///
@@ -43,6 +44,10 @@ public struct ServerConfiguration: Sendable {
     public var logsUsers = false
     /// Whether the log says who reads what was stored about a person.
     public var recordsAccess = false
+    /// How old the last backup may be before the store needs attention, such as `1d`; nil for any age.
+    public var maxBackupAge: String?
+    /// The same for the last clean verification.
+    public var maxVerifiedAge: String?
     /// Where push providers send to; nil for nowhere.
     package var apns: (host: String, port: Int)?
     /// The certificates that sign the push providers' own.
@@ -70,7 +75,21 @@ public struct ServerConfiguration: Sendable {
         ServiceConfiguration(
             directory: store, rateUser: rateUser, rateKey: rateKey, logsUsers: logsUsers,
             recordsAccess: recordsAccess, isBehindProxy: isBehindProxy, origins: try AllowedOrigins(allowedOrigins),
-            hasBell: hasBell)
+            hasBell: hasBell, healthLimits: try healthLimits())
+    }
+
+    private func healthLimits() throws -> StoreHealth.Limits {
+        func age(_ text: String?, _ option: String) throws -> Age? {
+            guard let text else { return nil }
+            guard let age = Age(text) else {
+                throw ConfigurationError("\(option) must be an age such as 12h, 1d or 2w, not \(text)")
+            }
+            return age
+        }
+        var limits = StoreHealth.Limits()
+        limits.backup = try age(maxBackupAge, "--max-backup-age")
+        limits.verification = try age(maxVerifiedAge, "--max-verified-age")
+        return limits
     }
 
     /// - Throws: ``ConfigurationError`` for options that do not go together.

@@ -1,7 +1,7 @@
 import Hummingbird
 import NIOCore
 import Synchronization
-@_spi(Replication) import Traylog
+@_spi(Replication) @_spi(Operations) import Traylog
 import TraylogAudit
 
 /// One store behind the routes, and what all its requests share.
@@ -31,6 +31,8 @@ package final class Service: Sendable {
     package let log: ServiceLog
     let treeAtStart: TreeAtStart
     let writerProbe: WriterProbe
+    let healthProbe: HealthProbe
+    let holds = Holds()
     /// Nil for a server on its own.
     package let cluster: (any ClusterNodeHost)?
     /// Nil for a server on its own.
@@ -54,6 +56,7 @@ package final class Service: Sendable {
         self.devices = devices
         topics = TopicIndex(store)
         writerProbe = WriterProbe(store)
+        healthProbe = HealthProbe(store, limits: configuration.healthLimits)
         items = ItemFolds(store)
         accessLog = configuration.recordsAccess ? AccessLog(store) : nil
         self.store = store
@@ -109,6 +112,8 @@ package struct ServiceConfiguration: Sendable {
     package var origins: AllowedOrigins
     /// Whether it serves the modules for web pages.
     var hasBell = true
+    /// How old backups and verifications may be.
+    var healthLimits = StoreHealth.Limits()
 }
 
 /// Options that a server cannot start with; the description says which, and what to do.

@@ -6,7 +6,7 @@ import Logging
 import NIOCore
 import NIOSSL
 import ServiceLifecycle
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogAudit
 
 /// A store behind HTTP: a server of its own, or routes of an app's.
@@ -33,10 +33,14 @@ public final class TraylogServer: Sendable {
     package let services: [StoreService]
     package let responder: Responder
     private let reload: KeysReload
+    private let localAccess: LocalAccess
     private let underWay: RequestsUnderWay?
 
-    private init(_ services: [StoreService], _ responder: Responder, _ reload: KeysReload) {
+    private init(
+        _ services: [StoreService], _ responder: Responder, _ reload: KeysReload, _ localAccess: LocalAccess
+    ) {
         (self.services, self.responder, self.reload) = (services, responder, reload)
+        self.localAccess = localAccess
         underWay = responder.underWay
     }
 
@@ -113,7 +117,10 @@ public final class TraylogServer: Sendable {
             if let cluster = configuration.cluster { try await backend?.claim(cluster, log: log) }
             storeOptions.cacheBytes /= map.count
             let settings = try configuration.service()
-            let authenticator = Authenticator(keys: keys, tokens: tokens, map: map)
+            let local = ServerKeys.made(scopes: [.audit, .admin], name: "command line")
+            var own = try ServerKeys(file: nil)
+            try own.add(line: local.line)
+            let authenticator = Authenticator(keys: keys, own: own, tokens: tokens, map: map)
             let admission = Admission(
                 rates: RateLimits(perUser: settings.rateUser, perKey: settings.rateKey), metrics: metrics,
                 isBehindProxy: settings.isBehindProxy)
@@ -162,6 +169,7 @@ public final class TraylogServer: Sendable {
                     }
                 }
                 authenticator.watch(services.map(\.store))
+                for service in services { try service.store.noteAccessRecording(configuration.recordsAccess) }
                 let partitions = services.count > 1 ? Partitions(map: map, services: services) : nil
                 let console =
                     configuration.hasConsole
@@ -172,7 +180,9 @@ public final class TraylogServer: Sendable {
                     in: configuration.store, routes: routes.routes + (console?.pageRoutes ?? []), log: log)
                 return TraylogServer(
                     services, responder,
-                    KeysReload(file: configuration.keys, made: made, authenticator, answers, log))
+                    KeysReload(file: configuration.keys, made: made, authenticator, answers, log),
+                    LocalAccess(
+                        (0..<map.count).map { map.directory(configuration.store, $0) }, key: local.key))
             } catch {
                 for service in services { await service.close() }
                 throw error
@@ -197,7 +207,7 @@ extension TraylogServer: ServiceLifecycle.Service {
     private static func measure(_ services: [StoreService]) async {
         guard services[0].metrics.isShared else { return }
         while !Task.isCancelled {
-            try? await StoreService.measure(services)
+            await StoreService.measure(services)
             try? await Task.sleep(for: .seconds(15))
         }
     }
@@ -241,16 +251,29 @@ extension TraylogServer {
         var providers: (any ServiceLifecycle.Service)?
         if let address = settings.apns, let answering = parts.lazy.compactMap(\.providers).first {
             providers = Listener.application(
-                CallbackResponder(callback: answering(service, responder.partitions)), address,
+                CallbackResponder(callback: answering(service, responder.partitions)),
+                .hostname(address.host, port: address.port),
                 try Listener.tls(tls, askingFor: settings.apnsClients), admission: service.admission,
                 log: service.log
             ) { told.yield($0) }
         }
+        // The command line may ask as soon as the line is printed.
+        let (locals, toldLocal) = AsyncStream.makeStream(of: Void.self)
+        let local = LocalListener(
+            access: localAccess, log: service.log,
+            application: Listener.application(
+                responder, .unixDomainSocket(path: localAccess.address), nil, routes: responder.routes,
+                admission: service.admission, log: service.log
+            ) { [localAccess, log = service.log] _ in
+                do { try localAccess.publish() } catch { log.write([("localAccess", .string("\(error)"))]) }
+                toldLocal.yield()
+            }, onEnd: { toldLocal.yield() })
         let scheme = tls == nil ? "http" : "https"
         let app = Listener.application(
-            responder, (settings.host, settings.port), tls, routes: responder.routes,
+            responder, .hostname(settings.host, port: settings.port), tls, routes: responder.routes,
             admission: service.admission, log: service.log
         ) { port in
+            _ = await locals.first { true }
             var lines = "listening on \(scheme)://\(Listener.text(settings.host)):\(port)\n"
             if let apns = settings.apns {
                 // None comes when nobody can listen there; then the server ends, and says so.
@@ -260,7 +283,7 @@ extension TraylogServer {
             FileHandle.standardOutput.write(Data(lines.utf8))
         }
         // The last one hears first that the server is to stop: live streams end before connections are waited for.
-        var all: [any ServiceLifecycle.Service] = [app, self, Deadline()]
+        var all: [any ServiceLifecycle.Service] = [local, app, self, Deadline()]
         if let providers { all.insert(providers, at: 0) }
         var configuration = ServiceGroupConfiguration(
             services: all, gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "traylog-server"))
@@ -273,6 +296,26 @@ extension TraylogServer {
             let addresses = [(settings.host, settings.port)] + (settings.apns.map { [($0.host, $0.port)] } ?? [])
             throw UnusableAddress(
                 addresses.map { "\(Listener.text($0)):\($1)" }.joined(separator: " or "), errno: error.errnoCode)
+        }
+    }
+
+    /// Answers the command line on this machine; where no socket can be made, the server goes on without.
+    private struct LocalListener<Application: ServiceLifecycle.Service>: ServiceLifecycle.Service {
+        let access: LocalAccess
+        let log: ServiceLog
+        let application: Application
+        let onEnd: @Sendable () -> Void
+
+        func run() async throws {
+            access.clear()
+            do {
+                try await application.run()
+            } catch {
+                log.write([("localAccess", .string("\(error)"))])
+                onEnd()
+                try? await gracefulShutdown()
+            }
+            access.clear()
         }
     }
 

@@ -52,13 +52,16 @@ enum EndReason: String, CaseIterable, Sendable {
 /// Knows whose credentials are valid now: the one place that says what a request, or an answer that goes on, stands on.
 final class Authenticator: Sendable {
     private let keys: Mutex<ServerKeys>
+    /// Of this process alone: no file has them, and no reload takes them away.
+    private let own: ServerKeys?
     let tokens: UserTokens
     /// Where users are erased.
     private let stores = Mutex<[Store]>([])
     private let map: PartitionMap
 
-    init(keys: ServerKeys, tokens: UserTokens, map: PartitionMap) {
+    init(keys: ServerKeys, own: ServerKeys? = nil, tokens: UserTokens, map: PartitionMap) {
         self.keys = Mutex(keys)
+        self.own = own
         (self.tokens, self.map) = (tokens, map)
     }
 
@@ -70,7 +73,7 @@ final class Authenticator: Sendable {
 
     /// The caller with a key; nil for an unknown key.
     func caller(presentingKey key: String) -> (caller: Caller, credential: Credential)? {
-        keys.withLock { $0.find(key) }.map { id, key in (.key(id: id, key), .key(id: id, key)) }
+        (own?.find(key) ?? keys.withLock { $0.find(key) }).map { id, key in (.key(id: id, key), .key(id: id, key)) }
     }
 
     /// The caller with this `Authorization` header.
@@ -118,7 +121,8 @@ final class Authenticator: Sendable {
             } else {
                 nil
             }
-        case .key(let id, let key): keys.withLock { $0.has(key, id) } ? nil : .keyRemoved
+        case .key(let id, let key):
+            own?.has(key, id) ?? false || keys.withLock { $0.has(key, id) } ? nil : .keyRemoved
         case .session(let sessions, let token, let id, let key):
             !sessions.isOpen(token, now: now) ? .signedOut : keys.withLock { $0.has(key, id) } ? nil : .keyRemoved
         }

@@ -21,7 +21,6 @@ final class Console: Sendable {
     let signIns = RateLimits(perUser: 20, perKey: 20)
     private let compactions: [LastCompaction]
     private let recents: [RecentFigures]
-    private let damages: [DamagedTrays]
     private let treeHeads: [LatestTreeHead]
     private let routes: RouteTable
     private let byName: [String: ConsolePage]
@@ -31,7 +30,6 @@ final class Console: Sendable {
         (self.service, self.partitions) = (service, partitions)
         compactions = (partitions?.services ?? [service]).map { _ in LastCompaction() }
         recents = (partitions?.services ?? [service]).map { _ in RecentFigures() }
-        damages = (partitions?.services ?? [service]).map { _ in DamagedTrays() }
         treeHeads = (partitions?.services ?? [service]).map { _ in LatestTreeHead() }
         self.isSecure = isSecure
         pages = try Pages()
@@ -108,8 +106,6 @@ final class Console: Sendable {
 
     func recent(_ partition: Int) -> RecentFigures { recents[partition] }
 
-    func damage(_ partition: Int) -> DamagedTrays { damages[partition] }
-
     func compaction(_ partition: Int) -> LastCompaction { compactions[partition] }
 
     /// The partition whose page it is; the first one for a page that says none.
@@ -149,8 +145,11 @@ final class Console: Sendable {
             }
             try route.access.check(session.caller, user: nil)
         }
-        let asked = visit.with(values, fields, form: page.form)
-        if route.shows == .user { try await asked.recordAccess(to: asked.segment("u")) }
+        var asked = visit.with(values, fields, form: page.form)
+        if route.shows == .user {
+            try await asked.recordAccess(to: asked.segment("u"))
+            if visit.request.method == .get { asked = try await asked.withHold() }
+        }
         guard visit.session != nil, visit.request.method == .get else { return try await page.show(asked) }
         return try await page.show(asked.with(await treeHeads[visit.partition].value(visit.service)))
     }

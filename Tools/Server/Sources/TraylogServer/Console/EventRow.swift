@@ -8,6 +8,8 @@ struct EventRow {
     var step: AuditStep?
     /// The event that voided this one.
     var voidedBy: Seq?
+    /// The title of the item that it is about, where it names the item alone by its number.
+    var subject: String?
 
     var context: [String: Any] {
         var context: [String: Any] = [
@@ -25,6 +27,7 @@ struct EventRow {
             "when": Moments.context(event.occurredAt ?? event.recordedAt),
             "topic": topic, "undoes": undoes?.description ?? "", "isUndo": undoes != nil,
             "voidedBy": voidedBy?.description ?? "", "isVoided": voidedBy != nil, "hasStep": step != nil,
+            "subject": subject ?? "", "hasSubject": subject != nil, "isMuted": isMutedArrival,
             "occurred": event.occurredAt.map { [Moments.context($0)] } ?? [],
         ]
         if let step {
@@ -34,6 +37,37 @@ struct EventRow {
             context["isDown"] = step.after.unread < step.before.unread
         }
         return context
+    }
+
+    /// Whether it brought an item that is listed and does not count: why the unread count stands still.
+    private var isMutedArrival: Bool {
+        guard let step, [.notified, .broadcast].contains(event.kind) else { return false }
+        return step.after.total > step.before.total && step.after.unread == step.before.unread
+    }
+
+    /// The first item that the event is about, beside one that it brings itself.
+    private var item: Seq? {
+        switch event.body {
+        case .marked(_, let items): items.first
+        case .snoozed(let item, _), .woken(let item), .edited(let item, _), .retracted(let item), .expired(let item),
+            .acted(let item, _, _), .reminded(let item):
+            item
+        default: nil
+        }
+    }
+
+    /// The rows with the titles of the items that they are about: numbers tell a reader nothing.
+    static func withSubjects(_ rows: [EventRow], _ store: Store) async -> [EventRow] {
+        var titles: [Seq: String?] = [:]
+        var named: [EventRow] = []
+        for var row in rows {
+            if let item = row.item {
+                if titles[item] == nil { titles[item] = .some(try? await store.event(item).shownTitle) }
+                row.subject = titles[item] ?? nil
+            }
+            named.append(row)
+        }
+        return named
     }
 
     private var summary: EventSummary { EventSummary(event, time: Moments.text) }
@@ -109,5 +143,15 @@ enum Figures {
         let units = ["B", "KiB", "MiB", "GiB", "TiB"]
         while value >= 1_024, unit + 1 < units.count { (value, unit) = (value / 1_024, unit + 1) }
         return unit == 0 ? "\(number) B" : "\(Double(Int(value * 10)) / 10) \(units[unit])"
+    }
+}
+
+extension Event {
+    /// The title of what it brought, else its text; nil for other events.
+    fileprivate var shownTitle: String? {
+        switch body {
+        case .notified(let content), .broadcast(_, let content): content.title ?? content.body
+        default: nil
+        }
     }
 }

@@ -16,6 +16,7 @@ enum ItemPage {
                 let (store, user) = (visit.store, visit.segment("u"))
                 let life = try await store.life(of: .seq(Seq(seq)), of: user, asOf: moment)
                 var context = UserPages.top(visit, "tray").merging(self.context(life)) { $1 }
+                context["story"] = try await store.story(of: life).clauses.map { clause($0, visit) }
                 context["asOf"] = life.asOf.description
                 context["isPast"] = moment != nil
                 context["keptMoment"] = visit.kept(["asOf"])
@@ -27,6 +28,20 @@ enum ItemPage {
     }
 
     // MARK: The item
+
+    /// A sentence of the story; whoever may read the log gets a link to its event.
+    private static func clause(_ clause: ItemStory.Clause, _ visit: Visit) -> [String: Any] {
+        let event = visit.may(.audit) ? clause.event : nil
+        return [
+            "event": event?.description ?? "", "hasEvent": event != nil,
+            "parts": clause.parts.map { part -> [String: Any] in
+                switch part {
+                case .words(let words): ["words": words, "time": [String]()]
+                case .time(let time): ["words": "", "time": [Moments.context(time)]]
+                }
+            },
+        ]
+    }
 
     private static func context(_ life: ItemLife) -> [String: Any] {
         let (item, content) = (life.item, life.item.content)
@@ -52,6 +67,8 @@ enum ItemPage {
             ("arrived muted", item.isMuted), ("silent", content.isSilent),
         ]
         context["states"] = states.filter(\.1).map { ["word": $0.0] }
+        context["hasStates"] = states.contains(where: \.1)
+        context["isOver"] = item.isGone
         return context
     }
 
@@ -97,9 +114,13 @@ enum ItemPage {
             default: makesRead(event.body)
             }
         }
+        let (read, isOver) = (last(makesRead), life.item.isGone)
         return [
-            occasion("Seen", "Not seen yet", item: life, holds: life.item.isSeen, seen),
-            occasion("Read", "Not read yet", item: life, holds: life.item.isRead, last(makesRead)),
+            occasion(
+                "Seen", isOver ? "Never seen" : "Not seen yet", item: life, holds: life.item.isSeen, seen),
+            occasion(
+                read?.isOfMany == true ? "Cleared with others" : "Read", isOver ? "Never read" : "Not read yet",
+                item: life, holds: life.item.isRead, read),
         ]
     }
 
@@ -110,7 +131,7 @@ enum ItemPage {
         let actor = event?.actor.flatMap { $0.utf8.elementsEqual(life.user.utf8) ? nil : $0 }
         return [
             "holds": holds, "word": holds ? word : otherwise,
-            "at": event.map { [Moments.context($0.occurredAt ?? $0.recordedAt)] } ?? [],
+            "at": event.map { [Moments.context($0.recordedAt)] } ?? [],
             "on": event?.device ?? "", "hasDevice": event?.device != nil, "by": actor ?? "", "hasActor": actor != nil,
         ]
     }
@@ -137,7 +158,12 @@ enum ItemPage {
         var context = EventRow(event: event).context
         context["title"] = title
         context["detail"] = detail
-        context["at"] = [Moments.context(event.occurredAt ?? event.recordedAt)]
+        // One clock for all: what a caller claims stands beside it, and is called so.
+        context["at"] = [Moments.context(event.recordedAt)]
+        let claimed = event.occurredAt.flatMap {
+            $0.milliseconds / 1_000 == event.recordedAt.milliseconds / 1_000 ? nil : $0
+        }
+        context["claimed"] = claimed.map { [Moments.context($0)] } ?? []
         return context
     }
 
@@ -176,5 +202,16 @@ enum ItemPage {
             }
         }
         context["newer"] = newer.map { [["seq": $0.seq.description]] } ?? []
+    }
+}
+
+extension Event {
+    /// Whether it marked several items together.
+    fileprivate var isOfMany: Bool {
+        switch body {
+        case .marked(_, let items): items.count > 1
+        case .allMarked: true
+        default: false
+        }
     }
 }

@@ -1,5 +1,5 @@
 import Hummingbird
-import Traylog
+@_spi(Operations) import Traylog
 
 /// Who looked at a person's notifications, and what for: the `audited` events.
 enum LookedPage {
@@ -15,7 +15,8 @@ enum LookedPage {
                 let page = try await looks(at: user, from: before.map { $0 - 1 }, visit.store)
                 var context = UserPages.top(visit, "looked")
                 context["isEmpty"] = page.looks.isEmpty
-                context["recordsAccess"] = visit.service.accessLog != nil
+                context["recordsAccess"] =
+                    visit.store.upkeep.recordsAccessSince.map { [Moments.context($0)] } ?? []
                 context["looks"] = page.looks.map { event -> [String: Any] in
                     var purpose: String?
                     if case .audited(let said, _) = event.body { purpose = said }

@@ -71,13 +71,11 @@ enum OperationPages {
             "section": "operations", "head": statistics.head.description,
             "floor": max(statistics.floor, 1).description, "bytes": Figures.bytes(statistics.bytes),
             "free": Figures.bytes(statistics.freeBytes),
+            "holds": (await visit.service.holds.latest(visit.store) ?? []).map(HoldPages.context),
             "mayVerify": true, "runs": visit.service.jobs.all.prefix(50).map(Runs.context),
             "hasRuns": !visit.service.jobs.all.isEmpty,
         ]
     }
-
-    /// The newest events of a person among which the preview of an erasure looks for a legal hold.
-    private static let mostLooked = 2_000
 
     /// What an erasure of a person would reach.
     private static func preview(_ user: String, _ visit: Visit) async throws -> [String: Any] {
@@ -86,14 +84,11 @@ enum OperationPages {
         guard known.map({ $0.utf8.elementsEqual(user.utf8) }) == true else { return ["user": user, "isNobody": true] }
         try await visit.reader().record(persons: [user])
         let tray = try await store.tray(of: user)
-        let newest = try await store.history(of: user, newestFirst: true, limit: mostLooked)
-        let hold = newest.elements.first { $0.kind == .held || $0.kind == .released }
+        let hold = try await visit.service.holds.hold(of: user, store)
         return [
             "user": user, "path": PercentEncoding.encode(user), "isNobody": false,
             "actions": Figures.count(tray.revision, "event"), "listed": Figures.count(tray.total, "listed item"),
-            "isHeld": hold?.kind == .held,
-            // The erasure itself looks at all events.
-            "isUncertain": hold == nil && newest.next != nil, "looked": Figures.count(mostLooked),
+            "isHeld": hold != nil,
         ]
     }
 

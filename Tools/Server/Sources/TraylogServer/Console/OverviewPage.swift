@@ -26,14 +26,15 @@ enum OverviewPage {
             },
             ConsolePage(.get, "/pulse", .anybody) { visit in
                 let statistics = try await visit.store.statistics(checkingStates: false)
-                let damaged = await visit.console.damage(visit.partition).latest(visit.store)
+                let health = await visit.service.health()
                 return .json([
                     "head": JSONValue(statistics.head), "floor": JSONValue(statistics.floor),
                     "unflushed": .int(statistics.unflushed), "bytes": .int(statistics.bytes),
                     "readers": .int(others(statistics).count),
                     "tree": .string(try await tree(visit)),
-                    "problems": .array(problems(visit, statistics, damaged.count).map { .string($0) }),
-                    "failedChecks": .int(visit.store.upkeep.failures.count), "recent": await recent(visit),
+                    "health": .string(verdict(health)), "mark": .string(mark(health)),
+                    "findings": .array(findings(visit, health).map(\.json)),
+                    "failedChecks": .int(health.upkeep.failures.count), "recent": await recent(visit),
                 ])
             },
         ]
@@ -45,14 +46,23 @@ enum OverviewPage {
         // Before the floor nothing is known, and nothing of it is a minute old.
         let before = (try? await visit.store.seq(of: .time(minute))) ?? statistics.floor
         let lately = statistics.head.events(after: before)
-        let damaged = await visit.console.damage(visit.partition).latest(visit.store)
-        let problems = problems(visit, statistics, damaged.count)
+        let health = await visit.service.health()
+        let countedAt = await visit.service.healthProbe.damage.latest(visit.store).time
         let (compaction, isLooking) = visit.console.compaction(visit.partition).latest(visit.store, statistics)
-        let upkeep = visit.store.upkeep
+        let upkeep = health.upkeep
+        let failure = upkeep.failures.first { $0.check == .verification }
         return [
-            "isHealthy": problems.isEmpty && upkeep.failures.isEmpty, "problems": problems,
+            "health": verdict(health), "mark": mark(health), "findings": findings(visit, health).map(\.context),
             "failureCount": "\(upkeep.failures.count)",
             "backup": upkeep.lastBackup.map { [Moments.context($0.time)] } ?? [],
+            "failed": failure.map { failure in
+                [
+                    [
+                        "count": Figures.count(failure.count, "problem"),
+                        "time": failure.time.map { [Moments.context($0)] } ?? [],
+                    ] as [String: Any]
+                ]
+            } ?? [],
             "verified": upkeep.lastVerification.map { run in
                 [Moments.context(run.time).merging(["head": run.head.description]) { $1 }]
             } ?? [],
@@ -60,13 +70,14 @@ enum OverviewPage {
             "floor": statistics.floor.description, "hasFloor": statistics.floor > .zero,
             "rate": "\(Double(lately * 10 / 60) / 10)", "lately": Figures.count(lately),
             "tail": Figures.count(statistics.unflushed), "users": Figures.count(statistics.users),
-            "events": Figures.count(statistics.events), "traysRead": damaged.time.map { [Moments.context($0)] } ?? [],
+            "events": Figures.count(statistics.events), "traysRead": countedAt.map { [Moments.context($0)] } ?? [],
             "bytes": Figures.bytes(statistics.bytes), "free": Figures.bytes(statistics.freeBytes),
             "freeShare": "\(statistics.bytes == 0 ? 0 : statistics.freeBytes * 100 / statistics.bytes)",
             "readers": others(statistics).map { ["pid": "\($0.pid)", "lag": Figures.count($0.lag)] },
             "readerCount": "\(others(statistics).count)", "tree": try await tree(visit),
             "compaction": compaction.map { [EventRow(event: $0).context] } ?? [], "isLooking": isLooking,
-            "isEmpty": statistics.head == .zero, "disk": visit.store.availableDiskBytes.map(Figures.bytes) ?? "unknown",
+            "isEmpty": statistics.head == .zero,
+            "disk": health.diskFreeBytes.map { Figures.bytes($0) + " free" } ?? "–",
             "recent": [await recentContext(visit)],
         ]
     }
@@ -93,7 +104,7 @@ enum OverviewPage {
         let note = figures.failure.map { "not counted: \($0)" } ?? (figures.isCounting ? "counting…" : nil)
         let count = (isCut ? "over " : "") + Figures.count(figures.today)
         return [
-            "today": .string(figures.failure == nil ? count : "–"),
+            "today": .string(note == nil ? count : "–"),
             "todayNote": .string(note ?? (isCut ? begin : nil) ?? "since midnight"),
             "trend": .string(figures.trend.map { "\($0)" }.joined(separator: " ")),
             "trendNote": .string(begin ?? "the last \(RecentFigures.days) days"),
@@ -105,37 +116,64 @@ enum OverviewPage {
         statistics.readers.filter { $0.pid != ProcessInfo.processInfo.processIdentifier }
     }
 
-    /// Lists the problems and what to do about each.
+    /// The state in a word or two.
+    private static func verdict(_ health: StoreHealth) -> String {
+        if !health.problems.isEmpty { return "Needs attention" }
+        return health.warnings.isEmpty ? "Healthy" : "Healthy, but " + Figures.count(health.warnings.count, "warning")
+    }
+
+    /// The colour of its mark.
+    private static func mark(_ health: StoreHealth) -> String {
+        if !health.problems.isEmpty { return "bad" }
+        return health.warnings.isEmpty ? "good" : "fair"
+    }
+
+    /// A line below the title: what is wrong, or what the server itself is at.
+    private struct Line {
+        let isBad: Bool
+        /// Its words, and commands between them.
+        let parts: [(text: String, isCode: Bool)]
+
+        init(_ text: String, isBad: Bool) {
+            self.isBad = isBad
+            let pieces = text.split(separator: "`", omittingEmptySubsequences: false)
+            parts = pieces.enumerated().map { (String($1), !$0.isMultiple(of: 2)) }
+        }
+
+        var context: [String: Any] {
+            ["isBad": isBad, "parts": parts.map { ["text": $0.text, "isCode": $0.isCode] as [String: Any] }]
+        }
+
+        var json: JSONValue {
+            [
+                "bad": .bool(isBad),
+                "parts": .array(parts.map { ["text": .string($0.text), "code": .bool($0.isCode)] }),
+            ]
+        }
+    }
+
+    /// What is wrong with the store, and what the server says beside it.
     ///
-    /// Failed checks are not here: every page has a banner for them.
-    private static func problems(_ visit: Visit, _ statistics: StoreStatistics, _ damaged: UInt64) -> [String] {
-        var problems: [String] = []
-        if visit.service.isDraining { problems.append("The server is stopping: it takes no new work.") }
-        if damaged > 0 {
-            problems.append(
-                "\(Figures.count(damaged)) stored trays are damaged. They are rebuilt from the log for each "
-                    + "request meanwhile. Run Verify; if it finds the log sound, stop the server and run traylog replay --rebuild."
-            )
-        }
-        if statistics.unflushed > 1_000_000 {
-            problems.append(
-                "\(Figures.count(statistics.unflushed)) events are not yet folded into saved trays: the disk may be too slow."
-            )
-        }
-        if let lag = statistics.readers.map(\.lag).max(), lag > 100_000 {
-            problems.append(
-                "A reader is \(Figures.count(lag)) commits behind and keeps the file from being reused: end it.")
-        }
+    /// Failed checks are not here: every page has a banner for them. Their texts are for those who may read the log.
+    private static func findings(_ visit: Visit, _ health: StoreHealth) -> [Line] {
+        var lines = health.findings.filter { $0.problem != .check }
+            .map { finding -> Line in
+                let text =
+                    finding.problem == .store ? "The store cannot be read: see the server's log." : finding.message
+                return Line(text.prefix(1).uppercased() + text.dropFirst(), isBad: finding.severity == .problem)
+            }
+        if visit.service.isDraining { lines.append(Line("The server is stopping: it takes no new work.", isBad: true)) }
         let failed = visit.service.jobs.all.prefix { $0.state != "done" }.filter { $0.state == "failed" }
-        if let job = failed.first { problems.append("\(Runs.name(job)) failed: see Operations.") }
-        return problems
+        if let job = failed.first { lines.append(Line("\(Runs.name(job)) failed: see Operations.", isBad: true)) }
+        return lines
     }
 
     private static func newest(_ visit: Visit) async throws -> [[String: Any]] {
         let head = try await visit.store.head()
         let events = try await visit.store.events(from: head - rows + 1, limit: rows).elements
         try await visit.reader().record(events)
-        return events.reversed().map { EventRow(event: $0).context }
+        let rows = await EventRow.withSubjects(events.reversed().map { EventRow(event: $0) }, visit.store)
+        return rows.map(\.context)
     }
 }
 

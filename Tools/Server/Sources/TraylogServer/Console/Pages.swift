@@ -172,6 +172,7 @@ extension Visit {
                     "root": treeHead?.root.hex ?? "unknown",
                 ] as [String: Any]
         }
+        context["hold"] = hold.map { [HoldPages.context($0)] } ?? []
         if let partitions = console.partitions {
             let section = context["section"] as? String ?? "overview"
             context["isDivided"] = true
@@ -239,11 +240,11 @@ extension Visit {
     private static func advice(_ problem: Problem) -> String {
         switch problem.status.code {
         case 401: "Sign in again, then repeat what you did."
-        case 403: "Use a key with the scope that this needs, or go back to a page that you may see."
+        case 403: "Somebody whose key has that scope can do it, or give you one: the operator makes keys."
         case 404: "Check the address, or look for it from the overview."
         case 410: "What was there has left the log. The log's page shows the events that are left."
         case 429: "Wait a little."
-        case 500...: "The server's log has the same time and says more. If it stays, run traylog verify on the store."
+        case 500...: "The server's log says more, at this time. If it stays, run traylog verify on the store."
         default: "Go back and correct the field named above."
         }
     }

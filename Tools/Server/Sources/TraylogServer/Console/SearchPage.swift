@@ -48,7 +48,8 @@ enum SearchPage {
             let events = keyed.events + worded.events.filter { !known.contains($0.seq) }
             try await visit.reader().record(events)
             context["mayAudit"] = true
-            context["rows"] = events.map { EventRow(event: $0).context }
+            context["rows"] = await EventRow.withSubjects(events.map { EventRow(event: $0) }, visit.store)
+                .map(\.context)
             context["hasRows"] = !events.isEmpty
             context["hasMoreEvents"] = keyed.next != nil || worded.next != nil
         }

@@ -27,7 +27,7 @@ enum TimelinePages {
                 }
                 return visit.page("timeline", title, form(filter, visit, UserPages.top(visit, "timeline"))) {
                     let found = try await steps(visit, filter)
-                    return rows(found.rows, found.next, visit, UserPages.top(visit, "timeline"))
+                    return await rows(found.rows, found.next, visit, UserPages.top(visit, "timeline"))
                 }
             },
             ConsolePage(.get, "/log", .key(.audit), query: fields + ["user", "topic"], shows: .persons) { visit in
@@ -41,7 +41,7 @@ enum TimelinePages {
                 return visit.page("log", "Log", form(filter, visit, ["section": "log", "isLog": true])) {
                     let (events, next) = try await log(visit, filter)
                     try await visit.reader(isOfOne: filter.user != nil).record(events)
-                    return rows(events.map { EventRow(event: $0) }, next, visit, [:])
+                    return await rows(events.map { EventRow(event: $0) }, next, visit, [:])
                 }
             },
         ]
@@ -70,7 +70,7 @@ enum TimelinePages {
     ) throws -> Response {
         guard let errors = visit.errors(error, fields: ["since", "until", "kind", "text"]) else { throw error }
         let context = form(EventFilter(), visit, top().merging(errors.context) { $1 })
-        return visit.page(name, title, context, errors.status) { rows([], nil, visit, top()) }
+        return visit.page(name, title, context, errors.status) { await rows([], nil, visit, top()) }
     }
 
     /// The form as it was sent.
@@ -88,10 +88,10 @@ enum TimelinePages {
     /// The rows, and where the next ones are.
     private static func rows(
         _ rows: [EventRow], _ next: Seq?, _ visit: Visit, _ top: [String: Any]
-    ) -> [String: Any] {
+    ) async -> [String: Any] {
         var context = top
         let kept = kept(visit)
-        context["rows"] = rows.map(\.context)
+        context["rows"] = await EventRow.withSubjects(rows, visit.store).map(\.context)
         context["isFiltered"] = !kept.isEmpty
         context["isFirst"] = visit.query["before"] == nil
         context["next"] = next.map { [["before": $0.description, "filter": kept]] } ?? []

@@ -93,6 +93,7 @@ enum UserPages {
         let next = order == nil ? found.next : nil
         var all: UInt64 = 0
         for store in visit.stores { all += try await store.statistics(checkingStates: false).users }
+        let held = await held(visit)
         let letters = all > pageUsers && order == nil ? try await UserSearch.letters(in: visit.stores) : []
         return search(visit).merging([
             "all": Figures.count(all, "user"), "isCut": isCut && order != nil,
@@ -100,12 +101,26 @@ enum UserPages {
             "letters": letters.map { ["letter": $0.letter, "after": PercentEncoding.encode($0.after)] },
             "mostSorted": Figures.count(mostSorted),
             "users": trays.map { tray in
-                context(tray).merging(["path": PercentEncoding.encode(tray.user)]) { old, _ in old }
+                let more: [String: Any] = [
+                    "path": PercentEncoding.encode(tray.user), "isHeld": held.contains(Array(tray.user.utf8)),
+                ]
+                return context(tray).merging(more) { old, _ in old }
             },
             "isEmpty": trays.isEmpty, "shown": "\(trays.count)",
             "next": next.map { [["after": PercentEncoding.encode($0), "prefix": PercentEncoding.encode(part)]] }
                 ?? [],
         ]) { $1 }
+    }
+
+    /// The names of those on legal hold, as bytes.
+    private static func held(_ visit: Visit) async -> Set<[UInt8]> {
+        var names: Set<[UInt8]> = []
+        for service in visit.console.partitions?.services ?? [visit.service] {
+            for event in await service.holds.latest(service.store) ?? [] {
+                names.insert(Array((event.user ?? "").utf8))
+            }
+        }
+        return names
     }
 
     static func context(_ tray: Tray) -> [String: Any] {
@@ -188,6 +203,10 @@ enum UserPages {
         let mutes = try await store.mutes(of: user, asOf: at).mutes
         (context["mutes"], context["hasMutes"]) = (mutes.map(mute), !mutes.isEmpty)
         context["isEmpty"] = page.elements.isEmpty
+        context["gone"] = try await gone(visit, view).map { item -> [String: Any] in
+            ["seq": item.seq.description, "title": item.content.title ?? "Item \(item.seq)"]
+        }
+        context["hasGone"] = (context["gone"] as? [[String: Any]])?.isEmpty == false
         let moment = view.isPast ? "&asOf=\(asOf)" : ""
         context["moment"] = moment
         context["filter"] = visit.kept(ItemList.filters)
@@ -202,6 +221,26 @@ enum UserPages {
         }
         return context
     }
+
+    /// The newest items that are no longer in the tray and have the words that are searched: what people look for has often expired.
+    ///
+    /// It looks as far back among the person's own items as a page has time for.
+    private static func gone(_ visit: Visit, _ view: View) async throws -> [Item] {
+        guard let text = view.query.filter.text, view.query.cursor == nil else { return [] }
+        var filter = EventFilter()
+        (filter.user, filter.kinds, filter.text) = (visit.segment("u"), [.notified], text)
+        let found = try await LogSearch(filter, limit: mostGone * 2, budget: LogSearch.budget / 2).run(
+            below: view.asOf + 1, in: visit.store)
+        var items: [Item] = []
+        for event in found.events where items.count < mostGone {
+            // One that a compaction took cannot be shown.
+            let item = try? await visit.store.item(.seq(event.seq), of: visit.segment("u"), asOf: .seq(view.asOf))
+            if let item, item.isGone || item.isDeleted { items.append(item) }
+        }
+        return items
+    }
+
+    private static let mostGone = 10
 
     /// How many items a view has, as far as its tab says it.
     private static func count(
@@ -219,6 +258,8 @@ enum UserPages {
     ) async throws {
         var filter = EventFilter()
         filter.user = visit.segment("u")
+        // That somebody looked, perhaps just now, is no cause of what the tray shows.
+        if visit.query["asOf"] == nil { filter.kinds = Set(EventKind.allCases).subtracting([.audited]) }
         if asOf > .zero {
             let before = try await visit.store.search(filter, newestFirst: true, from: asOf, limit: 2)
             if let event = before.elements.first, visit.may(.audit) {
@@ -250,7 +291,8 @@ enum UserPages {
             "isUnread": !item.isRead, "isSeen": item.isSeen, "isMuted": item.isMuted, "topic": item.topic ?? "",
             "topicPath": path(item.topic),
             "isUrgent": content.level == .timeSensitive || content.level == .critical,
-            "level": content.level.rawValue, "when": Moments.context(item.occurredAt ?? item.recordedAt),
+            "level": content.level == .timeSensitive ? "urgent" : content.level.rawValue,
+            "when": Moments.context(item.occurredAt ?? item.recordedAt),
             "snoozedUntil": item.snoozedUntil.map { [Moments.context($0)] } ?? [],
             "isSilent": content.isSilent,
             "isAwaiting": !content.actions.isEmpty && item.outcome == nil,

@@ -34,7 +34,29 @@ struct UserSearch {
             found.users.removeLast(found.users.count - limit)
             found.next = found.users.last?.name
         }
+        if after == nil, !part.isEmpty { try await putNearestFirst(&found, in: stores) }
         return found
+    }
+
+    /// On the first page of a search: the exact name, then names that begin with it, then those that have it inside.
+    private func putNearestFirst(_ found: inout Found, in stores: [Store]) async throws {
+        for store in stores {
+            let first = try await store.users(prefix: part, limit: 1).elements.first
+            guard let first, first.utf8.elementsEqual(part.utf8) else { continue }
+            found.users.removeAll { $0.name.utf8.elementsEqual(part.utf8) }
+            found.users.insert((first, store), at: 0)
+            break
+        }
+        let wanted = part.lowercased()
+        func rank(_ name: String) -> Int {
+            if name.utf8.elementsEqual(part.utf8) { return 0 }
+            let name = name.lowercased()
+            return name == wanted ? 1 : name.hasPrefix(wanted) ? 2 : 3
+        }
+        // Sorting is stable, so that names of one rank keep their order.
+        found.users = found.users.enumerated().sorted {
+            (rank($0.element.name), $0.offset) < (rank($1.element.name), $1.offset)
+        }.map(\.element)
     }
 
     private func search(_ store: Store) async throws -> (names: [String], next: String?) {

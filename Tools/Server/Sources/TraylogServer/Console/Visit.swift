@@ -22,6 +22,8 @@ struct Visit: Sendable {
     let accept: String
     /// The tree head that the page's paper names; nil where it could not be read.
     private(set) var treeHead: TreeHead?
+    /// The event that put the page's person on legal hold; nil for somebody who is not held, and for other pages.
+    private(set) var hold: Event?
     /// What a proxy takes from the front of the path, as it says in `X-Forwarded-Prefix`; empty without one.
     let prefix: String
     /// The template of the page's path, or of the route that its scripts read; the log names pages by it.
@@ -79,6 +81,15 @@ struct Visit: Sendable {
     func with(_ treeHead: TreeHead?) -> Visit {
         var visit = self
         visit.treeHead = treeHead
+        return visit
+    }
+
+    /// The same page, which knows whether its person is held.
+    ///
+    /// A log that cannot be read for it leaves the page without.
+    func withHold() async throws -> Visit {
+        var visit = self
+        visit.hold = try? await service.holds.hold(of: segment("u"), store)
         return visit
     }
 

@@ -3,11 +3,11 @@ import TraylogCluster
 
 extension Service {
     /// Measures the stores of a server for its metrics; with several partitions, each figure names its partition.
-    static func measure(_ services: [Service]) async throws {
+    static func measure(_ services: [Service]) async {
         var figures: [ServerMetrics.Figure] = []
         for (index, service) in services.enumerated() {
             let dimensions = services.count > 1 ? [("partition", String(index))] : []
-            figures += try await service.figures(dimensions) + service.upkeepFigures(dimensions)
+            figures += await service.figures(dimensions) + service.healthFigures(dimensions)
             if let cluster = service.cluster { figures += await clusterFigures(cluster, dimensions) }
         }
         figures.append(.init("traylog_live_streams", Double(services[0].answers.count)))
@@ -15,8 +15,9 @@ extension Service {
         services[0].metrics.set(figures)
     }
 
-    private func figures(_ dimensions: [(String, String)]) async throws -> [ServerMetrics.Figure] {
-        let statistics = try await store.statistics(checkingStates: false)
+    /// The store's sizes; none of a store that cannot be read.
+    private func figures(_ dimensions: [(String, String)]) async -> [ServerMetrics.Figure] {
+        guard let statistics = try? await store.statistics(checkingStates: false) else { return [] }
         return [
             ("traylog_head", Double(UInt64(statistics.head))),
             ("traylog_floor", Double(UInt64(statistics.floor))),
@@ -29,20 +30,11 @@ extension Service {
         ].map { .init($0, $1, dimensions) }
     }
 
-    /// The figures of backups and checks.
-    private func upkeepFigures(_ dimensions: [(String, String)]) -> [ServerMetrics.Figure] {
-        let upkeep = store.upkeep
-        func seconds(_ run: StoreUpkeep.Run?) -> Double { Double((run?.time.milliseconds ?? 0) / 1_000) }
-        return [
-            .init("traylog_last_backup_seconds", seconds(upkeep.lastBackup), dimensions),
-            .init("traylog_last_verification_seconds", seconds(upkeep.lastVerification), dimensions),
-        ]
-            + StoreUpkeep.Check.allCases.map { check in
-                .init(
-                    "traylog_check_findings",
-                    Double(upkeep.failures.first { $0.check == check }?.count ?? 0),
-                    dimensions + [("check", check.rawValue)])
-            }
+    /// The figures of the store's health.
+    private func healthFigures(_ dimensions: [(String, String)]) async -> [ServerMetrics.Figure] {
+        await health().figures.map { figure in
+            .init(figure.name, figure.value, dimensions + (figure.label.map { [($0, figure.labelValue)] } ?? []))
+        }
     }
 
     private static func clusterFigures(

@@ -102,7 +102,9 @@ final class PrometheusMetrics: MetricsFactory {
     }
 
     /// Whole numbers without a point.
-    private static func text(_ value: Double) -> String { Int64(exactly: value).map(String.init) ?? "\(value)" }
+    private static func text(_ value: Double) -> String {
+        value == .infinity ? "+Inf" : Int64(exactly: value).map(String.init) ?? "\(value)"
+    }
 
     private final class Count: CounterHandler {
         private let count = Atomic<Int64>(0)

@@ -1,6 +1,6 @@
 import Metrics
 import Synchronization
-import Traylog
+@_spi(Operations) import Traylog
 
 /// Records what the server does with swift-metrics: for its own `/metrics`, and in the backend of the app that it is a part of.
 package final class ServerMetrics: Sendable {
@@ -21,7 +21,9 @@ package final class ServerMetrics: Sendable {
         let status: Int
     }
 
-    private static let help = [
+    private static let help = ownHelp.merging(StoreHealth.figureHelp) { $1 }
+
+    private static let ownHelp = [
         "traylog_head": "The newest event.",
         "traylog_floor": "The floor of compaction.",
         "traylog_tail_events": "Events that the stored states lack.",
@@ -32,10 +34,6 @@ package final class ServerMetrics: Sendable {
         "traylog_reader_lag_commits": "The greatest lag of a reader.",
         "traylog_live_streams": "Live streams that are open.",
         "traylog_long_polls": "Long polls that wait.",
-        "traylog_last_backup_seconds": "When the store was last backed up, in Unix time; 0 for never.",
-        "traylog_last_verification_seconds":
-            "When a verification last found nothing, in Unix time; 0 for never.",
-        "traylog_check_findings": "What the last check found, with nothing clean since.",
         "traylog_cluster_role": "1 for what the node does: owner, follower, catchingUp or diverged.",
         "traylog_cluster_position": "The message of the log of record that the store holds.",
         "traylog_cluster_lag_events": "Events of the log of record that the store lacks.",

@@ -117,7 +117,7 @@ package enum OpenAPISchemas {
         ]
         for name in [
             "u", "t", "topic", "user", "key", "actor", "device", "category", "collapseKey", "summaryArgument", "name",
-            "confirm",
+            "confirm", "purpose",
         ] {
             fields[name] = identifier
         }
@@ -125,7 +125,7 @@ package enum OpenAPISchemas {
         for name in [
             "silent", "atomic", "unread", "unseen", "awaiting", "unthreaded", "includeSilent", "archived", "snoozed",
             "dryRun",
-            "rebuild",
+            "rebuild", "hourly",
         ] {
             fields[name] = flag
         }

@@ -62,6 +62,8 @@ extension Schema {
     package static let token = Schema("Token")
     static let jobStarted = Schema("JobStarted")
     package static let job = Schema("Job")
+    static let hold = Schema("Hold")
+    static let personFileLine = Schema("PersonFileLine")
     static let statistics = Schema("Statistics")
     static let health = Schema("Health")
     static let readiness = Schema("Readiness")

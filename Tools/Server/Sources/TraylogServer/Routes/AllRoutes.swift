@@ -29,7 +29,9 @@ enum AllRoutes {
             name: "trays", summary: "What a person sees and does.",
             routes: ReadingRoutes.all + WritingRoutes.own + WritingRoutes.topics),
         RouteGroup(name: "feeds", summary: "What happened, and what happens.", routes: FeedRoutes.all + LiveRoutes.all),
-        RouteGroup(name: "audit", summary: "What happened to a tray, and proofs of it.", routes: AuditRoutes.all),
+        RouteGroup(
+            name: "audit", summary: "What happened to a tray, and proofs of it.",
+            routes: AuditRoutes.all + PersonRoutes.all),
         RouteGroup(name: "access", summary: "Tokens and devices.", routes: TokenRoutes.all + DeviceRoutes.all),
         RouteGroup(name: "operation", summary: "For operators.", routes: AdminRoutes.all + HealthRoutes.all),
         RouteGroup(name: "pages", summary: "Modules for web pages.", routes: BellRoutes.all),

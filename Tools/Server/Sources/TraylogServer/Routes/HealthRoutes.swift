@@ -18,22 +18,20 @@ enum HealthRoutes {
                 refusals: []
             ) { call in
                 guard !call.service.isDraining else { throw Problem.unavailable("the server is closing") }
-                if let cluster = call.service.cluster { return readiness(await cluster.status(), call.service) }
+                if let cluster = call.service.cluster { return await readiness(await cluster.status(), call.service) }
                 let head = await Deadline.abandoning(after: .seconds(5)) { try await call.service.writerProbe.head() }
                 guard let head else { throw Problem.unavailable("the store does not answer") }
-                return .json(
-                    .present([
-                        ("status", "ok"), ("head", JSONValue(head)),
-                        ("failedChecks", call.service.failedChecks),
-                    ]))
+                let health = await Deadline.abandoning(after: .seconds(5)) { await call.service.healthMembers() }
+                guard let health else { throw Problem.unavailable("the store does not answer") }
+                return .json(.present([("status", "ok"), ("head", JSONValue(head))] + health))
             },
             Route(
                 .get, "/metrics", as: "getMetrics", "Figures for Prometheus", .key(.metrics), origins: .own,
-                partition: .split(isNameable: false) { partitions, _, _ in try await metrics(partitions.services) },
+                partition: .split(isNameable: false) { partitions, _, _ in await metrics(partitions.services) },
                 answers: .text("text/plain; version=0.0.4"), refusals: []
             ) {
                 call in
-                try await metrics([call.service])
+                await metrics([call.service])
             },
             Route(
                 .get, "/openapi.json", as: "getDescription", "This description", .open, origins: .allowed,
@@ -48,8 +46,8 @@ enum HealthRoutes {
     }
 
     /// A node that lacks events, or stopped, is not ready; it says how far it is all the same.
-    private static func readiness(_ status: NodeStatus, _ service: Service) -> Response {
-        let members = members(of: status, service)
+    private static func readiness(_ status: NodeStatus, _ service: Service) async -> Response {
+        let members = await members(of: status, service)
         if status.isReady { return .json(.object([("status", "ok")] + members)) }
         return unready(status, members)
     }
@@ -61,14 +59,14 @@ enum HealthRoutes {
         return problem.response
     }
 
-    private static func members(of status: NodeStatus, _ service: Service) -> [(name: String, value: JSONValue)] {
+    private static func members(of status: NodeStatus, _ service: Service) async -> [(name: String, value: JSONValue)] {
         var members: [(name: String, value: JSONValue)] = [
             ("head", JSONValue(status.head)), ("role", .string(status.role.rawValue)),
             ("position", .int(status.position.rawValue)),
             ("lag", ["events": .int(status.lagEvents), "seconds": .number(status.lag.secondsText)]),
         ]
         if let owner = status.owner { members.append(("owner", .string(owner.url))) }
-        if let checks = service.failedChecks { members.append(("failedChecks", checks)) }
+        for case (let name, let value?) in await service.healthMembers() { members.append((name, value)) }
         // A node whose log of record is full still reads.
         if let trouble = status.trouble { members.append(("trouble", .string(trouble))) }
         if let divergence = status.divergence { members.append(("seq", JSONValue(divergence.seq))) }
@@ -79,8 +77,9 @@ enum HealthRoutes {
     static func readiness(_ services: [Service]) async throws -> Response {
         var all: [NodeStatus] = []
         for service in services { if let cluster = service.cluster { all.append(await cluster.status()) } }
-        let parts = zip(services, all).enumerated().map { index, node in
-            JSONValue.object([("partition", .int(index))] + members(of: node.1, node.0))
+        var parts: [JSONValue] = []
+        for (service, status) in zip(services, all) {
+            parts.append(.object([("partition", .int(parts.count))] + (await members(of: status, service))))
         }
         func sum(_ value: (NodeStatus) -> UInt64) -> JSONValue { .int(all.reduce(0) { $0 + value($1) }) }
         let unready = all.first { !$0.isReady }
@@ -101,8 +100,8 @@ enum HealthRoutes {
     }
 
     /// The figures of a server.
-    static func metrics(_ services: [Service]) async throws -> Response {
-        try await Service.measure(services)
+    static func metrics(_ services: [Service]) async -> Response {
+        await Service.measure(services)
         return Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: services[0].metrics.text())))

@@ -19,9 +19,9 @@ struct UnusableAddress: Error, CustomStringConvertible {
 
 /// One address that the server listens on.
 enum Listener {
-    /// - Parameter onRunning: told the port, which may have been 0.
+    /// - Parameter onRunning: told the port, which may have been 0; 0 for a socket in the file system.
     static func application<Answering: HTTPResponder>(
-        _ responder: Answering, _ address: (host: String, port: Int), _ tls: TLSConfiguration?,
+        _ responder: Answering, _ address: BindAddress, _ tls: TLSConfiguration?,
         routes: RouteTable? = nil, admission: Admission, log: ServiceLog,
         onRunning: @escaping @Sendable (Int) async -> Void
     ) -> Application<Answering> where Answering.Context == ServiceContext {
@@ -45,14 +45,14 @@ enum Listener {
         return Application(
             responder: responder, server: server,
             configuration: ApplicationConfiguration(
-                address: .hostname(address.host, port: address.port), serverName: "traylog",
+                address: address, serverName: "traylog",
                 availableConnectionsDelegate: MaximumAvailableConnections(Connections.most)),
             onServerRunning: { channel in
                 // Nothing else is done there: it can only fail when the channel is closed.
                 try? await channel.eventLoop.submit {
                     try channel.pipeline.syncOperations.addHandler(AcceptPause(log: log), position: .first)
                 }.get()
-                await onRunning(channel.localAddress?.port ?? address.port)
+                await onRunning(channel.localAddress?.port ?? 0)
             },
             logger: Logger(label: "traylog-server"))
     }

@@ -34,8 +34,6 @@ package struct ServeOptions: ParsableArguments {
     @Option(help: "A file with the certificates (PEM) that must have signed a push provider's; needed beyond loopback.")
     var apnsClients: String?
 
-    @OptionGroup(title: "Cluster (experimental)") var cluster: ClusterOptions
-
     @Flag(help: "A proxy in front of the server does TLS, so it may listen on any address.")
     var behindProxy = false
 
@@ -60,6 +58,12 @@ package struct ServeOptions: ParsableArguments {
     @Flag(help: "Record in the log who reads a person's history, once an hour for a key, person and purpose.")
     var recordAccess = false
 
+    @Option(help: "The last backup must be younger (12h, 1d, 2w), or the store needs attention.")
+    var maxBackupAge: String?
+
+    @Option(help: "The last clean verification must be younger, or the store needs attention.")
+    var maxVerifiedAge: String?
+
     @Flag(help: "For trying out: makes a key and a secret for tokens at start, and prints them. Loopback only.")
     var dev = false
 
@@ -68,13 +72,16 @@ package struct ServeOptions: ParsableArguments {
 
     @Option(help: "A file with options, a JSON object: {\"listen\":\"127.0.0.1:8080\"}.")
     package var config: String?
+
+    @OptionGroup(title: "Cluster (experimental)") var cluster: ClusterOptions
 }
 
 extension ServerConfiguration {
     private static let names: Set<String> = [
         "store", "listen", "tls-certificate", "tls-key", "keys", "user-token-key", "checkpoint-key", "apns-listen",
         "apns-clients", "behind-proxy",
-        "allow-origin", "rate-user", "rate-key", "no-console", "no-bell", "log-users", "record-access", "dev",
+        "allow-origin", "rate-user", "rate-key", "no-console", "no-bell", "log-users", "record-access",
+        "max-backup-age", "max-verified-age", "dev",
         "cluster", "stream", "advertise", "monitor",
         "allow-unsafe-log", "seed", "partitions",
     ]
@@ -126,6 +133,8 @@ extension ServerConfiguration {
         logsUsers = try isSet(options.logUsers, "log-users")
         recordsAccess = try isSet(options.recordAccess, "record-access")
         hasBell = try !isSet(options.noBell, "no-bell")
+        maxBackupAge = text(options.maxBackupAge, "max-backup-age")
+        maxVerifiedAge = text(options.maxVerifiedAge, "max-verified-age")
         let given = ClusterOptions(
             cluster: text(options.cluster.cluster, "cluster"), stream: text(options.cluster.stream, "stream"),
             advertise: text(options.cluster.advertise, "advertise"), monitor: text(options.cluster.monitor, "monitor"),

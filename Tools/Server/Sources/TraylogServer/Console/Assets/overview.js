@@ -14,7 +14,7 @@ async function pulse() {
   try {
     now = await json(`${site}/pulse`);
   } catch (failure) {
-    show([`The server does not answer: ${failure.message}.`]);
+    show("Unknown", "fair", [{ bad: true, parts: [{ text: `The server does not answer: ${failure.message}.` }] }]);
     return;
   }
   // The banner of a failed check comes and goes with the page.
@@ -30,7 +30,7 @@ async function pulse() {
     for (const part of all(`[data-recent="${name}"]`)) part.textContent = text;
   }
   trend(now.recent.trend);
-  show(now.problems);
+  show(now.health, now.mark, now.findings);
   if (samples.length > 1) {
     const [before, last] = [samples.at(-2), samples.at(-1)];
     const rate = Math.max(0, ((last.head - before.head) * 1000) / (last.at - before.at));
@@ -75,14 +75,15 @@ function spark() {
   context.stroke();
 }
 
-function show(problems) {
+function show(health, mark, findings) {
   const list = find("[data-problems]");
   const texts = all("li", list).map((line) => line.textContent);
-  if (texts.join("\n") === problems.join("\n")) return;
-  list.replaceChildren(...problems.map((problem) => element("li", { class: "note bad" }, icon("warning"), problem)));
-  const bad = problems.length > 0 || Number(find("[data-health]").dataset.failures) > 0;
-  const state = bad ? "Needs attention" : "Healthy";
-  find("[data-health]").replaceChildren(element("span", { class: `dot ${bad ? "bad" : "good"}` }), state);
+  const text = ({ parts }) => parts.map((part) => part.text).join("");
+  const state = find("[data-health]");
+  if (state.textContent === health && texts.join("\n") === findings.map(text).join("\n")) return;
+  list.replaceChildren(...findings.map(({ bad, parts }) => element("li", { class: `note ${bad ? "bad" : "fair"}` }, icon("warning"),
+    element("span", {}, ...parts.map((part) => (part.code ? element("code", {}, part.text) : part.text))))));
+  state.replaceChildren(element("span", { class: `dot ${mark}` }), health);
 }
 
 const verified = kept().filter((head) => head.verifiedAt).sort((a, b) => b.size - a.size)[0];

@@ -4,7 +4,8 @@ import Synchronization
 /// How many stored trays are damaged: counted in the background, because that reads every one.
 final class DamagedTrays: Sendable {
     private struct State {
-        var count: UInt64 = 0
+        /// Nil until it was counted.
+        var count: UInt64?
         var countedAt: Timestamp?
         var next = ContinuousClock.now
         var isCounting = false
@@ -15,10 +16,10 @@ final class DamagedTrays: Sendable {
 
     private let state = Mutex(State())
 
-    /// Returns the result and time of the last count, and starts a new count when one is due.
+    /// Returns the result and time of the last count, nil before the first, and starts a new count when one is due.
     ///
     /// Waits for the first one a moment, which is enough for a small store.
-    func latest(_ store: Store) async -> (count: UInt64, time: Timestamp?) {
+    func latest(_ store: Store) async -> (count: UInt64?, time: Timestamp?) {
         let mayStart = state.withLock { state -> Bool in
             guard !state.isCounting, state.next <= .now else { return false }
             state.isCounting = true

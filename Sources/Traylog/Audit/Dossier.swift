@@ -1,11 +1,16 @@
-@_spi(Operations) @_spi(JSON) import Traylog
+import TraylogAudit
+@_spi(Operations) @_spi(JSON) import TraylogChecks
+import TraylogDomain
+@_spi(JSON) import TraylogJSON
+@_spi(Operations) import TraylogQueries
 
 /// All that a store holds of a person: items, own events, broadcasts that reached the person, and what the person did
 /// in the trays of others.
 ///
 /// It fits into memory, as one tray does.
-struct Dossier {
-    enum Role: String {
+@_spi(Operations) public struct Dossier: Sendable {
+    /// How an event concerns the person.
+    public enum Role: String, Sendable, Codable {
         /// An event of the person's own tray.
         case own
         /// A broadcast, or a change of one, that reached the person.
@@ -14,27 +19,37 @@ struct Dossier {
         case actor
     }
 
-    struct Entry {
-        let role: Role
-        let event: Event
+    /// An event that concerns the person.
+    public struct Entry: Sendable {
+        /// How it concerns the person.
+        public let role: Role
+        /// The event.
+        public let event: Event
         /// Whether it left the log, and is in an archive alone.
-        let isArchived: Bool
+        public let isArchived: Bool
     }
 
-    let user: String
-    let madeAt = Timestamp.now
-    let tray: Tray
-    let isHeld: Bool
-    let head: TreeHead
-    let floor: Seq
-    let items: [Item]
+    /// The person.
+    public let user: String
+    /// When it was made.
+    public let madeAt = Timestamp.now
+    /// The person's tray.
+    public let tray: Tray
+    /// Whether the person is on legal hold.
+    public let isHeld: Bool
+    /// The head of the log's tree where it ends.
+    public let head: TreeHead
+    /// Events below it may have left the log.
+    public let floor: Seq
+    /// What the tray holds.
+    public let items: [Item]
     /// In the order of the log.
-    let entries: [Entry]
+    public let entries: [Entry]
     /// Has the person's own events and those of topics, with what proves them.
     private let report: AuditReport
 
     /// - Parameter last: the newest event that it knows of.
-    init(of user: String, _ reader: some BlockingQueries, _ archives: Archives?, through last: Seq) throws {
+    init(of user: String, _ reader: some BlockingQueries, _ archives: Archives?, through last: Seq) throws(TraylogError) {
         self.user = user
         let asOf = Moment.seq(last)
         floor = try reader.statistics().floor
@@ -46,13 +61,14 @@ struct Dossier {
         entries = try Self.entries(of: user, reader, archives, last, items, report)
     }
 
-    func count(_ role: Role) -> Int { entries.count { $0.role == role } }
+    /// How many events concern the person so.
+    public func count(_ role: Role) -> Int { entries.count { $0.role == role } }
 
     private static func report(
         of user: String, _ reader: some BlockingQueries, _ archives: Archives?, _ asOf: Moment
-    ) throws -> AuditReport {
+    ) throws(TraylogError) -> AuditReport {
         if let archives {
-            do {
+            do throws(TraylogError) {
                 return try reader.audit(of: user, asOf: asOf, including: archives)
             } catch {
                 guard case .failed(let failure) = error, failure.code == .notFound else { throw error }
@@ -62,7 +78,7 @@ struct Dossier {
         return try reader.audit(of: user, asOf: asOf)
     }
 
-    private static func items(of user: String, _ reader: some BlockingQueries, _ asOf: Moment) throws -> [Item] {
+    private static func items(of user: String, _ reader: some BlockingQueries, _ asOf: Moment) throws(TraylogError) -> [Item] {
         var items: [Item] = []
         for view in [InboxQuery.View.inbox, .archived, .snoozed] {
             var query = InboxQuery(ItemFilter(includeSilent: true), view: view, limit: 100)
@@ -78,7 +94,7 @@ struct Dossier {
     private static func entries(
         of user: String, _ reader: some BlockingQueries, _ archives: Archives?, _ head: Seq, _ items: [Item],
         _ report: AuditReport
-    ) throws -> [Entry] {
+    ) throws(TraylogError) -> [Entry] {
         var found: [Seq: (Role, Event)] = [:]
         let asOf = Moment.seq(head)
         // What the person caused elsewhere comes first, so that own events win.
@@ -98,7 +114,7 @@ struct Dossier {
             for event in all where found[event.seq] == nil { found[event.seq] = (.own, event) }
             let floor = try reader.statistics().floor
             for seq in found.keys where seq < floor {
-                do {
+                do throws(TraylogError) {
                     _ = try reader.event(seq)
                 } catch {
                     guard case .refused = error else { throw error }
@@ -112,7 +128,7 @@ struct Dossier {
 
     private static func search(
         actor: String, _ reader: some BlockingQueries, _ archives: Archives?, _ head: Seq
-    ) throws -> [Event] {
+    ) throws(TraylogError) -> [Event] {
         var filter = EventFilter()
         filter.actor = actor
         var events: [Event] = []
@@ -132,78 +148,52 @@ extension Event {
 }
 
 extension Dossier {
-    /// Writes it as lines of JSON: what it is about, the complete history, and what the person did in the trays of others.
-    ///
-    /// The last line closes the others.
-    ///
-    /// - Parameter file: the complete history; nil for somebody who has none.
-    func write(to output: Output, _ file: CompleteFile?, _ reader: some BlockingQueries) throws {
-        var chain = LineChain()
-        try output.json(&chain) { writer in
+    /// Writes what its first line says beside what every person's file says.
+    func members(to writer: inout JSONWriter, version: String) {
+        writer.member("madeAt", madeAt)
+        writer.member("version", version)
+        writer.member("own", count(.own))
+        writer.member("topic", count(.topic))
+        writer.member("actor", count(.actor))
+        writer.member("items", items.count)
+        writer.member("held", isHeld)
+        writer.member("floor", floor)
+    }
+
+    /// What the person did in the trays of others.
+    var elsewhere: [Entry] { entries.filter { $0.role == .actor } }
+
+    /// A line about something that the person did elsewhere.
+    struct Line {
+        let entry: Entry
+        let proved: AuditEntry?
+
+        func write(to writer: inout JSONWriter) {
             writer.beginObject()
-            writer.member("user", user)
-            writer.member("madeAt", madeAt)
-            writer.member("version", TraylogCommand.configuration.version)
-            writer.member("own", count(.own))
-            writer.member("topic", count(.topic))
-            writer.member("actor", count(.actor))
-            writer.member("items", items.count)
-            writer.member("held", isHeld)
-            writer.member("floor", floor)
-            if let file {
-                file.members(head, to: &writer)
-            } else {
-                writer.member("events", entries.count)
-                writer.name("treeHead")
-                writer.write(head)
-                writer.member("disclosed", true)
+            writer.member("role", entry.role.rawValue)
+            if entry.isArchived { writer.member("archived", true) }
+            writer.name("event")
+            writer.write(entry.event)
+            if let proof = proved?.proof {
+                writer.name("proof")
+                writer.write(proof)
+            }
+            if let disclosure = proved?.disclosure {
+                writer.name("disclosed")
+                writer.beginObject()
+                writer.disclosed(salt: disclosure.salt, payload: disclosure.payload)
+                writer.endObject()
             }
             writer.endObject()
         }
-        if let file {
-            let archived = Set(entries.filter(\.isArchived).map(\.event.seq))
-            var history = try file.history()
-            try file.write(
-                &history, to: output, &chain,
-                before: { entry, writer in
-                    writer.member("role", (entry.topic == nil ? Role.own : .topic).rawValue)
-                    if archived.contains(Seq(entry.proof.seq)) { writer.member("archived", true) }
-                })
-        }
-        let elsewhere = entries.filter { $0.role == .actor }
-        for start in stride(from: 0, to: elsewhere.count, by: 1_000) {
-            try write(elsewhere[start..<min(start + 1_000, elsewhere.count)], to: output, &chain, reader)
-        }
-        try output.line(chain)
     }
 
-    private func write(
-        _ part: ArraySlice<Entry>, to output: Output, _ chain: inout LineChain, _ reader: some BlockingQueries
-    ) throws {
+    /// The lines of some entries, with their proofs.
+    func proved(_ part: ArraySlice<Entry>, _ reader: some BlockingQueries) throws(TraylogError) -> [Line] {
         var report = report
         report.steps = part.filter { !$0.isArchived }.map { AuditStep(seq: $0.event.seq) }
         let proved = try reader.entries(of: report, 0..<report.steps.count, withProofs: true, disclosed: true)
-        let proofs = Dictionary(uniqueKeysWithValues: proved.map { ($0.event.seq, $0) })
-        for entry in part {
-            let proved = proofs[entry.event.seq]
-            try output.json(&chain) { writer in
-                writer.beginObject()
-                writer.member("role", entry.role.rawValue)
-                if entry.isArchived { writer.member("archived", true) }
-                writer.name("event")
-                writer.write(entry.event)
-                if let proof = proved?.proof {
-                    writer.name("proof")
-                    writer.write(proof)
-                }
-                if let disclosure = proved?.disclosure {
-                    writer.name("disclosed")
-                    writer.beginObject()
-                    writer.disclosed(salt: disclosure.salt, payload: disclosure.payload)
-                    writer.endObject()
-                }
-                writer.endObject()
-            }
-        }
+        let proofs = Dictionary(proved.map { ($0.event.seq, $0) }) { first, _ in first }
+        return part.map { Line(entry: $0, proved: proofs[$0.event.seq]) }
     }
 }

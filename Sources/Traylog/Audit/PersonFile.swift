@@ -1,0 +1,286 @@
+import TraylogAudit
+@_spi(Operations) @_spi(JSON) import TraylogChecks
+import TraylogDomain
+@_spi(JSON) import TraylogJSON
+import TraylogQueries
+
+/// The lines of a file about a person: the complete history, or with it all else that a store holds of the person.
+///
+/// Docs/reference/json.md has its form. The lines come block by block, so that a long history takes little memory.
+///
+/// ```swift
+/// let last = try await store.recordAudit(of: "ann", actor: "legal", purpose: "request 7")
+/// let file = try await store.personFile(of: "ann", through: last)
+/// while let block = try await file.next() { send(block) }
+/// ```
+@_spi(Operations) public final class PersonFile: @unchecked Sendable {
+    // @unchecked: one caller at a time takes blocks.
+
+    private enum Part {
+        case start, events, tray, items(InboxQuery), elsewhere(Int), end, done
+    }
+
+    /// The person.
+    public let user: String
+    /// The head of the log's tree where the file ends.
+    public var treeHead: TreeHead { dossier?.head ?? history?.treeHead ?? TreeHead(size: 0, root: .ofEmptyTree) }
+    /// All that is held of the person; nil for a history alone.
+    public let dossier: Dossier?
+    /// The number of events of the history.
+    public var eventCount: Int { history?.count ?? 0 }
+    /// How many of them were written.
+    public private(set) var written = 0
+    /// What neither the log nor the archives have of the history, as far as blocks were taken.
+    public var gaps: [RevisionGap] { history?.gaps ?? [] }
+
+    private let store: BlockingView
+    private let last: Seq
+    /// Nil for somebody who has none.
+    private var history: CompleteHistory?
+    private var part = Part.start
+    private var writer = JSONWriter()
+    private var block: [UInt8] = []
+    private var chain = LineChain()
+    private let archived: Set<Seq>
+    private let version: String
+
+    fileprivate init(
+        of user: String, _ store: BlockingView, through last: Seq, isDossier: Bool, including archives: Archives?,
+        version: String
+    ) throws(TraylogError) {
+        (self.user, self.store, self.last, self.version) = (user, store, last, version)
+        dossier = isDossier ? try Dossier(of: user, store, archives, through: last) : nil
+        archived = Set(dossier?.entries.filter(\.isArchived).map(\.event.seq) ?? [])
+        do throws(TraylogError) {
+            history = try store.completeHistory(of: user, through: last, including: archives)
+        } catch {
+            // Of somebody without events others may still know something.
+            guard isDossier, case .refused(.invalid("user", _)) = error else { throw error }
+        }
+    }
+
+    /// The next block of whole lines; nil after the last.
+    @available(*, noasync, message: "use `await file.next`; this call blocks a thread that tasks share")
+    public func take() throws(TraylogError) -> [UInt8]? {
+        block.removeAll(keepingCapacity: true)
+        switch part {
+        case .start:
+            line(writeStart)
+            part = history == nil ? .elsewhere(0) : .events
+        case .events: try writeEvents()
+        case .tray: try writeTray()
+        case .items(let query): try writeItems(query)
+        case .elsewhere(let start): try writeElsewhere(from: start)
+        case .end:
+            let hash = chain.hash.hex
+            line { writer in
+                writer.beginObject()
+                writer.member("chain", hash)
+                writer.endObject()
+            }
+            part = .done
+        case .done: return nil
+        }
+        return block
+    }
+
+    /// The same, while the task waits.
+    public func next() async throws(TraylogError) -> [UInt8]? {
+        try await store.queries.jobs.work { [self] (_) throws(TraylogError) in try take() }
+    }
+
+    private func line(_ write: (inout JSONWriter) -> Void) {
+        writer.removeAll()
+        write(&writer)
+        chain.add(writer.bytes)
+        block += writer.bytes
+        block.append(UInt8(ascii: "\n"))
+    }
+
+    private func writeStart(_ writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("user", user)
+        if let dossier { dossier.members(to: &writer, version: version) }
+        if history != nil {
+            writer.member("complete", true)
+            writer.name("treeHead")
+            writer.write(treeHead)
+            writer.member("disclosed", true)
+            writer.member(
+                "notIncluded", "what this person did in the trays of others: it belongs to the revisions of those trays"
+            )
+        } else {
+            writer.member("events", dossier?.entries.count ?? 0)
+            writer.name("treeHead")
+            writer.write(treeHead)
+            writer.member("disclosed", true)
+        }
+        writer.endObject()
+    }
+
+    private func writeEvents() throws(TraylogError) {
+        guard let entries = try history?.take() else {
+            part = .tray
+            return
+        }
+        for entry in entries {
+            line { writer in
+                writer.beginObject()
+                if dossier != nil {
+                    writer.member("role", (entry.topic == nil ? Dossier.Role.own : .topic).rawValue)
+                    if archived.contains(Seq(entry.proof.seq)) { writer.member("archived", true) }
+                }
+                entry.members(to: &writer)
+                writer.endObject()
+            }
+        }
+        written += entries.count
+    }
+
+    private func writeTray() throws(TraylogError) {
+        if let tray = try history?.tray() {
+            line { writer in
+                writer.beginObject()
+                writer.name("tray")
+                writer.write(tray)
+                writer.endObject()
+            }
+        }
+        part = .items(InboxQuery(ItemFilter(includeSilent: true), view: .inbox, limit: 100))
+    }
+
+    private func writeItems(_ query: InboxQuery) throws(TraylogError) {
+        let page = try store.inbox(of: user, query, asOf: .seq(last))
+        // An archived item may be snoozed, too.
+        for item in page.elements where !(query.view == .snoozed && item.isArchived) {
+            line { writer in
+                writer.beginObject()
+                writer.name("item")
+                writer.write(item)
+                writer.endObject()
+            }
+        }
+        var query = query
+        query.cursor = page.next
+        if page.next == nil {
+            switch query.view {
+            case .inbox: query.view = .archived
+            case .archived: query.view = .snoozed
+            case .snoozed:
+                part = dossier == nil ? .end : .elsewhere(0)
+                return
+            }
+        }
+        part = .items(query)
+    }
+
+    private func writeElsewhere(from start: Int) throws(TraylogError) {
+        guard let dossier else {
+            part = .end
+            return
+        }
+        let elsewhere = dossier.elsewhere
+        let end = min(start + 1_000, elsewhere.count)
+        for line in try dossier.proved(elsewhere[start..<end], store) { self.line { line.write(to: &$0) } }
+        part = end < elsewhere.count ? .elsewhere(end) : .end
+    }
+}
+
+@_spi(Operations) extension BlockingQueries {
+    /// The file of a person's complete history, or of all that the store holds of the person.
+    ///
+    /// - Parameters:
+    ///   - last: where it ends: the `audited` that was appended for it; of somebody who was erased or is unknown, the head.
+    ///   - isDossier: whether it also has what the person did elsewhere.
+    ///   - archives: all archives of the store's compactions; nil for the log alone.
+    ///   - version: what made it, for a dossier's first line.
+    /// - Throws: ``TraylogError``: refused `invalid` for the history of somebody without events; failed.
+    @available(*, noasync, message: "use `await store.personFile`; this call blocks a thread that tasks share")
+    public func personFile(
+        of user: String, through last: Seq, isDossier: Bool = false, including archives: Archives? = nil,
+        version: String = ""
+    ) throws(TraylogError) -> PersonFile {
+        try PersonFile(
+            of: user, BlockingView(queries), through: last, isDossier: isDossier, including: archives, version: version)
+    }
+}
+
+@_spi(Operations) extension TrayQueries {
+    /// The same, while the task waits.
+    public func personFile(
+        of user: String, through last: Seq, isDossier: Bool = false, including archives: Archives? = nil,
+        version: String = ""
+    ) async throws(TraylogError) -> PersonFile {
+        let store = view
+        return try await queries.jobs.work { (_) throws(TraylogError) in
+            try store.personFile(
+                of: user, through: last, isDossier: isDossier, including: archives, version: version)
+        }
+    }
+}
+
+@_spi(Operations) extension BlockingQueries {
+    /// Whether a user of exactly this name has events, or has had.
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`; failed.
+    @available(*, noasync, message: "use `await store.isKnown`; this call blocks a thread that tasks share")
+    public func isKnown(_ user: String) throws(TraylogError) -> Bool {
+        let names = try users(prefix: user, limit: 1).elements
+        if names.first.map({ $0.utf8.elementsEqual(user.utf8) }) == true { return true }
+        return try !history(of: user, limit: 1).elements.isEmpty
+    }
+}
+
+@_spi(Operations) extension TrayQueries {
+    /// The same, while the task waits.
+    public func isKnown(_ user: String) async throws(TraylogError) -> Bool {
+        try await asking { store throws(TraylogError) in try store.isKnown(user) }
+    }
+}
+
+@_spi(Operations) extension BlockingStore {
+    /// Appends the `audited` that closes a person's history, for a file that says all of it.
+    ///
+    /// - Returns: where the file ends: that event; the head for somebody who was erased, of whom nothing is appended, and for somebody
+    ///   without events.
+    /// - Throws: as ``recordAudit(of:actor:device:purpose:)``.
+    @available(*, noasync, message: "use `await store.closeHistory`; this call blocks a thread that tasks share")
+    public func closeHistory(
+        of user: String, actor: String? = nil, device: String? = nil, purpose: String? = nil
+    ) throws(TraylogError) -> Seq {
+        try Store.check(user, actor, device, purpose: purpose)
+        let newest = try history(of: user, newestFirst: true, limit: 1).elements.first
+        if newest?.kind == .erased { return try head() }
+        if newest == nil, try !isKnown(user) { return try head() }
+        return try recordAudit(of: user, actor: actor, device: device, purpose: purpose)
+    }
+
+    /// Records that somebody reads what is stored about a person, at most once an hour for the same reader, place and purpose.
+    ///
+    /// Of somebody without events, or who was erased, nothing is recorded.
+    @available(*, noasync, message: "this call blocks a thread that tasks share")
+    public func recordReading(
+        of user: String, actor: String?, device: String?, purpose: String?, now: Timestamp = .now
+    ) throws(TraylogError) {
+        var filter = EventFilter()
+        (filter.user, filter.actor, filter.kinds) = (user, actor, [.audited])
+        filter.since = Timestamp(milliseconds: now.milliseconds - 3_600_000)
+        let known = try search(filter, newestFirst: true, limit: 100).elements
+        let isKnown = known.contains { event in
+            if case .audited(let said, _) = event.body { said == purpose && event.device == device } else { false }
+        }
+        guard !isKnown else { return }
+        _ = try closeHistory(of: user, actor: actor, device: device, purpose: purpose)
+    }
+}
+
+@_spi(Operations) extension Store {
+    /// The same as the blocking call, while the task waits.
+    public func closeHistory(
+        of user: String, actor: String? = nil, device: String? = nil, purpose: String? = nil
+    ) async throws(TraylogError) -> Seq {
+        try await queries.jobs.work { [blocking] (_) throws(TraylogError) in
+            try blocking.closeHistory(of: user, actor: actor, device: device, purpose: purpose)
+        }
+    }
+}

@@ -1,0 +1,308 @@
+import TraylogDomain
+import TraylogPlatform
+@_spi(Operations) import TraylogQueries
+
+/// Whether a store needs somebody, and why: the one place that decides it.
+///
+/// `traylog health`, `/readyz`, `/metrics` and the console all show this, and the dashboard and its alerts read the figures.
+///
+/// ```swift
+/// let health = StoreHealth(try await store.statistics(), store.upkeep, diskFreeBytes: store.availableDiskBytes)
+/// for finding in health.findings { print(finding.problem, finding.message) }
+/// ```
+@_spi(Operations) public struct StoreHealth: Hashable, Sendable {
+    /// What can be wrong with a store.
+    public enum Problem: String, CaseIterable, Sendable, Codable {
+        /// A check found something, and none of its kind was clean since.
+        case check
+        /// The store cannot be read.
+        case store
+        /// Stored states have a wrong checksum.
+        case states
+        /// Something is due, and no tick deals with it.
+        case overdue
+        /// The disk is nearly full.
+        case disk
+        /// The file is nearly as large as it may become.
+        case map
+        /// A reader keeps the file growing.
+        case readers
+        /// Many events are not in the stored states yet.
+        case tail
+        /// The clock is behind the log.
+        case clock
+        /// The last backup is too old, or there is none.
+        case backup
+        /// The last clean verification is too old, or there is none.
+        case verification
+        /// The newest event is too old.
+        case event
+        /// No process has the store open for writing, and one should.
+        case writer
+    }
+
+    /// How urgent a finding is.
+    public enum Severity: Int, Sendable, Codable, Comparable {
+        /// It may wait: there was no backup or verification yet, and nobody has said how old they may be.
+        case warning = 1
+        /// Somebody has to look.
+        case problem = 2
+
+        /// A warning is less than a problem.
+        public static func < (left: Severity, right: Severity) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// One thing that is wrong.
+    public struct Finding: Hashable, Sendable, Codable {
+        /// Which it is.
+        public let problem: Problem
+        /// How urgent it is.
+        public let severity: Severity
+        /// What is wrong and what to do, with commands in backticks.
+        ///
+        /// It may name users, as the findings of a check do.
+        public let message: String
+    }
+
+    /// How old and how complete an operator wants things to be.
+    public struct Limits: Hashable, Sendable {
+        /// The newest event must be younger; nil for any age.
+        public var event: Age?
+        /// The last backup must be younger; nil for any age.
+        public var backup: Age?
+        /// The last clean verification must be younger; nil for any age.
+        public var verification: Age?
+        /// Whether a process must have the store open for writing.
+        public var needsWriter = false
+
+        /// No limits.
+        public init() {}
+    }
+
+    /// A figure of the store, as Prometheus knows it.
+    public struct Figure: Hashable, Sendable {
+        /// Its name, which begins with `traylog_`.
+        public let name: String
+        /// The name of its label; nil without one.
+        public let label: String?
+        /// The label's value; empty without one.
+        public let labelValue: String
+        /// Its value; infinite for the age of what never was.
+        public let value: Double
+    }
+
+    /// What is wrong, in the order of ``Problem``; empty for a store that needs nobody.
+    public private(set) var findings: [Finding] = []
+    /// The store's statistics; nil for one that cannot be read.
+    public let statistics: StoreStatistics?
+    /// The record of backups and checks.
+    public let upkeep: StoreUpkeep
+    /// Bytes that may still be written to its disk; nil where the system does not say.
+    public let diskFreeBytes: UInt64?
+    /// Stored states with a wrong checksum; nil while nobody has counted them.
+    public let damagedStates: UInt64?
+    /// When all this was so.
+    public let time: Timestamp
+
+    /// What is urgent.
+    public var problems: [Finding] { findings.filter { $0.severity == .problem } }
+    /// What may wait.
+    public var warnings: [Finding] { findings.filter { $0.severity == .warning } }
+    /// The largest lag of a reader, in commits; nil for a store that cannot be read.
+    public var readerLag: UInt64? { statistics.map { $0.readers.map(\.lag).max() ?? 0 } }
+    /// How full the map is, in percent; nil for a store that cannot be read.
+    public var mapPercent: UInt64? {
+        statistics.map { $0.mapSizeBytes < 100 ? 0 : $0.bytes / ($0.mapSizeBytes / 100) }
+    }
+
+    /// How late a tick may be before somebody has to look.
+    private static let tickTolerance = Age(milliseconds: 60_000)
+    /// Clocks of two machines are never quite the same.
+    private static let clockTolerance = Age(milliseconds: 5_000)
+    private static let largestLag: UInt64 = 10_000
+    private static let longestTail: UInt64 = 1_000_000
+    private static let fullMapPercent: UInt64 = 80
+    private static let smallestFreeBytes: UInt64 = 64 << 20
+
+    /// The health of a store with these statistics.
+    ///
+    /// - Parameters:
+    ///   - damagedStates: nil where ``StoreStatistics/damagedStates`` was not counted.
+    ///   - limits: what the operator wants.
+    public init(
+        _ statistics: StoreStatistics, _ upkeep: StoreUpkeep, diskFreeBytes: UInt64?, damagedStates: UInt64?,
+        limits: Limits = Limits(), now: Timestamp = .now
+    ) {
+        (self.statistics, self.upkeep, time) = (statistics, upkeep, now)
+        (self.diskFreeBytes, self.damagedStates) = (diskFreeBytes, damagedStates)
+        look(limits)
+    }
+
+    /// The health of a store that cannot be read.
+    ///
+    /// - Parameter error: why.
+    public init(
+        unreadable error: any Error, _ upkeep: StoreUpkeep, diskFreeBytes: UInt64?, limits: Limits = Limits(),
+        now: Timestamp = .now
+    ) {
+        (statistics, self.upkeep, time) = (nil, upkeep, now)
+        (self.diskFreeBytes, damagedStates) = (diskFreeBytes, nil)
+        look(limits)
+        let place = findings.firstIndex { $0.problem != .check } ?? findings.count
+        findings.insert(Finding(problem: .store, severity: .problem, message: "\(error)"), at: place)
+    }
+
+    /// Bytes that this user may still write to the disk of a directory; nil where the system does not say.
+    public static func diskFreeBytes(at directory: String) -> UInt64? {
+        FileSystem.availableBytes(path: directory).map { UInt64(clamping: $0) }
+    }
+
+    private func age(_ time: Timestamp) -> Age { Age(of: time, at: self.time) }
+
+    private mutating func note(_ problem: Problem, _ message: String, _ severity: Severity = .problem) {
+        findings.append(Finding(problem: problem, severity: severity, message: message))
+    }
+
+    private mutating func look(_ limits: Limits) {
+        // A check that found something says what to do; it stays until the same check is clean.
+        for failure in upkeep.failures { note(.check, words(failure)) }
+        if let statistics { look(statistics) }
+        lookAtDisk()
+        if let statistics { look(statistics, limits) }
+        let isEmpty = statistics?.head == .zero
+        noteAge(.backup, "backup", upkeep.lastBackup?.time, limits.backup)
+        if limits.backup == nil, upkeep.lastBackup == nil, !isEmpty {
+            note(.backup, "there is no backup: run `traylog backup`", .warning)
+        }
+        noteAge(.verification, "verified head", upkeep.lastVerification?.time, limits.verification)
+        if limits.verification == nil, upkeep.lastVerification == nil, upkeep.failures.isEmpty, !isEmpty {
+            note(.verification, "the store was never verified: run `traylog verify`", .warning)
+        }
+    }
+
+    /// The state of the store itself.
+    private mutating func look(_ statistics: StoreStatistics) {
+        if let damagedStates, damagedStates > 0 {
+            note(.states, "\(Words.count(damagedStates, "damaged state")): run `traylog replay --rebuild`")
+        }
+        if let since = statistics.overdueSince, age(since).milliseconds > Self.tickTolerance.milliseconds {
+            note(.overdue, "\(Words.count(statistics.overdue)) due since \(age(since).words): run `traylog tick`")
+        }
+        if let mapPercent, mapPercent >= Self.fullMapPercent {
+            note(.map, "the map is \(mapPercent) % full: raise mapSizeBytes, or compact")
+        }
+        if let readerLag, readerLag > Self.largestLag {
+            note(.readers, "a reader is \(Words.count(readerLag)) commits behind, so the file grows")
+        }
+        if statistics.unflushed > Self.longestTail {
+            let count = Words.count(statistics.unflushed)
+            note(.tail, "\(count) events are not in the stored trays yet: the disk may be too slow")
+        }
+    }
+
+    private mutating func lookAtDisk() {
+        // A compaction writes a new file beside the old one.
+        let wanted = max(Self.smallestFreeBytes, (statistics?.bytes ?? 0) / 10)
+        if let diskFreeBytes, diskFreeBytes < wanted {
+            note(.disk, "only \(Words.bytes(diskFreeBytes)) are free on the disk")
+        }
+    }
+
+    /// What its process and its clock do.
+    private mutating func look(_ statistics: StoreStatistics, _ limits: Limits) {
+        if let ahead = statistics.lastEventAt.map({ age($0).reversed }),
+            ahead.milliseconds > Self.clockTolerance.milliseconds
+        {
+            note(.clock, "the clock is \(ahead.words) behind the log: set it")
+        }
+        if limits.needsWriter, statistics.writer == nil { note(.writer, "no process has the store open for writing") }
+        noteAge(.event, "event", statistics.lastEventAt, limits.event)
+    }
+
+    private mutating func noteAge(_ problem: Problem, _ name: String, _ time: Timestamp?, _ limit: Age?) {
+        guard let limit else { return }
+        guard let time else { return note(problem, "there is no \(name)") }
+        if age(time).milliseconds > limit.milliseconds { note(problem, "the last \(name) is \(age(time).words) old") }
+    }
+
+    /// `verify found 3 problems 2 min ago, the first: …; run 'traylog verify' to see them all`.
+    private func words(_ failure: StoreUpkeep.Failure) -> String {
+        let when = failure.time.map { " \(age($0).words) ago" } ?? ""
+        let found = "\(failure.check.rawValue) found \(Words.count(failure.count, "problem"))\(when)"
+        let again = "run `traylog \(failure.check.rawValue)`"
+        guard let first = failure.findings.first else { return "\(found): \(again) to see what" }
+        return failure.count == 1 ? "\(found): \(first)" : "\(found), the first: \(first); \(again) to see them all"
+    }
+}
+
+@_spi(Operations) extension StoreHealth {
+    /// What each name of ``figures`` means.
+    public static let figureHelp = [
+        "traylog_problem":
+            "What is wrong with the store: 0 for nothing, 1 for what may wait, 2 for what needs somebody.",
+        "traylog_disk_free_bytes": "Bytes that may still be written to the store's disk.",
+        "traylog_overdue": "What is due and a tick would still deal with, up to 1,000.",
+        "traylog_damaged_states": "Stored states with a wrong checksum.",
+        "traylog_check_findings": "What the last check found, with nothing clean since.",
+        "traylog_last_backup_seconds": "When the last backup ended, in Unix time; left out for never.",
+        "traylog_backup_age_seconds": "How long ago the last backup ended; +Inf for never.",
+        "traylog_last_verification_seconds":
+            "When a verification last found nothing, in Unix time; left out for never.",
+        "traylog_verification_age_seconds": "How long ago a verification last found nothing; +Inf for never.",
+    ]
+
+    /// The figures that alerts and dashboards read; what is not known is left out.
+    public var figures: [Figure] {
+        var figures: [Figure] = []
+        func add(_ name: String, _ value: Double?, label: String? = nil, _ labelValue: String = "") {
+            guard let value else { return }
+            figures.append(Figure(name: "traylog_" + name, label: label, labelValue: labelValue, value: value))
+        }
+        for problem in Problem.allCases {
+            let severity = findings.filter { $0.problem == problem }.map(\.severity).max()
+            add("problem", Double(severity?.rawValue ?? 0), label: "problem", problem.rawValue)
+        }
+        add("disk_free_bytes", diskFreeBytes.map(Double.init))
+        add("overdue", (statistics?.overdue).map(Double.init))
+        add("damaged_states", damagedStates.map(Double.init))
+        for check in StoreUpkeep.Check.allCases {
+            let count = upkeep.failures.first { $0.check == check }?.count ?? 0
+            add("check_findings", Double(count), label: "check", check.rawValue)
+        }
+        for (name, run) in [("backup", upkeep.lastBackup), ("verification", upkeep.lastVerification)] {
+            add("last_\(name)_seconds", run.map { seconds($0.time) })
+            add("\(name)_age_seconds", run.map { max(0, seconds(time) - seconds($0.time)) } ?? .infinity)
+        }
+        return figures
+    }
+
+    private func seconds(_ time: Timestamp) -> Double { Double(time.milliseconds / 1_000) }
+}
+
+/// Numbers in messages.
+enum Words {
+    /// With commas between thousands: `1,234,567`.
+    static func count(_ number: some BinaryInteger) -> String {
+        var text = ""
+        let digits = String(number)
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
+            text.append(digit)
+        }
+        return text
+    }
+
+    /// With the word for it: `1 event`, `1,234 events`.
+    static func count(_ number: some BinaryInteger, _ noun: String) -> String {
+        "\(count(number)) \(noun)\(number == 1 ? "" : "s")"
+    }
+
+    /// With a binary unit: `1.5 MiB`.
+    static func bytes(_ number: UInt64) -> String {
+        var (value, unit) = (Double(number), "bytes")
+        for larger in ["KiB", "MiB", "GiB", "TiB"] where value >= 1_024 { (value, unit) = (value / 1_024, larger) }
+        guard unit != "bytes" else { return "\(number) bytes" }
+        let tenths = UInt64((value * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10) \(unit)"
+    }
+}

@@ -1,0 +1,63 @@
+import TraylogDomain
+import TraylogLMDB
+import TraylogLog
+import TraylogPlatform
+import TraylogQueries
+import TraylogStates
+
+@_spi(Operations) extension BlockingQueries {
+    /// The event that put a user on hold; nil for somebody who is not held.
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`; failed.
+    /// - Complexity: O(the user's events).
+    @available(*, noasync, message: "use `await store.hold(of:)`; this call blocks a thread that tasks share")
+    public func hold(of user: String) throws(TraylogError) -> Event? {
+        var filter = EventFilter()
+        filter.user = user
+        filter.kinds = [.held, .released]
+        let newest = try search(filter, newestFirst: true, limit: 1).elements.first
+        return newest?.kind == .held ? newest : nil
+    }
+
+    /// The events after a seq that put users on hold or released them, oldest first, and the head that they are complete through.
+    ///
+    /// - Complexity: O(events after the seq): some millions a second, because only their headers are read.
+    @available(*, noasync, message: "use `await store.holdChanges`; this call blocks a thread that tasks share")
+    public func holdChanges(after seq: Seq) throws(TraylogError) -> (events: [Event], through: Seq) {
+        var (seqs, next, head) = ([UInt64](), seq.rawValue + 1, seq.rawValue)
+        repeat {
+            let from = next
+            (next, head) = try queries.answer { store in
+                try Cancellation.checkCurrent()
+                guard from <= store.head else { return (from, store.head) }
+                let end = min(store.head, from + 20_000 - 1)
+                let log = store.tables.log.events
+                let following = try store.read { transaction in
+                    try log.forEachRecord(from: from, floor: store.record.floor.seq.rawValue, in: transaction) {
+                        seq, record in
+                        guard seq <= end else { return false }
+                        let kind = try RecordHeader.read(record, seq: seq).kind
+                        if kind == .held || kind == .released { seqs.append(seq) }
+                        return seq < end
+                    }
+                }
+                return (max(following, end + 1), store.head)
+            }
+        } while next <= head
+        var events: [Event] = []
+        for seq in seqs { events.append(try event(Seq(seq))) }
+        return (events, Seq(head))
+    }
+}
+
+@_spi(Operations) extension TrayQueries {
+    /// The event that put a user on hold, while the task waits.
+    public func hold(of user: String) async throws(TraylogError) -> Event? {
+        try await asking { store throws(TraylogError) in try store.hold(of: user) }
+    }
+
+    /// The events after a seq that put users on hold or released them, while the task waits.
+    public func holdChanges(after seq: Seq) async throws(TraylogError) -> (events: [Event], through: Seq) {
+        try await asking(atLength: true) { store throws(TraylogError) in try store.holdChanges(after: seq) }
+    }
+}

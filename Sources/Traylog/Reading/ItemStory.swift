@@ -1,0 +1,408 @@
+import TraylogDomain
+import TraylogStates
+
+/// What happened to one item of a tray, told in sentences that each name their events.
+///
+/// It follows the rules of Docs/concepts.md for this item alone, from the events that it is given, and leaves out what was undone. So
+/// the same events always give the same words, whoever reads them.
+///
+/// ```swift
+/// for clause in try await store.story(of: .seq(17), of: "ann").clauses { print(clause.text()) }
+/// // ann got this on 2026-11-24 11:20:00 UTC from shop.
+/// ```
+@_spi(Operations) public struct ItemStory: Hashable, Sendable, Codable {
+    /// One sentence.
+    public struct Clause: Hashable, Sendable, Codable {
+        /// What a sentence is about.
+        public enum Topic: String, Sendable, Codable {
+            case arrival, quiet, seen, read, answer, reminder, snooze, ending
+        }
+
+        /// A part of a sentence: words, or a time.
+        public enum Part: Hashable, Sendable, Codable {
+            case words(String)
+            case time(Timestamp)
+        }
+
+        /// What it is about.
+        public let topic: Topic
+        /// The event that it rests on; nil for what never happened, and for what the log no longer has.
+        public let event: Seq?
+        /// Its parts, in order.
+        public let parts: [Part]
+
+        /// The sentence, with each time as `time` writes it.
+        public func text(_ time: (Timestamp) -> String = Self.utc) -> String {
+            parts.map { part in
+                switch part {
+                case .words(let words): words
+                case .time(let moment): time(moment)
+                }
+            }.joined()
+        }
+
+        /// `2026-11-24 11:20:00 UTC`.
+        public static func utc(_ time: Timestamp) -> String {
+            time.description.prefix(19).replacing("T", with: " ") + " UTC"
+        }
+    }
+
+    /// The sentences, in the order in which people ask for them.
+    public let clauses: [Clause]
+    /// The events that the sentences rest on, ascending.
+    public var events: [Seq] { Array(Set(clauses.compactMap(\.event))).sorted() }
+}
+
+extension ItemStory {
+    /// The story of an item.
+    ///
+    /// - Parameters:
+    ///   - item: the item as it is then, which says where the events do not tell all.
+    ///   - events: those of the user's tray that may concern it, ascending: all since it came, or those of its life where nothing was
+    ///   undone; and the mutes that were in force when it came.
+    init(of item: Item, user: String, events: [Event]) {
+        var fold = ItemFold(item: item, user: user)
+        let voided = Set(
+            events.compactMap { event -> Seq? in if case .undone(let seq) = event.body { seq } else { nil } })
+        for event in events where !voided.contains(event.seq) { fold.apply(event) }
+        clauses = StoryWords(item: item, user: user, fold: fold).clauses
+    }
+}
+
+/// The rules for one item: which event made it what it is.
+struct ItemFold {
+    let item: Seq
+    private let user: String
+    private let content: Content
+    private(set) var arrival: Event?
+    /// The mutes that match it, each with the event in force and the time when it began.
+    private(set) var mutes: [(event: Event, since: Timestamp)] = []
+    private(set) var seen: Event?
+    private(set) var read: Event?
+    private(set) var archived: Event?
+    private(set) var deleted: Event?
+    private(set) var gone: Event?
+    private(set) var snoozed: Event?
+    private(set) var woken: Event?
+    private(set) var outcome: Event?
+    private(set) var reminded: Event?
+    private var position: Seq
+    private var active: [(event: Event, since: Timestamp)] = []
+
+    init(item: Item, user: String) {
+        (self.item, self.user, content, position) = (item.seq, user, item.content, item.seq)
+    }
+
+    private var isInInbox: Bool { gone == nil && deleted == nil && archived == nil && snoozed == nil }
+
+    mutating func apply(_ event: Event) {
+        switch event.body {
+        case .muted(let scope, _):
+            let old = active.first { Self.scope($0.event) == scope }
+            active.removeAll { Self.scope($0.event) == scope }
+            active.append((event, old?.since ?? event.recordedAt))
+        case .unmuted(let scope): active.removeAll { Self.scope($0.event) == scope }
+        case .notified, .broadcast:
+            if event.seq == item {
+                arrival = event
+                let arrived = event.content ?? content
+                mutes = active.filter { Self.scope($0.event).map { $0.covers(arrived) } ?? false }
+            } else if event.seq > item, case .notified(let other) = event.body, gone == nil, deleted == nil,
+                let key = arrival?.content?.collapseKey, other.collapseKey?.hasSameBytes(as: key) ?? false
+            {
+                gone = event
+            }
+        default: if arrival != nil, gone == nil { change(event) }
+        }
+    }
+
+    private mutating func change(_ event: Event) {
+        switch event.body {
+        case .traySeen(let upTo): if position <= upTo { seen = seen ?? event }
+        case .marked(let mark, let items): if items.contains(item) { take(mark, event) }
+        case .allMarked(let mark, let filter, let upTo):
+            guard position <= upTo, covers(filter) else { return }
+            switch mark {
+            case .seen: seen = seen ?? event
+            case .read: take(.read, event)
+            case .archived: if isInInbox { archived = event }
+            case .deleted: if isInInbox { deleted = event }
+            }
+        case .snoozed(item, _): snoozed = event
+        case .woken(item): (snoozed, seen, read, position, woken) = (nil, nil, nil, event.seq, event)
+        case .acted(item, _, _):
+            guard outcome == nil else { return }
+            outcome = event
+            take(.read, event)
+        case .reminded(item): reminded = event
+        case .retracted(item), .expired(item): gone = event
+        default: break
+        }
+    }
+
+    private mutating func take(_ mark: Mark, _ event: Event) {
+        switch mark {
+        case .seen: seen = seen ?? event
+        case .read: (seen, read) = (seen ?? event, read ?? event)
+        case .unread: read = nil
+        case .archived: archived = archived ?? event
+        case .unarchived: archived = nil
+        case .deleted: deleted = deleted ?? event
+        case .restored: deleted = nil
+        }
+    }
+
+    private func covers(_ filter: ItemFilter) -> Bool {
+        if let category = filter.category, !(content.category?.hasSameBytes(as: category) ?? false) { return false }
+        return switch filter.thread {
+        case .any: true
+        case .unthreaded: content.thread == nil
+        case .named(let name): content.thread?.hasSameBytes(as: name) ?? false
+        }
+    }
+
+    static func scope(_ event: Event) -> MuteScope? {
+        if case .muted(let scope, _) = event.body { scope } else { nil }
+    }
+}
+
+extension MuteScope {
+    /// Whether an item of this content is muted when it comes.
+    fileprivate func covers(_ content: Content) -> Bool {
+        switch self {
+        case .all: content.level != .critical
+        case .category(let name): content.category?.hasSameBytes(as: name) ?? false
+        case .thread(let name): content.thread?.hasSameBytes(as: name) ?? false
+        }
+    }
+
+    fileprivate var words: String {
+        switch self {
+        case .all: "everything but critical items"
+        case .category(let name): "category \(name)"
+        case .thread(let name): "thread \(name)"
+        }
+    }
+}
+
+extension Event {
+    /// How many items it marked; nil for all that matched.
+    fileprivate var markedCount: Int? {
+        switch body {
+        case .marked(_, let items): items.count
+        case .allMarked, .traySeen: nil
+        default: 1
+        }
+    }
+}
+
+/// The words of a story.
+private struct StoryWords {
+    let item: Item
+    let user: String
+    let fold: ItemFold
+
+    private typealias Clause = ItemStory.Clause
+
+    var clauses: [ItemStory.Clause] {
+        [arrival, quiet] + [seen, read, answer, reminder, snooze, ending].compactMap(\.self)
+    }
+
+    /// Whether nothing can happen to it any more.
+    private var isOver: Bool { item.isGone }
+
+    private func clause(_ topic: ItemStory.Clause.Topic, _ event: Event?, _ parts: ItemStory.Clause.Part...)
+        -> ItemStory.Clause
+    {
+        Clause(topic: topic, event: event?.seq, parts: parts)
+    }
+
+    /// `on 2026-11-24 14:17:00 UTC on tablet by support`.
+    private func clause(_ topic: ItemStory.Clause.Topic, _ before: String, _ event: Event, _ after: String = ".")
+        -> ItemStory.Clause
+    {
+        clause(
+            topic, event, .words(before + " on "), .time(event.recordedAt), .words(how(event) + claim(event) + after))
+    }
+
+    private func how(_ event: Event) -> String {
+        let device = event.device.map { " on \($0)" } ?? ""
+        guard let actor = event.actor, !actor.hasSameBytes(as: user) else { return device }
+        return "\(device) by \(actor)"
+    }
+
+    /// A time that the caller claimed stands beside the store's own.
+    private func claim(_ event: Event) -> String {
+        guard let claimed = event.occurredAt, claimed.milliseconds / 1_000 != event.recordedAt.milliseconds / 1_000
+        else { return "" }
+        return " (claimed: \(Clause.utc(claimed)))"
+    }
+
+    /// What the item is by an event that the log no longer has.
+    private func lost(_ topic: ItemStory.Clause.Topic, _ what: String) -> ItemStory.Clause {
+        clause(topic, nil, .words("\(what); the event has left the log."))
+    }
+
+    // MARK: The sentences
+
+    private var arrival: ItemStory.Clause {
+        guard let event = fold.arrival else {
+            return clause(
+                .arrival, nil, .words("\(user) got this on "), .time(item.recordedAt),
+                .words("; the event has left the log."))
+        }
+        var after = event.actor.map { $0.hasSameBytes(as: user) ? "" : " from \($0)" } ?? ""
+        if case .broadcast(let topic, _) = event.body { after += " through the topic \(topic)" }
+        return clause(
+            .arrival, event, .words("\(user) got this on "), .time(event.recordedAt),
+            .words(after + claim(event) + "."))
+    }
+
+    private var quiet: ItemStory.Clause {
+        if item.content.isSilent {
+            return clause(.quiet, fold.arrival, .words("It did not ring: it was sent silently."))
+        }
+        guard item.isMuted else { return clause(.quiet, fold.arrival, .words("It counted as new.")) }
+        guard let (event, since) = fold.mutes.first, case .muted(let scope, let until) = event.body else {
+            return lost(.quiet, "It did not ring: it was muted")
+        }
+        var parts: [Clause.Part] = [
+            .words(
+                "It did not ring: \(event.actor ?? user) had muted \(scope.words)\(event.device.map { " on \($0)" } ?? "") on "
+            ),
+            .time(since),
+        ]
+        if let until { parts += [.words(", until "), .time(until)] }
+        return Clause(topic: .quiet, event: event.seq, parts: parts + [.words(".")])
+    }
+
+    private var seen: ItemStory.Clause? {
+        guard item.isSeen else {
+            return clause(.seen, nil, .words(isOver ? "It was never on screen." : "It was not on screen yet."))
+        }
+        guard let event = fold.seen else { return lost(.seen, "It was on screen") }
+        switch event.body {
+        case .traySeen: return clause(.seen, "The list with it was on screen", event)
+        case .marked(.seen, _), .allMarked(.seen, _, _): return clause(.seen, "It was marked seen", event)
+        // The sentence about its reading or its answer says it.
+        case _ where event.seq == fold.read?.seq && item.isRead: return nil
+        default: return clause(.seen, "It was on screen", event)
+        }
+    }
+
+    private var read: ItemStory.Clause? {
+        guard item.isRead else {
+            return clause(.read, nil, .words(isOver ? "It was never read." : "It was not read yet."))
+        }
+        guard let event = fold.read else { return lost(.read, "It was read") }
+        switch event.body {
+        case .acted: return nil
+        case .marked(_, let items) where items.count > 1:
+            let others = items.count == 2 ? "another item" : "\(items.count - 1) other items"
+            return clause(.read, "It was cleared together with \(others)", event, ", and not opened by itself.")
+        case .allMarked: return clause(.read, "It was cleared with “mark all”", event, ", and not opened by itself.")
+        default: return clause(.read, "It was read by itself", event)
+        }
+    }
+
+    private var answer: ItemStory.Clause? {
+        if let outcome = item.outcome {
+            let label = item.content.actions.first { $0.id == outcome.action }?.label ?? outcome.action
+            guard let event = fold.outcome else { return lost(.answer, "\(outcome.actor) answered “\(label)”") }
+            let device = event.device.map { " on \($0)" } ?? ""
+            return clause(
+                .answer, event, .words("\(outcome.actor) answered “\(label)” on "), .time(event.recordedAt),
+                .words("\(device)\(claim(event))."))
+        }
+        guard !item.content.actions.isEmpty else { return nil }
+        return clause(.answer, nil, .words(isOver ? "Nobody answered." : "Nobody has answered yet."))
+    }
+
+    private var reminder: ItemStory.Clause? {
+        fold.reminded.map { clause(.reminder, $0, .words("It was reminded of on "), .time($0.recordedAt), .words(".")) }
+    }
+
+    private var snooze: ItemStory.Clause? {
+        if let until = item.snoozedUntil, !item.isGone {
+            guard let event = fold.snoozed else { return lost(.snooze, "It was snoozed") }
+            return clause(.snooze, event, .words("It is snoozed until "), .time(until), .words("."))
+        }
+        return fold.woken.map {
+            clause(.snooze, $0, .words("It came back from a snooze on "), .time($0.recordedAt), .words("."))
+        }
+    }
+
+    private var ending: ItemStory.Clause {
+        if item.isGone {
+            guard let event = fold.gone else { return lost(.ending, "It is no longer in the tray") }
+            switch event.body {
+            case .expired: return clause(.ending, event, .words("It expired on "), .time(event.recordedAt), .words("."))
+            case .retracted: return clause(.ending, "Its sender took it back", event)
+            default: return clause(.ending, "A later notification replaced it", event)
+            }
+        }
+        if item.isDeleted {
+            guard let event = fold.deleted else { return lost(.ending, "It was deleted") }
+            return clause(.ending, "It was deleted\(company(event))", event)
+        }
+        if item.isArchived {
+            guard let event = fold.archived else { return lost(.ending, "It was archived") }
+            return clause(.ending, "It was archived\(company(event))", event)
+        }
+        return clause(.ending, nil, .words("It is still in the tray."))
+    }
+
+    private func company(_ event: Event) -> String {
+        guard let count = event.markedCount else { return " with “mark all”" }
+        return count == 1 ? "" : count == 2 ? " together with another item" : " together with \(count - 1) other items"
+    }
+}
+
+// MARK: From a store
+
+@_spi(Operations) extension BlockingQueries {
+    /// What happened to one item, in sentences.
+    ///
+    /// - Parameter life: the item and its events, as ``life(of:of:asOf:)`` answers them.
+    /// - Throws: ``TraylogError``: failed.
+    /// - Complexity: O(the user's events), for those who undid something since the item came, or had muted something before.
+    @available(*, noasync, message: "use `await store.story`; this call blocks a thread that tasks share")
+    public func story(of life: ItemLife) throws(TraylogError) -> ItemStory {
+        let (user, item) = (life.user, life.item)
+        var events = Dictionary(life.events.map { ($0.seq, $0) }) { first, _ in first }
+        if item.isMuted {
+            for event in try mutes(before: item, of: user) { events[event.seq] = event }
+        }
+        // Where a mark was undone, one that changed nothing then may be what counts now.
+        let isUndone = try voidedEvents(of: user).contains { $0.key > item.seq && $0.value <= life.asOf }
+        if isUndone {
+            let since = try history(of: user, from: item.seq, limit: .max, asOf: .seq(life.asOf))
+            for event in since.elements { events[event.seq] = event }
+        }
+        return ItemStory(of: item, user: user, events: events.values.sorted { $0.seq < $1.seq })
+    }
+
+    /// The events of mutes and their ends before an item, from the oldest mute on that may have been in force when it came.
+    private func mutes(before item: Item, of user: String) throws(TraylogError) -> [Event] {
+        let floor = try statistics(checkingStates: false).floor
+        guard item.seq > 1, item.seq - 1 >= floor else { return [] }
+        let then = try mutes(of: user, asOf: .seq(item.seq - 1)).mutes
+        guard let first = then.map(\.since).min() else { return [] }
+        var filter = EventFilter()
+        (filter.user, filter.kinds, filter.since) = (user, [.muted, .unmuted], first)
+        var (events, next): ([Event], Seq?) = ([], nil)
+        repeat {
+            let page = try search(filter, from: next, limit: 1_000)
+            events += page.elements.filter { $0.seq < item.seq }
+            next = page.next.flatMap { $0 < item.seq ? $0 : nil }
+        } while next != nil
+        return events
+    }
+}
+
+@_spi(Operations) extension TrayQueries {
+    /// The same, while the task waits.
+    public func story(of life: ItemLife) async throws(TraylogError) -> ItemStory {
+        try await asking(atLength: true) { store throws(TraylogError) in try store.story(of: life) }
+    }
+}

@@ -1,0 +1,191 @@
+"""One health: each alarm begins and ends in the command line, readiness, the figures, the console, and the shipped dashboard and alerts."""
+
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+import yaml
+from consoled import Visitor, console_server, text_of
+from served import Server
+
+PROGRAM = os.environ.get("TRAYLOG") or os.path.join(os.path.dirname(os.environ["TRAYLOG_SERVER"]), "traylog")
+FOLDER = pathlib.Path(__file__).resolve().parents[1]
+RULES = [rule for group in yaml.safe_load((FOLDER / "alerts.yaml").read_text())["groups"] for rule in group["rules"]]
+PANELS = json.loads((FOLDER / "dashboard.json").read_text())["panels"]
+# What each alarm is called in the list of problems, in the alerts, and on the dashboard.
+ALARMS = {
+    "disk": ("TraylogDiskFull", "Store"), "check": ("TraylogDamaged", "Findings"), "overdue": ("TraylogOverdue", "Store"),
+    "backup": ("TraylogBackupOld", "Backup age"), "verification": ("TraylogVerificationOld", "Verification age"),
+}
+
+
+def figures(text):
+    found = []
+    for line in text.splitlines():
+        match = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)", line)
+        if match and not line.startswith("#"):
+            found.append((match[1], dict(re.findall(r'(\w+)="([^"]*)"', match[2] or "")), float(match[3])))
+    return found
+
+
+def fires(expression, found):
+    """Whether an alert's expression holds: terms with 'or' between them, each a figure, a comparison and a number."""
+    for term in expression.split(" or "):
+        match = re.fullmatch(r"(\w+)(?:\{(\w+)(=~?)\"([^\"]*)\"\})? (==|>) ([\d.]+)", term.strip())
+        assert match, term
+        name, label, kind, value, compare, limit = match.groups()
+        for figure, labels, number in found:
+            if figure != name or (label and not re.fullmatch(value if kind == "=~" else re.escape(value), labels.get(label, ""))):
+                continue
+            if number == float(limit) if compare == "==" else number > float(limit):
+                return True
+    return False
+
+
+def colour(title, found):
+    """The colour that a panel of the dashboard has."""
+    panel = next(panel for panel in PANELS if panel["title"] == title)
+    function, name = re.match(r"(sum|min|max)\((\w+)\{", panel["targets"][0]["expr"]).groups()
+    number = {"sum": sum, "min": min, "max": max}[function](value for figure, _, value in found if figure == name)
+    steps = panel["fieldConfig"]["defaults"]["thresholds"]["steps"]
+    return [step["color"] for step in steps if number >= (-math.inf if step["value"] is None else step["value"])][-1]
+
+
+class HealthTests(unittest.TestCase):
+    OPTIONS = ("--max-backup-age", "1d", "--max-verified-age", "1w")
+
+    def store(self, server):
+        return os.path.join(server.directory, "store")
+
+    def program(self, server, *arguments, statuses=(0,)):
+        done = subprocess.run([PROGRAM, "--store", self.store(server), *arguments], capture_output=True, text=True)
+        self.assertIn(done.returncode, statuses, done)
+        return done.stdout
+
+    def check(self, server, *expected):
+        """All places say that these are wrong, and no other alarm sounds."""
+        told = json.loads(self.program(server, "health", "--json", *self.OPTIONS, statuses=(0, 1)))
+        self.assertEqual({finding["problem"] for finding in told["findings"] if finding["severity"] == "problem"}, set(expected))
+        self.assertEqual(told["ok"], not expected)
+        ready = server.get("/readyz", who=None)
+        self.assertEqual((ready.status, set(ready.json.get("problems", []))), (200, set(expected)))
+        found = figures(server.get("/metrics").body.decode())
+        wrong = {labels["problem"] for name, labels, value in found if name == "traylog_problem" and value == 2}
+        self.assertEqual(wrong, set(expected))
+        page = Visitor(server, "operator").get("").body.decode()
+        state = re.search(r"<p class=\"state\" data-health.*?</p>", page).group()
+        self.assertEqual("Needs attention" in state, bool(expected), state)
+        shown = text_of(Visitor(server, "operator").get(""))
+        words = {
+            "disk": "are free on the disk", "check": "Verification found", "overdue": "due since",
+            "backup": "(There is no|The last) backup", "verification": "(There is no|The last) verified head",
+        }
+        for alarm, (rule, panel) in ALARMS.items():
+            expression = next(rule_["expr"] for rule_ in RULES if rule_["alert"] == rule)
+            self.assertEqual(fires(expression, found), alarm in expected, (alarm, expression))
+            if alarm in expected:
+                self.assertIn(colour(panel, found), ("red", "orange"), panel)
+                self.assertRegex(shown, words[alarm])
+        if not expected:
+            self.assertEqual(colour("Store", found), "green")
+
+    def age(self, server, name, seconds):
+        """Makes the record of a backup or a verification older."""
+        path = os.path.join(self.store(server), name)
+        moment, head = pathlib.Path(path).read_text().split()
+        pathlib.Path(path).write_text(f"{int(moment) - seconds * 1000} {head}\n")
+
+    def job(self, server, kind, members):
+        identity = server.post(f"/v1/admin/{kind}", members).json["id"]
+        while (job := server.get(f"/v1/admin/jobs/{identity}").json)["state"] == "running":
+            time.sleep(0.02)
+        self.assertEqual(job["state"], "done", job)
+
+    def test_missing_and_old_backups_and_verifications_and_damage_begin_and_end_everywhere(self):
+        with console_server(*self.OPTIONS) as server:
+            server.notify("ann", title="A")
+            self.check(server, "backup", "verification")
+            self.job(server, "backups", {"dest": os.path.join(server.directory, "copy")})
+            self.check(server, "verification")
+            self.program(server, "verify")
+            self.check(server)
+            self.age(server, "last-backup", 200_000)
+            self.check(server, "backup")
+            self.job(server, "backups", {"dest": os.path.join(server.directory, "second")})
+            self.age(server, "last-verified", 900_000)
+            self.check(server, "verification")
+            self.job(server, "verifications", {})
+            self.check(server)
+            # A tree head that this log does not extend: the check has a finding.
+            with open(os.path.join(server.directory, "head"), "w") as file:
+                file.write(json.dumps({"treeSize": 1, "rootHash": "00" * 32}))
+            self.program(server, "verify", "--tree-head", os.path.join(server.directory, "head"), statuses=(1,))
+            self.check(server, "check")
+            self.program(server, "verify")
+            self.check(server)
+
+    def test_what_nobody_has_set_a_limit_for_is_a_warning_and_never_a_zero(self):
+        with console_server() as server:
+            empty = figures(server.get("/metrics").body.decode())
+            self.assertNotIn("traylog_last_backup_seconds", [name for name, _, _ in empty])
+            self.assertIn(("traylog_backup_age_seconds", {}, math.inf), empty)
+            server.notify("ann", title="A")
+            told = json.loads(self.program(server, "health", "--json"))
+            self.assertEqual((told["ok"], len(told["warnings"])), (True, 2))
+            ready = server.get("/readyz", who=None).json
+            self.assertEqual(ready["warnings"], ["backup", "verification"])
+            self.assertNotIn("problems", ready)
+            page = text_of(Visitor(server, "operator").get(""))
+            self.assertIn("Healthy, but 2 warnings", page)
+            self.assertIn("There is no backup", page)
+
+    def test_a_full_disk_begins_and_ends_everywhere(self):
+        directory = tempfile.mkdtemp(prefix="traylog-health.")
+        self.addCleanup(shutil.rmtree, directory, True)
+        options = ["mount", "-t", "tmpfs", "-o", f"size={256 << 20}", "tmpfs", directory]
+        if shutil.which("mount") is None or subprocess.run(options, capture_output=True).returncode != 0:
+            self.skipTest("needs the right to mount a file system")
+        self.addCleanup(subprocess.run, ["umount", "-l", directory])
+        with console_server(*self.OPTIONS, directory=directory) as server:
+            server.owns = False
+            server.notify("ann", title="A")
+            self.program(server, "verify")
+            with tempfile.TemporaryDirectory() as other:
+                self.job(server, "backups", {"dest": os.path.join(other, "copy")})
+            self.check(server)
+            ballast = os.path.join(directory, "ballast")
+            with open(ballast, "wb") as file:
+                room = os.statvfs(directory)
+                file.truncate(0)
+                for _ in range((room.f_bavail * room.f_frsize - (20 << 20)) >> 20):
+                    file.write(b"x" * (1 << 20))
+            self.check(server, "disk")
+            os.remove(ballast)
+            self.check(server)
+
+    def test_what_no_tick_has_dealt_with_is_overdue_until_a_server_runs(self):
+        with Server() as server:
+            store = self.store(server)
+            server.stop()
+            line = '{"kind":"notify","user":"ann","expiresAt":"2020-01-01T00:00:00Z"}\n'
+            subprocess.run([PROGRAM, "--store", store, "append", "-"], input=line, text=True, check=True, capture_output=True)
+            told = json.loads(self.program(server, "health", "--json", statuses=(1,)))
+            self.assertEqual([finding["problem"] for finding in told["findings"] if finding["severity"] == "problem"], ["overdue"])
+            found = figures(self.program(server, "stats", "--prometheus"))
+            self.assertIn(("traylog_problem", {"problem": "overdue"}, 2.0), found)
+            self.assertTrue(fires(next(rule["expr"] for rule in RULES if rule["alert"] == "TraylogOverdue"), found))
+            with Server(directory=server.directory) as again:
+                again.wait_for("traylog_overdue", 0)
+                self.assertNotIn("problems", again.get("/readyz", who=None).json)
+                self.assertEqual(json.loads(self.program(again, "health", "--json"))["ok"], True)
+
+
+if __name__ == "__main__":
+    unittest.main()
