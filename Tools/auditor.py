@@ -2,8 +2,8 @@
 """Verifies what Traylog proves, knowing nothing of Traylog but its documents.
 
 It makes the Merkle tree of an exported log (Docs/internals/format.md, "Export" and "Leaf") by the recursive definitions of RFC 9162,
-section 2.1, and holds tree heads, proofs, reports and signed checkpoints against it. With --check it holds proofs, reports
-and a person's file against tree heads alone, without a log; with --complete it also checks that a history is complete
+section 2.1, and holds tree heads, proofs, reports and signed checkpoints against it. With --check it holds proofs, reports,
+decisions (decision.py) and a person's file against tree heads alone, without a log; with --complete it also checks that a history is complete
 (complete_history.py). Python's standard library is all it needs, and the `openssl` program for signatures.
 
 Whatever a file says, the answer is a verdict: exit 0 where everything is proved, else 1 and a sentence that begins with
@@ -27,6 +27,7 @@ import tempfile
 
 from audit_text import ABSENT, EARLIEST, LATEST, excerpt, lines_of, member, milliseconds, object_of, same, written
 from complete_history import CompleteCheck
+from decision import check_decision
 from tray_fold import KINDS, event_of, kind_of
 
 # No log has more events (Docs/internals/format.md).
@@ -324,6 +325,7 @@ class HandedOut:
     MEMBERS = {"seq", "leafIndex", "treeSize", "rootHash", "leafHash", "leaf", "path", "salt", "payload"}
 
     def __init__(self, heads):
+        self.decision = None  # what the file proves, if it is a decision
         self.heads = [(member(head, "treeSize", int, "the tree head"), hash_of(head, "rootHash", "the tree head").hex()) for head in heads]
 
     def check_file(self, name):
@@ -334,6 +336,12 @@ class HandedOut:
             if is_closed:
                 raise ValueError(f"{what} comes after the line that closes the file")
             value = object_of(line, what)
+            if self.decision is not None:
+                raise ValueError(f"{what} comes after the decision")
+            if number == 1 and line.startswith(b'{"decision":'):
+                self.decision = check_decision(line, value, self.check_head, self.prove)
+                proved += len(value["shown"]) + len(value["answers"]) + ("later" in value)
+                continue
             # Every byte counts: there is one way to write a line. Data is kept as it was given.
             if b"data" not in line:
                 expect(what, line.decode(), written(value))
@@ -539,10 +547,14 @@ def objects(name):
 
 def check(options):
     heads = heads_of(options)
-    proved = sum(HandedOut(heads).check_file(name) for name in options.check)
+    files = [HandedOut(heads) for _ in options.check]
+    proved = sum(file.check_file(name) for file, name in zip(files, options.check))
     complete = [HandedOut(heads).check_complete(name) for name in options.complete]
     for words in complete:
         print(f"complete: {words}")
+    for file in files:
+        if file.decision is not None:
+            print(f"decision: {file.decision}")
     if options.check:
         print(f"{proved} events proved by {len(heads)} tree heads")
 

@@ -36,6 +36,9 @@ COMMANDS = [
     {"kind": "mark", "user": "ann", "as": "read", "items": [3]}, {"kind": "edit", "user": "ann", "item": 4, "title": "New", "body": None},
     {"kind": "undo", "user": "ann", "event": 5}, {"kind": "notify", "user": "bob", "title": "Other", "actor": "ann"},
     {"kind": "mute", "user": "ann", "thread": "t"}, {"kind": "markAll", "user": "ann", "as": "seen"},
+    {"kind": "notify", "user": "ann", "title": "Pay?", "actions": [{"id": "yes", "label": "Yes"}], "data": {"n": [1.0]}},
+    {"kind": "edit", "user": "ann", "item": 11, "title": "Pay 2?", "level": None}, {"kind": "edit", "user": "ann", "item": 11, "data": [3]},
+    {"kind": "act", "user": "ann", "item": 11, "action": "yes", "note": "ok", "asOf": 13}, {"kind": "edit", "user": "ann", "item": 11, "body": "?"},
 ]
 
 
@@ -54,7 +57,8 @@ class Files:
         self.save("plain", self.run("tree-head", "--json"))
         for name, words in (
             ("report", ("audit", "ann", "--json", "--disclose")), ("bare", ("audit", "ann", "--json")),
-            ("proof", ("prove", "3", "--disclose", "--json")), ("growth", ("prove-consistency", "4", "11", "--json")),
+            ("proof", ("prove", "3", "--disclose", "--json")), ("growth", ("prove-consistency", "4", "16", "--json")),
+            ("decision", ("decision", "ann", "11", "--json")),
         ):
             self.right.append((self.save(name, self.run(*words)), False))
 
@@ -160,7 +164,7 @@ class Maker:
 
         out = b""
         for _ in range(self.random.randint(0, 5)):
-            field, wire = self.random.choice([1, 2, 3, 4, 12, 15, 17, 18, 20, 24, 25, 26, 27, 28, 30, 31, 35, 37, 38, 42, 43]), 0
+            field, wire = self.random.choice([1, 2, 3, 4, 12, 15, 17, 18, 20, 24, 25, 26, 27, 28, 30, 31, 35, 37, 38, 42, 43, 44, 45]), 0
             if field in (1, 2, 3, 4, 12, 20, 26, 31, 38, 42, 43) and self.random.random() < 0.9:
                 wire = 2
             out += varint(field << 3 | wire)
@@ -179,7 +183,7 @@ class Maker:
         leaves, payloads = [], []
         for seq in range(1, count + 1):
             payload = self.payload()
-            kind = self.random.choice([1, 11, 11, 13, 13, 23, self.random.randrange(256)])
+            kind = self.random.choice([1, 11, 11, 13, 13, 21, 23, self.random.randrange(256)])
             recorded = self.random.choice([1_795_000_000_000 + seq, *TIMES]) if self.random.random() < 0.2 else 1_795_000_000_000 + seq
             occurred = self.random.choice(TIMES) if self.random.random() < 0.2 else -(2**63)
             revision = self.number(2**32 - 1) if self.random.random() < 0.5 else seq

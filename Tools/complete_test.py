@@ -108,6 +108,8 @@ class Log:
             command["action"] = pick(("yes", "no"))
             if chance() < 0.5:
                 command["note"] = "because"
+            if chance() < 0.5:
+                command["asOf"] = command["item"]
         if kind == "edit":
             command |= pick((
                 {"title": "E"}, {"body": "B", "title": None}, {"summaryCount": None}, {"level": "critical"},

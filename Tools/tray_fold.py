@@ -31,7 +31,7 @@ MOST_ITEMS = 1_000
 CHANGING = ("title", "body", "summaryArgument", "summaryCount", "level", "expiresAt", "data", "remindAt")
 LASTING = ("key", "topic", "thread", "category", "collapseKey", "silent", "actor", "occurredAt", "recordedAt", "actions")
 STANDING = ("seq", "position", "muted", "seen", "read", "archived", "snoozedUntil")
-OUTCOME = ("action", "note", "actor", "seq", "at")
+OUTCOME = ("action", "note", "actor", "seq", "at", "asOf")
 # Docs/internals/format/event.proto: number, JSON name, type.
 FIELDS = {
     1: ("user", str), 2: ("topic", str), 3: ("key", str), 4: ("actor", str), 5: ("device", str), 10: ("thread", str),
@@ -42,6 +42,7 @@ FIELDS = {
     34: ("through", int), 35: ("topicRevision", int), 36: ("all", bool), 37: ("remindAt", "time"),
     38: ("actions", {"id": str, "label": str}), 39: ("spans", {"topic": str, "from": int, "to": int}), 40: ("action", str),
     41: ("note", str), 42: ("purpose", str), 43: ("topicRevisions", {"topic": str, "revision": int}),
+    44: ("asOf", int), 45: ("edits", int),
 }
 
 
@@ -159,7 +160,11 @@ def event_of(kind, seq, revision, recorded, occurred, payload):
         content.setdefault("topicRevision", 0)
     if kind == "marked":
         content.setdefault("items", [])
-    for name in ("upTo", "item", "event", "through"):
+    if kind == "acted":
+        content.setdefault("asOf", seq - 1)
+    # What only the check of a decision looks at (decision.py).
+    content.pop("edits", None)
+    for name in ("upTo", "item", "event", "through", "asOf"):
         if content.get(name, 0) >= seq:
             raise ValueError(f"event {seq} names event {content[name]}, which is not before it")
     if max(content.get("items", ()), default=0) >= seq:
@@ -318,7 +323,7 @@ class Tray:
         if kind == "acted":
             outcome = {
                 "action": event["action"], "note": event.get("note"), "actor": event.get("actor", event["user"]),
-                "seq": event["seq"], "at": event["recordedAt"],
+                "seq": event["seq"], "at": event["recordedAt"], "asOf": event["asOf"],
             }
             return {"item": event["item"], "outcome": digest(outcome)}
         names = ("item", "items", "as", "upTo", "thread", "category", "all", "until", "topic", "recordedAt")

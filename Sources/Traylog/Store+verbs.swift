@@ -253,7 +253,7 @@ extension Store {
     /// Of two simultaneous answers one counts; the other is unchanged if it is the same, else refused.
     ///
     /// ```swift
-    /// try await store.act("deploy-17", of: "ann", action: "approve")
+    /// try await store.act("deploy-17", of: "ann", action: "approve", asOf: page.asOf)
     /// ```
     ///
     /// - Parameters:
@@ -261,13 +261,15 @@ extension Store {
     ///   - user: the user who answers.
     ///   - action: the ``ItemAction/id`` of one of them.
     ///   - note: at most 1 KiB.
+    ///   - asOf: the state that was on the screen, ``Page/asOf``: the answer is refused if the item was edited since. Nil compares
+    ///     nothing.
     /// - Throws: ``TraylogError``: refused `unknownItem`, `itemGone`, `invalid` (`action` for one that the item does not have),
-    ///   `alreadyActed`; failed.
+    ///   `alreadyActed`, `changedSince`, `upToBeyondHead`; failed.
     @discardableResult
     public func act(
-        _ item: ItemReference, of user: String, action: String, note: String? = nil
+        _ item: ItemReference, of user: String, action: String, note: String? = nil, asOf: Seq? = nil
     ) async throws(TraylogError) -> Receipt {
-        try await perform(.act(item, of: user, action: action, note: note))
+        try await perform(.act(item, of: user, action: action, note: note, asOf: asOf))
     }
 
     /// Voids one earlier `traySeen`, `marked` or `allMarked` of the user: the state is as if it had never been stored.

@@ -424,7 +424,17 @@ extension Store {
                 return prepared
             }
         }
-        return await writer.append(prepared, mode: mode)
+        let outcome = await writer.append(prepared, mode: mode)
+        guard prepared.comparesEdits else { return outcome }
+        let queries = queries
+        do throws(TraylogError) {
+            return try await queries.pool.run { () throws(TraylogError) in
+                queries.namingFirstEdits(outcome, of: commands)
+            }
+        } catch {
+            // The command is decided; only the seq in a refusal could be an earlier one.
+            return outcome
+        }
     }
 
     /// Stops the process when the memory of the store contradicts itself; for tests.

@@ -40,7 +40,7 @@ extension CommandDraft {
         case .subscribe: .subscribe(topic: topic!)
         case .unsubscribe: .unsubscribe(topic: topic!)
         case .undo: .undo(event: event!)
-        case .act: .act(item!, action: action!, note: note)
+        case .act: .act(item!, action: action!, note: note, asOf: asOf)
         case .erase:
             throw .invalid(
                 field: CommandField.kind.name,

@@ -163,6 +163,7 @@ struct CommandDraft {
     var all: Bool?
     var action: String?
     var note: String?
+    var asOf: Seq?
 }
 
 extension CommandDraft {
@@ -264,6 +265,7 @@ extension CommandDraft {
         case .all: all = try reader.boolean(in: line)
         case .action: action = try reader.string(in: line)
         case .note: note = try reader.string(in: line)
+        case .asOf: asOf = Seq(try reader.integer(in: line))
         default: try readContent(field, &reader, line)
         }
     }

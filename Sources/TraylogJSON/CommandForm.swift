@@ -19,7 +19,7 @@ enum CommandField: UInt8, CaseIterable, Sendable {
     case kind, user, key, occurredAt, actor, device, expectedRevision
     case thread, category, title, body, summaryArgument, summaryCount, silent, level
     case expiresAt, collapseKey, data, remindAt, actions
-    case upTo, `as`, items, item, until, topic, event, all, action, note
+    case upTo, `as`, items, item, until, topic, event, all, action, note, asOf
 
     var name: String { "\(self)" }
 
@@ -92,7 +92,7 @@ struct CommandForm: Sendable {
             CommandForm(required: CommandFields(.item), optional: editable, nullable: editable)
         case .subscribe, .unsubscribe: CommandForm(required: CommandFields(.topic))
         case .undo: CommandForm(required: CommandFields(.event))
-        case .act: CommandForm(required: CommandFields(.item, .action), optional: CommandFields(.note))
+        case .act: CommandForm(required: CommandFields(.item, .action), optional: CommandFields(.note, .asOf))
         case .erase: CommandForm()
         }
     }

@@ -50,10 +50,11 @@ import TraylogDomain
             member("item", item)
             members(edit)
         case .woken(let item), .retracted(let item), .expired(let item), .reminded(let item): member("item", item)
-        case .acted(let item, let action, let note):
+        case .acted(let item, let action, let note, let asOf):
             member("item", item)
             member("action", action)
             member("note", note)
+            member("asOf", asOf)
         case .subscribed(let topic, let topicRevision), .unsubscribed(let topic, let topicRevision):
             member("topic", topic)
             member("topicRevision", topicRevision)

@@ -131,6 +131,7 @@ import TraylogDomain
         member("actor", outcome.actor)
         member("seq", outcome.seq)
         member("at", outcome.at)
+        member("asOf", outcome.asOf)
         endObject()
     }
 
@@ -228,6 +229,7 @@ import TraylogDomain
         member("message", refusal.message)
         if case .wrongRevision(_, let revision) = refusal { member("revision", revision) }
         if case .alreadyActed(_, let action) = refusal { member("action", action) }
+        if case .changedSince(_, _, let edited) = refusal { member("seq", edited) }
         if let line { member("line", line) }
         endObject()
     }

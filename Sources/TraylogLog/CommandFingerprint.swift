@@ -68,10 +68,11 @@ extension PayloadWriter {
             putCleared(edit, &bytes)
             put(item, &bytes)
             if case .set(let time) = edit.remindAt { put(.remindAt, time, &bytes) }
-        case .act(let item, let action, let note):
+        case .act(let item, let action, let note, let asOf):
             put(item, &bytes)
             put(.action, some: action, &bytes)
             put(.note, note, &bytes)
+            put(.asOf, asOf, &bytes)
         case .undo(let event):
             put(.event, event, &bytes)
         case .subscribe, .unsubscribe:
@@ -152,7 +153,7 @@ extension Command.Action {
         case .snooze(let item, _), .wake(let item), .retract(let item): item.variableBytes
         case .edit(let item, let edit): item.variableBytes + edit.variableBytes
         case .subscribe(let topic), .unsubscribe(let topic): topic.utf8.count
-        case .act(let item, let action, let note):
+        case .act(let item, let action, let note, _):
             item.variableBytes + action.utf8.count + PayloadEncoder.byteCount(note)
         case .seeTray, .undo: 0
         }

@@ -36,12 +36,12 @@ package struct RecordBatch {
     /// Encodes the event that a command came to as the next record.
     package mutating func append(
         _ command: borrowing Command, body: borrowing Event.Body, kind: EventKind, fingerprint: UInt64,
-        stream: StreamID, revision: UInt32, recordedAt: Timestamp, salt: Salt
+        edits: UInt64 = 0, stream: StreamID, revision: UInt32, recordedAt: Timestamp, salt: Salt
     ) {
         encode(kind, stream, revision, recordedAt, command.occurredAt, salt) { payload in
             PayloadEncoder.append(
                 user: command.user, key: command.key, actor: command.actor, device: command.device,
-                commandFingerprint: fingerprint, body: body, unknownFields: [], to: &payload)
+                commandFingerprint: fingerprint, body: body, unknownFields: [], edits: edits, to: &payload)
         }
     }
 

@@ -61,7 +61,7 @@ struct ReplicaLog: StateSource, FoldHistory {
         if let outcome = item.outcome {
             events[Self.outcomes | item.seq.rawValue] = Event(
                 seq: outcome.seq, recordedAt: outcome.at, user: user, actor: outcome.actor,
-                body: .acted(item: item.seq, action: outcome.action, note: outcome.note))
+                body: .acted(item: item.seq, action: outcome.action, note: outcome.note, asOf: outcome.asOf))
         }
         guard let until = item.snoozedUntil else { return }
         events[Self.snooze(of: item.seq)] = Event(

@@ -120,7 +120,7 @@ extension TrayReplica {
         } catch {
             throw TraylogError(replica: error)
         }
-        guard case .append(let body) = decision else { return false }
+        guard case .append(let body, _) = decision else { return false }
         let seq = through + 1
         try apply([Event(seq: seq, recordedAt: time, user: user, body: body)], through: seq)
         return true

@@ -64,12 +64,12 @@ extension PendingTransaction {
         if let expected = prepared.commands[index].expectedRevision {
             try store.check(expected, of: known?.number)
         }
-        guard case .append(var body) = decision else { return .unchanged }
+        guard case .append(var body, let edits) = decision else { return .unchanged }
         try noteTopic(in: &body, store: &store)
         let old = body.kind == .undone ? known?.states.newest?.state : nil
         let mayRemind = body.mayMakeUnread && known?.states.newest?.state.hasReminders ?? false
         let seq = try append(
-            prepared.commands[index], body, fingerprint: prepared.entries[index].fingerprint,
+            prepared.commands[index], body, fingerprint: prepared.entries[index].fingerprint, edits: edits,
             salt: prepared.salt(index) ?? random.nextSalt(), to: known ?? store.newStream(name), store: &store)
         if let known, let old { try reviveDues(of: known, since: old, by: seq.rawValue, store: &store) }
         if let known, mayRemind { try reviveReminders(after: body, of: known, by: seq.rawValue, store: &store) }

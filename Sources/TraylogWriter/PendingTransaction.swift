@@ -81,12 +81,14 @@ struct PendingTransaction {
 extension PendingTransaction {
     /// Appends the event that a command came to.
     mutating func append(
-        _ command: Command, _ body: Event.Body, fingerprint: UInt64, salt: Salt, to stream: LiveStream,
+        _ command: Command, _ body: Event.Body, fingerprint: UInt64, edits: UInt64 = 0, salt: Salt,
+        to stream: LiveStream,
         store: inout LiveStore
     ) throws -> Seq {
         let revision = try store.nextRevision(of: stream.number)
         batch.append(
-            command, body: body, kind: body.kind, fingerprint: fingerprint, stream: stream.number, revision: revision,
+            command, body: body, kind: body.kind, fingerprint: fingerprint, edits: edits, stream: stream.number,
+            revision: revision,
             recordedAt: now, salt: salt)
         return link(body, key: command.key, to: stream, revision: revision, store: &store)
     }

@@ -41,6 +41,8 @@ package struct PreparedCommands: Sendable {
     private(set) var refusals: [Int: Refusal] = [:]
     /// Whether an undo is among them.
     package private(set) var hasUndo = false
+    /// Whether an answer is among them that names the state which was on the screen.
+    package private(set) var comparesEdits = false
     var undos: [PreparedUndo] = []
 
     package init(_ commands: [Command], hasher: IdentityHasher) {
@@ -89,7 +91,11 @@ package struct PreparedCommands: Sendable {
         // Of a command in its array a field can be had by itself; as a whole it would be copied, with two atomic
         // changes for each of its strings.
         guard case .notify(let content) = commands[index].action else {
-            if case .undo = commands[index].action { hasUndo = true }
+            switch commands[index].action {
+            case .undo: hasUndo = true
+            case .act(_, _, _, .some): comparesEdits = true
+            default: break
+            }
             try commands[index].validate()
             var entry = Entry()
             entry.identify(commands[index], hasher)

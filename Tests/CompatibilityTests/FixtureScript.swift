@@ -48,7 +48,7 @@ struct FixtureScript {
             let content = Content(title: "Deploy \(index)?", remindAt: Self.time(index), actions: actions)
             try perform("dora", .notify(content))
             let item = try store.head()
-            if index < 2 { try perform("dora", .act(.seq(item), action: index == 0 ? "yes" : "no", note: "Fine")) }
+            if index < 2 { try answer(item, index == 0 ? "yes" : "no", asOf: index == 0 ? item : nil) }
         }
         try perform("dora", .mute(.all, until: Self.time(10)))
         try perform("dora", .mute(.thread("late"), until: Self.time(90_000)))
@@ -131,6 +131,10 @@ struct FixtureScript {
     private func project() throws {
         _ = try store.project(MainDigest.self).value()
         _ = try store.project(Weighted<Chunked>.self).value()
+    }
+
+    private func answer(_ item: Seq, _ action: String, asOf: Seq?) throws {
+        try perform("dora", .act(.seq(item), action: action, note: "Fine", asOf: asOf))
     }
 
     private func perform(_ user: String, _ action: Command.Action) throws {

@@ -99,7 +99,8 @@ struct ForgedHistory {
             .notified(Content(title: "T", summaryCount: UInt32(truncatingIfNeeded: number()), remindAt: time)),
             .marked(.read, items: [seq, 1]), .traySeen(upTo: seq), .allMarked(.read, ItemFilter(), upTo: seq),
             .snoozed(item: seq, until: time), .woken(item: seq), .edited(item: seq, ContentEdit()), .undone(event: seq),
-            .retracted(item: seq), .acted(item: seq, action: "a", note: nil), .muted(.all, until: time),
+            .retracted(item: seq), .acted(item: seq, action: "a", note: nil, asOf: seq),
+            .muted(.all, until: time),
             .expired(item: seq),
         ]
         let body = random.pick(bodies)

@@ -47,6 +47,11 @@ import TraylogDomain
             Command(user: "u", .subscribe(topic: "t"), key: "k"),
             Command(user: "u", .unsubscribe(topic: "t"), key: "k"),
             Command(user: "u", .undo(event: 1), key: "k"),
+            Command(user: "u", .act(.seq(1), action: "a"), key: "k"),
+            Command(user: "u", .act(.seq(1), action: "b"), key: "k"),
+            Command(user: "u", .act(.seq(1), action: "a", note: ""), key: "k"),
+            Command(user: "u", .act(.seq(1), action: "a", asOf: 0), key: "k"),
+            Command(user: "u", .act(.seq(1), action: "a", asOf: 1), key: "k"),
         ]
         let fingerprints = commands.map { CommandFingerprint.of($0) }
         #expect(Set(fingerprints).count == commands.count)

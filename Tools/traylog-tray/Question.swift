@@ -22,7 +22,7 @@ struct Question {
             "includeSilent", "actor", "level", "since", "until", "text",
         ],
         "threads": ["limit", "cursor"], "mark": ["as", "items"], "markAll": ["as", "thread", "category", "upTo"],
-        "snooze": ["item", "until"], "wake": ["item"], "act": ["item", "action", "note"],
+        "snooze": ["item", "until"], "wake": ["item"], "act": ["item", "action", "note", "asOf"],
         "mute": ["thread", "category", "all", "until"], "unmute": ["thread", "category", "all"],
         "subscribe": ["topic"], "unsubscribe": ["topic"], "undo": ["id"],
         "send": ["to", "lane", "content", "attachment"], "resend": ["id"], "discard": ["id"], "live": ["on"],
@@ -76,7 +76,8 @@ struct Question {
         case "wake": return try await client.wake(fields.reference("item")).id
         case "act":
             return try await client.act(
-                fields.reference("item"), action: fields.string("action"), note: fields.string(maybe: "note")
+                fields.reference("item"), action: fields.string("action"), note: fields.string(maybe: "note"),
+                asOf: fields.seq(maybe: "asOf")
             ).id
         case "mute": return try await client.mute(scope(), until: fields.time(maybe: "until")).id
         case "unmute": return try await client.unmute(scope()).id

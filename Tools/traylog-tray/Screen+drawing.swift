@@ -111,7 +111,8 @@ extension Screen {
     /// What the item offers, by the keys that choose it, or what was chosen.
     private func answers(_ item: Item) -> [String] {
         guard let outcome = item.outcome else {
-            return item.content.actions.enumerated().map { "\($0 + 1)  \($1.label)" }
+            let edited = changed.contains(item.seq) ? ["edited since you answered: read it again"] : []
+            return edited + item.content.actions.enumerated().map { "\($0 + 1)  \($1.label)" }
         }
         let label = item.content.actions.first { $0.id == outcome.action }?.label ?? outcome.action
         let who = outcome.actor == client.user ? "" : " by \(outcome.actor)"

@@ -50,6 +50,12 @@ final class Screen {
     var filter = ""
     /// The thread whose items show.
     var thread = ItemFilter.Thread.any
+    /// The oldest state that the list shows: what an answer is to.
+    private var asOf: Seq?
+    /// Answers of this session that are not known to have been refused, by their entry in the outbox.
+    private var answered: [String: Seq] = [:]
+    /// Items that were edited before an answer to them arrived: they wait for another one.
+    var changed: Set<Seq> = []
     /// What the user did here, for `U`.
     private var undoing: [() async throws -> String] = []
 
@@ -273,7 +279,10 @@ final class Screen {
         }
         let action = item.content.actions[number - 1]
         await act("answered: \(action.label)", isUndoable: false) {
-            try await self.client.act(.seq(item.seq), action: action.id).id
+            let id = try await self.client.act(.seq(item.seq), action: action.id, asOf: self.asOf).id
+            self.answered[id] = item.seq
+            self.changed.remove(item.seq)
+            return id
         }
     }
 
@@ -318,7 +327,13 @@ final class Screen {
         } catch {
             note = "\(error)"
         }
-        failed = await client.outbox.entries.count { $0.state == .failed }
+        let refused = await client.outbox.entries.filter { $0.state == .failed }
+        failed = refused.count
+        for entry in refused where entry.problem?.code == Refusal.Code.changedSince.rawValue {
+            guard let seq = answered.removeValue(forKey: entry.id) else { continue }
+            changed.insert(seq)
+            note = "not answered: it was edited meanwhile; look at it again"
+        }
         reconnection = await client.outbox.reconnectionSeconds
     }
 
@@ -330,12 +345,14 @@ final class Screen {
         query.filter.thread = thread
         if !filter.isEmpty { query.filter.text = filter }
         var items: [Item] = []
+        var oldest: Seq?
         repeat {
             let page = try await client.inbox(query)
             items += page.elements
+            oldest = min(oldest ?? page.asOf, page.asOf)
             query.cursor = page.next
         } while items.count < wanted && query.cursor != nil
-        self.items = items
+        (self.items, asOf) = (items, oldest)
         selected = items.firstIndex { $0.seq == old } ?? min(selected, max(0, items.count - 1))
         if items.isEmpty, case .item = mode { mode = .list }
     }

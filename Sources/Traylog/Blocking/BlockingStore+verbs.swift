@@ -268,17 +268,17 @@ extension BlockingStore {
     /// Of two simultaneous answers one counts; the other is unchanged if it is the same, else refused.
     ///
     /// ```swift
-    /// try store.blocking.act("deploy-17", of: "ann", action: "approve")
+    /// try store.blocking.act("deploy-17", of: "ann", action: "approve", asOf: page.asOf)
     /// ```
     ///
     /// - Throws: ``TraylogError``: refused `unknownItem`, `itemGone`, `invalid` (`action` for one that the item does not have),
-    ///   `alreadyActed`; failed.
+    ///   `alreadyActed`, `changedSince`, `upToBeyondHead`; failed.
     @available(*, noasync, message: "use `await store.act`; this call blocks a thread that tasks share")
     @discardableResult
     public func act(
-        _ item: ItemReference, of user: String, action: String, note: String? = nil
+        _ item: ItemReference, of user: String, action: String, note: String? = nil, asOf: Seq? = nil
     ) throws(TraylogError) -> Receipt {
-        try perform(.act(item, of: user, action: action, note: note))
+        try perform(.act(item, of: user, action: action, note: note, asOf: asOf))
     }
 
     /// Voids one earlier `traySeen`, `marked` or `allMarked` of the user: the state is as if it had never been stored.

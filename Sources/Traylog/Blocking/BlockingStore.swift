@@ -70,7 +70,8 @@ public struct BlockingStore: BlockingQueries {
     private func outcome(of commands: [Command], _ mode: AppendRequest.Mode) -> AppendRequest.Outcome {
         var prepared = PreparedCommands(commands, hasher: store.hasher)
         if prepared.hasUndo { prepared.prepareUndos(queries.source) }
-        return Waiting.outcome { store.writer.appendHere(AppendRequest(prepared, mode: mode, answer: $0)) }
+        let outcome = Waiting.outcome { store.writer.appendHere(AppendRequest(prepared, mode: mode, answer: $0)) }
+        return prepared.comparesEdits ? queries.namingFirstEdits(outcome, of: commands) : outcome
     }
 
     /// Brings the stored states up to date and releases the store, as ``Store/close()`` does.

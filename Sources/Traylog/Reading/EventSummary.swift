@@ -45,7 +45,7 @@ import TraylogDomain
         case .unmuted(let scope): words(scope)
         case .snoozed(let item, let until): "item \(item) until \(time(until))"
         case .woken(let item), .retracted(let item), .expired(let item), .reminded(let item): "item \(item)"
-        case .acted(let item, let action, let note): "item \(item): \(action)" + (note.map { ", \($0)" } ?? "")
+        case .acted(let item, let action, let note, _): "item \(item): \(action)" + (note.map { ", \($0)" } ?? "")
         case .edited(let item, let edit): "item \(item): \(words(edit))"
         case .subscribed(let topic, _), .unsubscribed(let topic, _): "topic \(topic)"
         case .undone(let seq): "event \(seq) no longer counts"

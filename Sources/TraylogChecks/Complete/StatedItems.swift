@@ -39,11 +39,7 @@ struct StatedItems {
         case .broadcast(let topic, let content): try keep(event, content, topic: topic)
         case .edited(_, let edit): try keep(event, Content().applying(edit), topic: nil)
         case .snoozed(_, let until): snoozes[event.seq.rawValue] = until
-        case .acted(_, let action, let note):
-            let actor = event.actor ?? event.user ?? ""
-            try keep(
-                event, Content(), topic: nil,
-                outcome: Outcome(action: action, note: note, actor: actor, seq: event.seq, at: event.recordedAt))
+        case .acted: try keep(event, Content(), topic: nil, outcome: Outcome(event))
         default: break
         }
     }

@@ -191,10 +191,23 @@ import TraylogStates
     // MARK: Parts
 
     private mutating func checkHead(_ members: MemberValues, _ text: Span<UInt8>) throws(Refusal) {
+        statedHead = try knownHead(members, text)
+    }
+
+    /// The tree head in an object, which must be one of those that were kept.
+    func knownHead(_ members: MemberValues, _ text: Span<UInt8>) throws(Refusal) -> TreeHead {
         let head = TreeHead(
             size: try members.integer("treeSize", in: text), root: try members.hash("rootHash", in: text))
         try expect(head)
-        statedHead = head
+        return head
+    }
+
+    /// Checks an event with its proof, outside of lines: its leaf, and what its payload says; nil where that is not disclosed.
+    mutating func prove(_ entry: [UInt8]) throws(Refusal) -> (leaf: EventLeaf, event: Event?) {
+        (leaf, event) = (nil, nil)
+        try checkEntry(try MemberValues(entry.span, "event"), entry)
+        guard let leaf else { throw .invalid(field: "leaf", reason: "is missing") }
+        return (leaf, event)
     }
 
     private func expect(_ head: TreeHead) throws(Refusal) {

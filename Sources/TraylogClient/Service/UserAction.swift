@@ -43,7 +43,7 @@ extension ServiceRequest {
         case .mark: self.init("POST", "\(user)/marks")
         case .markAll: self.init("POST", "\(user)/marks/all")
         case .undo: self.init("POST", "\(user)/undo")
-        case .act(let item, _, _): self.init("POST", "\(user)/items/\(Self.path(item))/action")
+        case .act(let item, _, _, _): self.init("POST", "\(user)/items/\(Self.path(item))/action")
         case .snooze(let item, _): self.init("PUT", "\(user)/items/\(Self.path(item))/snooze")
         case .wake(let item):
             self.init("DELETE", "\(user)/items/\(Self.path(item))/snooze", headers: bare)

@@ -50,7 +50,7 @@ extension Event.Body {
         case .acted:
             self = .acted(
                 item: try fields.seq("item"), action: try fields.string("action"),
-                note: try fields.string(maybe: "note"))
+                note: try fields.string(maybe: "note"), asOf: try fields.seq("asOf"))
         case .reminded: self = .reminded(item: try fields.seq("item"))
         case .erased: self = .erased(spans: try fields.elements("spans").map { try SubscriptionSpan(wire: $0) })
         case .held: self = .held
@@ -137,7 +137,8 @@ extension Outcome {
     fileprivate init(wire fields: WireObject) throws {
         self.init(
             action: try fields.string("action"), note: try fields.string(maybe: "note"),
-            actor: try fields.string("actor"), seq: try fields.seq("seq"), at: try fields.time("at"))
+            actor: try fields.string("actor"), seq: try fields.seq("seq"), at: try fields.time("at"),
+            asOf: try fields.seq("asOf"))
     }
 }
 

@@ -83,15 +83,20 @@ extension TrayClient {
 
     /// Chooses, once, one of an item's actions, and marks the item as read.
     ///
-    /// If another device chose a different action before, the entry fails.
+    /// If another device chose a different action before, the entry fails, `alreadyActed`; if the publisher edited the item after
+    /// `asOf`, it fails, `changedSince`: show the item again, and let the user answer anew.
     ///
     /// ```swift
-    /// try await client.act(.seq(item.seq), action: "approve")
+    /// try await client.act(.seq(item.seq), action: "approve", asOf: page.asOf)
     /// ```
+    ///
+    /// - Parameter asOf: ``Page/asOf`` of what was on the screen; all that this client shows when nil.
     @discardableResult
     public func act(
-        _ item: ItemReference, action: String, note: String? = nil
-    ) throws(TrayClientRefusal) -> OutboxEntry { try perform(.act(item, action: action, note: note)) }
+        _ item: ItemReference, action: String, note: String? = nil, asOf: Seq? = nil
+    ) throws(TrayClientRefusal) -> OutboxEntry {
+        try perform(.act(item, action: action, note: note, asOf: bound(asOf)))
+    }
 
     /// If the server allows users to do so.
     @discardableResult
@@ -174,10 +179,10 @@ extension TrayClient {
     }
 
     /// The shown tray is the confirmed one.
-    private func bound(_ upTo: Seq?) throws(TrayClientRefusal) -> Seq {
+    private func bound(_ shown: Seq?) throws(TrayClientRefusal) -> Seq {
         guard activity != .erased else { throw .erased }
         guard let through = confirmed?.through else { throw .notLoaded }
-        return min(upTo ?? through, through)
+        return min(shown ?? through, through)
     }
 
     private func enqueue(
@@ -315,7 +320,9 @@ extension TrayClient {
             let left = items.filter { $0.isAtOrBelow(bound) }
             guard !left.isEmpty else { return nil }
             command.action = .mark(mark, left)
-        case .snooze(let item, _), .wake(let item), .act(let item, _, _): return item.isAtOrBelow(bound) ? command : nil
+        case .snooze(let item, _), .wake(let item): return item.isAtOrBelow(bound) ? command : nil
+        // After the cut nobody can tell whether the item had the text that was shown.
+        case .act(let item, _, _, let asOf): return item.isAtOrBelow(bound) && asOf ?? bound <= bound ? command : nil
         case .undo(let event): return event <= bound ? command : nil
         default: break
         }

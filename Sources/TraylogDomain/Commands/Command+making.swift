@@ -163,10 +163,14 @@ extension Command {
     /// Records, once, which of an item's actions the user chose, and marks the item as read.
     ///
     /// ```swift
-    /// let command: Command = .act("deploy-17", of: "ann", action: "approve", note: "after lunch")
+    /// let command: Command = .act("deploy-17", of: "ann", action: "approve", note: "after lunch", asOf: page.asOf)
     /// ```
-    public static func act(_ item: ItemReference, of user: String, action: String, note: String? = nil) -> Command {
-        Command(user: user, .act(item, action: action, note: note))
+    ///
+    /// - Parameter asOf: the state that was on the screen; the answer is refused if the item was edited since. Nil compares nothing.
+    public static func act(
+        _ item: ItemReference, of user: String, action: String, note: String? = nil, asOf: Seq? = nil
+    ) -> Command {
+        Command(user: user, .act(item, action: action, note: note, asOf: asOf))
     }
 
     /// The same command with an actor, a device, a time, an idempotency key and an expected revision.

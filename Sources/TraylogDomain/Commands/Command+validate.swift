@@ -80,7 +80,7 @@ extension Command {
             try Command.check(item, "item")
             try edit.validate(dataIsJSON: dataIsJSON)
         case .subscribe(let topic), .unsubscribe(let topic): try Limits.check(identifier: topic, "topic")
-        case .act(let item, let action, let note):
+        case .act(let item, let action, let note, _):
             try Command.check(item, "item")
             try Limits.check(action: action, "action")
             try Limits.check(text: note, atMost: Limits.noteBytes, "note")

@@ -76,7 +76,9 @@ extension Command {
         /// Voids one earlier `traySeen`, `marked` or `allMarked` of the same user.
         case undo(event: Seq)
         /// Records, once, which of the item's actions the user chose, and marks the item as read.
-        case act(ItemReference, action: String, note: String? = nil)
+        ///
+        /// `asOf` is the state that was on the screen: an item that was edited since is not answered. Nil compares nothing.
+        case act(ItemReference, action: String, note: String? = nil, asOf: Seq? = nil)
     }
 }
 

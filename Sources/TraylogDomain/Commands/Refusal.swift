@@ -15,7 +15,11 @@ public enum Refusal: Error, Hashable, Sendable {
     case notSnoozed(Seq)
     /// An `act` of an item that was answered already, with another action.
     case alreadyActed(Seq, action: String)
-    /// A seq beyond the head. `field` says which of the caller's: `upTo`, or the `asOf` of a query.
+    /// An `act` of an item that was edited after the state that its user answered; `edited` is the first such edit.
+    case changedSince(Seq, asOf: Seq, edited: Seq)
+    /// The user has not answered the item, so there is no decision to show.
+    case notAnswered(Seq)
+    /// A seq beyond the head. `field` says which of the caller's: `upTo`, or the `asOf` of a query or an `act`.
     case upToBeyondHead(Seq, head: Seq, field: String = "upTo")
     /// The event to undo is not an event of this user.
     case unknownEvent(Seq)
@@ -60,7 +64,8 @@ extension Refusal {
         /// The code of the refusal with the same name.
         case invalid, unknownItem, itemGone, notSnoozed, upToBeyondHead, unknownEvent, notUndoable, keyConflict
         /// The code of the refusal with the same name.
-        case wrongRevision, compacted, held, rewound, erased, staleSnapshot, endReached, alreadyActed
+        case wrongRevision, compacted, held, rewound, erased, staleSnapshot, endReached, alreadyActed, changedSince,
+            notAnswered
     }
 
     /// The kind of refusal, without its details.
@@ -71,6 +76,8 @@ extension Refusal {
         case .itemGone: .itemGone
         case .notSnoozed: .notSnoozed
         case .alreadyActed: .alreadyActed
+        case .changedSince: .changedSince
+        case .notAnswered: .notAnswered
         case .upToBeyondHead: .upToBeyondHead
         case .unknownEvent: .unknownEvent
         case .notUndoable: .notUndoable
@@ -100,6 +107,10 @@ extension Refusal {
             "item \(seq) is not snoozed, so it cannot be woken"
         case .alreadyActed(let seq, let action):
             "item \(seq) was answered already, with \"\(action)\""
+        case .changedSince(let seq, let asOf, let edited):
+            "item \(seq) was edited after event \(asOf), by event \(edited); look at it as it is now, and answer again"
+        case .notAnswered(let seq):
+            "item \(seq) has no answer"
         case .upToBeyondHead(let seq, let head, let field):
             "\(field): \(seq) is beyond the head, which is \(head)"
         case .unknownEvent(let seq):

@@ -3,7 +3,8 @@ package enum Decision: Hashable, Sendable {
     case unchanged
     /// The command with this key is stored already.
     case duplicate(Seq)
-    case append(Event.Body)
+    /// - Parameter edits: ``Event/edits``.
+    case append(Event.Body, edits: UInt64 = 0)
 }
 
 extension Command {
@@ -34,7 +35,7 @@ extension TrayState {
     package func decide(
         _ command: Command, head: UInt64, fingerprint: UInt64, hasher: IdentityHasher, source: some StateSource
     ) throws -> Decision {
-        if case .act(let reference, _, _) = command.action {
+        if case .act(let reference, _, _, _) = command.action {
             _ = try entry(of: reference, hasher: hasher, source: source)
         }
         if let key = command.key, let (seq, known) = try answered(key, hasher: hasher, source: source) {
@@ -62,7 +63,8 @@ extension TrayState {
             var changing = edit
             // The time that is already in force does not allow another reminder.
             if changing.remindAt.leaves(content.remindAt) { changing.remindAt = .keep }
-            return .append(.edited(item: Seq(shown.entry.seq), changing))
+            let edits = shown.entry.flags.contains(.actionable) ? try shown.edits(from: source) &+ 1 : 0
+            return .append(.edited(item: Seq(shown.entry.seq), changing), edits: edits)
         case .retract(let reference):
             let shown = try published(reference, by: command, hasher: hasher, source: source)
             return .append(.retracted(item: Seq(shown.entry.seq)))
@@ -82,14 +84,21 @@ extension TrayState {
             return .append(.broadcast(topic: topic, content))
         case .undo(let event):
             return try decideUndo(of: event, by: command, head: head, source: source)
-        case .act(let reference, let action, let note):
+        case .act(let reference, let action, let note, let asOf):
             let entry = try live(reference, hasher: hasher, source: source)
             let actions = try source.event(entry.seq).content?.actions ?? []
             guard actions.contains(where: { $0.id.hasSameBytes(as: action) }) else {
                 throw Refusal.invalid(field: "action", reason: "the item has no action \"\(action)\"")
             }
-            guard let outcome = try shown(entry, stored: source).outcome(from: source) else {
-                return .append(.acted(item: Seq(entry.seq), action: action, note: note))
+            let shown = try shown(entry, stored: source)
+            guard let outcome = try shown.outcome(from: source) else {
+                let asOf = try asOf.within(head, "asOf")
+                if let edited = shown.firstEdit(after: asOf) {
+                    throw Refusal.changedSince(Seq(entry.seq), asOf: Seq(asOf), edited: Seq(edited))
+                }
+                return .append(
+                    .acted(item: Seq(entry.seq), action: action, note: note, asOf: Seq(asOf)),
+                    edits: try shown.edits(from: source))
             }
             guard outcome.action.hasSameBytes(as: action) else {
                 throw Refusal.alreadyActed(Seq(entry.seq), action: outcome.action)
@@ -233,10 +242,10 @@ extension TrayState {
 }
 
 extension Seq? {
-    /// The position that an optional `upTo` stands for: the head when there is none.
-    fileprivate func within(_ head: UInt64) throws(Refusal) -> UInt64 {
-        guard let upTo = self else { return head }
-        guard upTo.rawValue <= head else { throw .upToBeyondHead(upTo, head: Seq(head)) }
-        return upTo.rawValue
+    /// The event that an optional `upTo` or `asOf` stands for: the head when there is none.
+    fileprivate func within(_ head: UInt64, _ field: String = "upTo") throws(Refusal) -> UInt64 {
+        guard let seq = self else { return head }
+        guard seq.rawValue <= head else { throw .upToBeyondHead(seq, head: Seq(head), field: field) }
+        return seq.rawValue
     }
 }

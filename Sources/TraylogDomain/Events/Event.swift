@@ -27,6 +27,7 @@ public struct Event: Hashable, Sendable {
     struct Stored: Hashable, Sendable {
         var unknownFields: [UInt8] = []
         var commandFingerprint: UInt64 = 0
+        var edits: UInt64 = 0
 
         static func == (left: Stored, right: Stored) -> Bool { true }
         func hash(into hasher: inout Hasher) {}
@@ -42,6 +43,14 @@ public struct Event: Hashable, Sendable {
     package var commandFingerprint: UInt64 {
         get { stored.commandFingerprint }
         set { stored.commandFingerprint = newValue }
+    }
+
+    /// Of an item with actions: the ordinal of an `edited` among the item's edits, or how many of them an `acted` answers; else 0.
+    ///
+    /// So that nobody can leave one out of what was answered.
+    package var edits: UInt64 {
+        get { stored.edits }
+        set { stored.edits = newValue }
     }
 
     /// The store makes events from commands; this is for tests of code that takes events, such as a ``Projection``.
@@ -63,12 +72,12 @@ public struct Event: Hashable, Sendable {
     package init(
         seq: Seq, recordedAt: Timestamp, occurredAt: Timestamp? = nil, revision: UInt64 = 0, user: String?,
         key: String? = nil, actor: String? = nil, device: String? = nil, body: Body, unknownFields: [UInt8] = [],
-        commandFingerprint: UInt64
+        commandFingerprint: UInt64, edits: UInt64 = 0
     ) {
         self.init(
             seq: seq, recordedAt: recordedAt, occurredAt: occurredAt, revision: revision, user: user, key: key,
             actor: actor, device: device, body: body)
-        stored = Stored(unknownFields: unknownFields, commandFingerprint: commandFingerprint)
+        stored = Stored(unknownFields: unknownFields, commandFingerprint: commandFingerprint, edits: edits)
     }
 }
 
@@ -122,8 +131,8 @@ extension Event {
         case redacted(EventKind)
         /// Events left the log.
         case compacted(through: Seq, dropped: UInt64, archive: String?)
-        /// The user chose one of an item's actions.
-        case acted(item: Seq, action: String, note: String? = nil)
+        /// The user chose one of an item's actions; `asOf` is the state that was on the screen, or the event before this one.
+        case acted(item: Seq, action: String, note: String? = nil, asOf: Seq)
         /// An item's `remindAt` came, and it was not read; for a broadcast one event without a user, whatever the audience.
         case reminded(item: Seq)
         /// Stands for an event that an export could not read, in a store that was restored from the readable rest.

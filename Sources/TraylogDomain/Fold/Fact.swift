@@ -90,6 +90,9 @@ package struct ContentFields: OptionSet, Hashable, Sendable {
         .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data, .remindAt,
     ]
 
+    /// Whether it is a part of the content, which an edit can replace.
+    var isContent: Bool { self != .snoozedUntil && self != .outcome }
+
     /// The number of the only bit.
     var number: UInt8 { UInt8(truncatingIfNeeded: rawValue.trailingZeroBitCount) }
 
@@ -142,7 +145,8 @@ extension Fact {
             }
             if case .set(let count) = edit.summaryCount { summaryCount = count }
             if case .set = edit.remindAt { reminds = true }
-        case .snoozed(let item, _), .woken(let item), .retracted(let item), .expired(let item), .acted(let item, _, _),
+        case .snoozed(let item, _), .woken(let item), .retracted(let item), .expired(let item),
+            .acted(let item, _, _, _),
             .reminded(let item):
             self.item = item.rawValue
         case .undone(let event):

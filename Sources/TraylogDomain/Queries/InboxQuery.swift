@@ -121,14 +121,19 @@ public struct Outcome: Hashable, Sendable {
     public var seq: Seq
     /// The time at which the store recorded it.
     public var at: Timestamp
+    /// The state that was on the screen: the item had no other text between this event and the answer.
+    ///
+    /// The event before ``seq`` where the `act` named none.
+    public var asOf: Seq
 
     /// An outcome as a query answers it, for tests and previews.
-    public init(action: String, note: String? = nil, actor: String, seq: Seq, at: Timestamp) {
+    public init(action: String, note: String? = nil, actor: String, seq: Seq, at: Timestamp, asOf: Seq) {
         self.action = action
         self.note = note
         self.actor = actor
         self.seq = seq
         self.at = at
+        self.asOf = asOf
     }
 }
 

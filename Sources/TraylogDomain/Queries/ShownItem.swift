@@ -26,7 +26,7 @@ extension ShownItem {
     }
 
     private func applyEdits(to content: inout Content, from source: some StateSource) throws {
-        for override in overrides where override.field != .snoozedUntil && override.field != .outcome {
+        for override in overrides where override.field.isContent {
             guard case .edited(_, let edit) = try source.event(override.event).body else { continue }
             content.take(override.field, from: edit)
         }
@@ -46,9 +46,22 @@ extension ShownItem {
             return nil
         }
         let event = try source.event(override.event)
-        guard case .acted(_, let action, let note) = event.body else { return nil }
-        return Outcome(
-            action: action, note: note, actor: event.actor ?? event.user ?? "", seq: event.seq, at: event.recordedAt)
+        return Outcome(event)
+    }
+
+    /// The first event after `seq` that still gives a field its value; nil when the item was not edited after `seq`.
+    ///
+    /// Edits between the two may have been replaced since.
+    package func firstEdit(after seq: UInt64) -> UInt64? {
+        overrides.filter { $0.field.isContent && $0.event > seq }.map(\.event).min()
+    }
+
+    /// How often it was edited, of an item with actions.
+    ///
+    /// The newest edit gives some field its value, so it is at hand.
+    func edits(from source: some StateSource) throws -> UInt64 {
+        let newest = overrides.filter(\.field.isContent).map(\.event).max()
+        return try newest.map { try source.event($0).edits } ?? 0
     }
 
     package func item(from source: some StateSource) throws -> Item {
@@ -101,6 +114,16 @@ extension [Item] {
             }
             initializedCount = count
         }
+    }
+}
+
+extension Outcome {
+    /// The answer that an `acted` holds; nil for any other event.
+    package init?(_ event: Event) {
+        guard case .acted(_, let action, let note, let asOf) = event.body else { return nil }
+        self.init(
+            action: action, note: note, actor: event.actor ?? event.user ?? "", seq: event.seq, at: event.recordedAt,
+            asOf: asOf)
     }
 }
 

@@ -97,7 +97,7 @@ private enum PageKey: String, CodingKey { case elements, next, asOf }
         let fields = try JSONFields(decoder)
         self.init(
             action: try fields["action"], note: try fields[maybe: "note"], actor: try fields["actor"],
-            seq: try fields["seq"], at: try fields["at"])
+            seq: try fields["seq"], at: try fields["at"], asOf: try fields["asOf"])
     }
 }
 

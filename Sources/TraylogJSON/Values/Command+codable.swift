@@ -74,10 +74,11 @@ extension Command {
             members(edit)
         case .subscribe(let topic), .unsubscribe(let topic): member("topic", topic)
         case .undo(let event): member("event", event)
-        case .act(let item, let action, let note):
+        case .act(let item, let action, let note, let asOf):
             member(item)
             member("action", action)
             member("note", note)
+            member("asOf", asOf)
         }
     }
 

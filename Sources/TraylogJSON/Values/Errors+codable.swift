@@ -27,6 +27,10 @@
         case .itemGone: self = .itemGone(number)
         case .notSnoozed: self = .notSnoozed(number)
         case .alreadyActed: self = .alreadyActed(number, action: text)
+        case .notAnswered: self = .notAnswered(number)
+        case .changedSince:
+            guard numbers.count == 3 else { return nil }
+            self = .changedSince(numbers[0], asOf: numbers[1], edited: numbers[2])
         case .upToBeyondHead:
             self = .upToBeyondHead(numbers.dropLast().last ?? .zero, head: numbers.last ?? .zero, field: parts.0)
         case .unknownEvent: self = .unknownEvent(number)

@@ -41,7 +41,9 @@ extension Event.Body {
         case .undone: self = .undone(event: try fields["event"])
         case .expired: self = .expired(item: try fields["item"])
         case .acted:
-            self = .acted(item: try fields["item"], action: try fields["action"], note: try fields[maybe: "note"])
+            self = .acted(
+                item: try fields["item"], action: try fields["action"], note: try fields[maybe: "note"],
+                asOf: try fields["asOf"])
         case .reminded: self = .reminded(item: try fields["item"])
         case .erased: self = .erased(spans: try fields[maybe: "spans"] ?? [])
         case .held: self = .held

@@ -59,15 +59,16 @@ extension EventDecoder {
                 revision: UInt64(header.revision), user: try fields.optional(.user, payload),
                 key: try fields.optional(.key, payload),
                 actor: try fields.optional(.actor, payload), device: try fields.optional(.device, payload),
-                body: try body(kind, fields, payload), unknownFields: try unknownFields(kind, fields, payload),
-                commandFingerprint: fields.raw(.commandFingerprint))
+                body: try body(kind, fields, payload, of: seq), unknownFields: try unknownFields(kind, fields, payload),
+                commandFingerprint: fields.raw(.commandFingerprint),
+                edits: kind == .edited || kind == .acted ? fields.raw(.edits) : 0)
         } catch {
             throw CodecError(error, seq: seq.rawValue)
         }
     }
 
     private static func body(
-        _ kind: EventKind, _ fields: PayloadFields, _ payload: RawSpan
+        _ kind: EventKind, _ fields: PayloadFields, _ payload: RawSpan, of seq: Seq
     ) throws(PayloadFault) -> Event.Body {
         switch kind {
         case .notified: return .notified(try fields.content(payload))
@@ -99,7 +100,8 @@ extension EventDecoder {
         case .acted:
             return .acted(
                 item: try fields.requiredSeq(.item), action: try fields.required(.action, payload),
-                note: try fields.optional(.note, payload))
+                note: try fields.optional(.note, payload),
+                asOf: fields.has(.asOf) ? Seq(fields.raw(.asOf)) : seq - 1)
         case .reminded: return .reminded(item: try fields.requiredSeq(.item))
         case .erased: return .erased(spans: try fields.spans(payload))
         case .held: return .held

@@ -41,6 +41,8 @@ package enum FieldNumber: UInt32, Hashable, Sendable, CaseIterable {
     case note = 41
     case purpose = 42
     case topicRevisions = 43
+    case asOf = 44
+    case edits = 45
 
     /// The wire type of the field; repeated numbers are packed.
     @inline(__always)
@@ -52,7 +54,7 @@ package enum FieldNumber: UInt32, Hashable, Sendable, CaseIterable {
             .bytes
         case .commandFingerprint: .fixed64
         case .summaryCount, .silent, .level, .expiresAt, .upTo, .mark, .item, .until, .unthreaded, .event,
-            .dropped, .through, .topicRevision, .all, .remindAt:
+            .dropped, .through, .topicRevision, .all, .remindAt, .asOf, .edits:
             .varint
         }
     }
@@ -86,7 +88,7 @@ struct FieldSet: OptionSet, Hashable, Sendable {
     /// They are constants, because the reader tests every field against one of them. A test compares them with
     /// ``FieldNumber/wireType``.
     static let texts = FieldSet(rawValue: 0xFC2_8418_7C3E)
-    static let varints = FieldSet(rawValue: 0x3D_7B07_8000)
+    static let varints = FieldSet(rawValue: 0x303D_7B07_8000)
     static let fixed64s = FieldSet(rawValue: 0x40)
     /// Repeated numbers are packed, but may also come one by one.
     static let repeated = FieldSet(rawValue: 0x0_8400_0000)
@@ -129,10 +131,11 @@ struct FieldSet: OptionSet, Hashable, Sendable {
     private static let unmuted = common.union(FieldSet(.thread, .category, .all))
     private static let snoozed = common.union(FieldSet(.item, .until))
     private static let itemOnly = common.union(FieldSet(.item))
-    private static let acted = itemOnly.union(FieldSet(.action, .note))
+    private static let acted = itemOnly.union(FieldSet(.action, .note, .asOf, .edits))
     private static let edited = common.union(
         FieldSet(
-            .item, .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data, .cleared, .remindAt))
+            .item, .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data, .cleared, .remindAt,
+            .edits))
     private static let subscribed = common.union(FieldSet(.topic, .topicRevision))
     private static let broadcast = common.union(content).union(FieldSet(.topic))
     private static let erased = common.union(FieldSet(.spans))

@@ -12,9 +12,10 @@ package enum PayloadEncoder {
     /// - Parameters:
     ///   - commandFingerprint: identifies the keyed command (``CommandFingerprint``); 0 is left out.
     ///   - unknownFields: whole fields, as decoded.
+    ///   - edits: ``Event/edits``; 0 is left out.
     package static func append(
         user: borrowing String?, key: borrowing String?, actor: borrowing String?, device: borrowing String?,
-        commandFingerprint: UInt64, body: borrowing Event.Body, unknownFields: borrowing [UInt8],
+        commandFingerprint: UInt64, body: borrowing Event.Body, unknownFields: borrowing [UInt8], edits: UInt64 = 0,
         to buffer: inout [UInt8]
     ) {
         var bound = fixedBytes + unknownFields.count + body.variableBytes
@@ -30,6 +31,7 @@ package enum PayloadEncoder {
         writer.put(.device, device, &bytes)
         if commandFingerprint != 0 { writer.put(.commandFingerprint, fixed64: commandFingerprint, &bytes) }
         writer.put(body, &bytes)
+        if edits != 0 { writer.put(.edits, edits, &bytes) }
         writer.put(raw: RawSpan(_elements: unknownFields.span), &bytes)
         buffer.removeLast(buffer.count - writer.position)
     }
@@ -59,7 +61,7 @@ package enum PayloadEncoder {
         append(
             user: event.user, key: event.key, actor: event.actor, device: event.device,
             commandFingerprint: event.commandFingerprint, body: event.body,
-            unknownFields: event.unknownFields, to: &buffer)
+            unknownFields: event.unknownFields, edits: event.edits, to: &buffer)
     }
 
     /// An upper bound of all numbers, tags and lengths of a payload.
@@ -88,7 +90,7 @@ extension Event.Body {
         case .edited(_, let edit): edit.variableBytes
         case .redacted: 0
         case .compacted(_, _, let archive): PayloadEncoder.byteCount(archive)
-        case .acted(_, let action, let note): action.utf8.count + PayloadEncoder.byteCount(note)
+        case .acted(_, let action, let note, _): action.utf8.count + PayloadEncoder.byteCount(note)
         case .erased(let spans):
             spans.reduce(0) { $0 + $1.topic.utf8.count + 5 * PayloadEncoder.varintBytes }
         case .audited(let purpose, let revisions):

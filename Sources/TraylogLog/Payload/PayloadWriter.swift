@@ -138,10 +138,11 @@ extension PayloadWriter {
             put(.until, until, &bytes)
         case .woken(let item), .retracted(let item), .expired(let item), .reminded(let item):
             put(.item, item, &bytes)
-        case .acted(let item, let action, let note):
+        case .acted(let item, let action, let note, let asOf):
             put(.item, item, &bytes)
             put(.action, some: action, &bytes)
             put(.note, note, &bytes)
+            put(.asOf, asOf, &bytes)
         case .edited(let item, let edit):
             putSet(edit, &bytes)
             put(.item, item, &bytes)

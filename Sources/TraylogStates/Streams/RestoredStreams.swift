@@ -153,8 +153,9 @@ extension Event.Body {
         case .marked(_, let items): items.max() ?? 0
         case .allMarked(_, _, let upTo): upTo
         case .snoozed(let item, _), .woken(let item), .edited(let item, _), .retracted(let item), .expired(let item),
-            .acted(let item, _, _), .reminded(let item):
+            .reminded(let item):
             item
+        case .acted(let item, _, _, let asOf): max(item, asOf)
         case .undone(let event): event
         case .compacted(let through, _, _): through
         }

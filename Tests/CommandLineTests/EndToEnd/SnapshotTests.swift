@@ -33,7 +33,7 @@ struct SnapshotTests {
         ["inbox", "ada", "--limit", "2"], ["threads", "ada"], ["history", "ada"], ["history", "ada", "--csv"],
         ["log", "--limit", "8"], ["log", "--actor", "ci"], ["log", "--text", "nothing has this"], ["users"],
         ["users", "--sort", "unread", "--limit", "1"], ["show", "1"], ["show", "ada", "1"],
-        ["audience", "10"], ["audience", "10", "--list", "unread"], ["audit", "ada"],
+        ["audience", "10"], ["audience", "10", "--list", "unread"], ["decision", "ada", "q"], ["audit", "ada"],
         ["diff", "ada", "--from", "4"], ["tree-head"], ["prove", "3"], ["prove-consistency", "2", "5"],
         ["keygen", "log.key", "--name", "log.example"], ["audit", "ada", "--html", "ada.html"],
         ["dossier", "ada", "ada"], ["tree-head", "--sign", "log.key", "--append", "heads"],

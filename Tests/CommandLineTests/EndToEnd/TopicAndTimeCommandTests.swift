@@ -64,7 +64,8 @@ struct TopicAndTimeCommandTests {
         #"{"seq":15,"revision":11,"recordedAt":NOW,"kind":"notified","user":"ada","key":"q","#
             + #""remindAt":"2030-01-01T00:00:00.000Z","actions":[{"id":"yes","label":"Do it"},{"id":"no","label":"a=b"}]}"#,
         #"{"seq":16,"revision":12,"recordedAt":NOW,"kind":"muted","user":"ada","all":true,"until":"2030-01-01T00:00:00.000Z"}"#,
-        #"{"seq":17,"revision":13,"recordedAt":NOW,"kind":"acted","user":"ada","item":15,"action":"yes","note":"Now"}"#,
+        #"{"seq":17,"revision":13,"recordedAt":NOW,"kind":"acted","user":"ada","item":15,"action":"yes","note":"Now","#
+            + #""asOf":16}"#,
         #"{"seq":18,"revision":14,"recordedAt":NOW,"kind":"unmuted","user":"ada","all":true}"#,
     ]
 

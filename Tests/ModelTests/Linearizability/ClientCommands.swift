@@ -34,12 +34,16 @@ struct ClientCommands {
         case 11: .mute(.thread("t1"))
         case 12: .unmute(.thread("t1"))
         case 13, 14: .snooze(item(), until: Timestamp(milliseconds: 4_000_000_000_000))
-        case 15: random.chance(40) ? .wake(item()) : .act(item(), action: random.pick(["yes", "no"]))
+        case 15: random.chance(40) ? .wake(item()) : answer()
         case 16: .edit(item(), edit())
         case 17: .subscribe(topic: "news")
         case 18: random.chance(30) ? .unsubscribe(topic: "news") : .retract(item())
         default: .undo(event: seq())
         }
+    }
+
+    private mutating func answer() -> Command.Action {
+        .act(item(), action: random.pick(["yes", "no"]), asOf: random.chance(50) ? seq() : nil)
     }
 
     private mutating func content() -> Content {

@@ -69,7 +69,8 @@ import TraylogDomain
                         case .act(let action):
                             item.take(.read)
                             item.outcome = Outcome(
-                                action: action, actor: name(user), seq: notice, at: Timestamp(milliseconds: 0))
+                                action: action, actor: name(user), seq: notice, at: Timestamp(milliseconds: 0),
+                                asOf: notice)
                             answers[action, default: 0] += 1
                         }
                     }

@@ -43,6 +43,8 @@ import TraylogDomain
             defer { before = after }
             // An undo also changes the marks of gone items; they do not matter.
             if before?.gone == true, after?.gone == true { return false }
+            // Texts that are canonically equivalent are equal, and an edit from one to the other is an edit.
+            if let before, let after, !before.content.hasSameValues(as: after.content) { return true }
             return after != before
         }
     }

@@ -23,13 +23,20 @@ import TraylogDomain
     @Test(arguments: Lie.allCases)
     func theComparisonFindsEveryLie(lie: Lie) throws {
         let mix = lie.isOfTopics ? HistoryMix.typical.with(.all) : .typical
-        var run = try ModelRun(seed: 2, mix: mix) { NaiveBackedStore(twist: lie.twist) }
-        let error = #expect(throws: Difference.self) {
-            try run.play(steps: lie.isOfTopics ? 500 : 200, checkEvery: 20)
-            try run.finish(users: 3)
+        // Not every history has what the lie is about.
+        var (seed, found) = (UInt64(1), Difference?.none)
+        while found == nil, seed < 12 {
+            seed += 1
+            do {
+                var run = try ModelRun(seed: seed, mix: mix) { NaiveBackedStore(twist: lie.twist) }
+                try run.play(steps: lie.isOfTopics ? 500 : 200, checkEvery: 20)
+                try run.finish(users: 3)
+            } catch let difference as Difference {
+                found = difference
+            }
         }
-        let text = try #require(error).description
-        #expect(text.hasPrefix("seed 2, "), "\(text)")
+        let text = try #require(found).description
+        #expect(text.hasPrefix("seed \(seed), "), "\(text)")
         #expect(text.contains(lie.trace), "\(text)")
         #expect(text.count < 1_500, "\(text)")
     }

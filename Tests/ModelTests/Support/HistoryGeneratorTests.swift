@@ -36,7 +36,8 @@ import TraylogDomain
             "appended", "unchanged", "duplicate", "invalid", "unknownItem", "itemGone", "notSnoozed", "upToBeyondHead",
             "unknownEvent", "notUndoable", "keyConflict", "wrongRevision", "alreadyActed",
         ]
-        #expect(Set(outcomes.keys) == Set(expected))
+        // An answer to an item that was edited since is rare here: AnswerModelTests has many.
+        #expect(Set(outcomes.keys).subtracting(["changedSince"]) == Set(expected))
         #expect(outcomes["appended", default: 0] > 1_500, "\(outcomes)")
         #expect(outcomes["unchanged", default: 0] > 100, "\(outcomes)")
         #expect(invalidFields.isSuperset(of: ["user", "key", "items", "data", "title", "summaryArgument"]))

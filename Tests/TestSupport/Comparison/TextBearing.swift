@@ -65,7 +65,7 @@ extension Event.Body: TextBearing {
             return [filter.category]
         case .compacted(_, _, let archive): return [archive]
         case .audited(let purpose, let revisions): return [purpose] + revisions.map(\.topic)
-        case .acted(_, let action, let note): return [action, note]
+        case .acted(_, let action, let note, _): return [action, note]
         case .erased(let spans): return spans.map(\.topic)
         case .traySeen, .marked, .snoozed, .woken, .retracted, .undone, .expired, .held, .released, .redacted, .lost,
             .reminded:

@@ -127,7 +127,14 @@ extension HistoryGenerator {
             asking.isEmpty || random.chance(20) ? reference(state, store) : .seq(random.pick(Array(asking)).seq)
         return .act(
             item, action: random.pick(Self.actions).id,
-            note: random.chance(30) ? random.pick(["", "Not now", "naïve \u{1f44d}"]) : nil)
+            note: random.chance(30) ? random.pick(["", "Not now", "naïve \u{1f44d}"]) : nil,
+            asOf: random.chance(50) ? asOf(store.head) : nil)
+    }
+
+    /// Usually a state that somebody may still have on the screen.
+    private mutating func asOf(_ head: Seq) -> Seq {
+        if random.chance(10) { return head + random.below(3) }
+        return head - random.below(random.chance(20) ? Int(clamping: head.rawValue) + 1 : 30)
     }
 
     private static let actions = [

@@ -48,7 +48,7 @@ extension HistoryGenerator {
         case .wake: command.action = .wake(.key(bad))
         case .subscribe: command.action = .subscribe(topic: bad)
         case .unsubscribe: command.action = .unsubscribe(topic: bad)
-        case .act(let reference, let action, _):
+        case .act(let reference, let action, _, _):
             switch random.below(3) {
             case 0: command.action = .act(.key(bad), action: action)
             case 1: command.action = .act(reference, action: random.pick([bad, String(repeating: "x", count: 65)]))

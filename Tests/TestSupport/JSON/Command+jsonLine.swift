@@ -34,8 +34,11 @@ extension Command.Action {
         case .edit(let item, let edit): [("item", item.json)] + edit.members
         case .subscribe(let topic), .unsubscribe(let topic): [("topic", quoted(topic))]
         case .undo(let event): [("event", event.description)]
-        case .act(let item, let action, let note):
-            [("item", item.json), ("action", quoted(action)), ("note", note.map(quoted))]
+        case .act(let item, let action, let note, let asOf):
+            [
+                ("item", item.json), ("action", quoted(action)), ("note", note.map(quoted)),
+                ("asOf", asOf?.description),
+            ]
         }
     }
 }

@@ -73,7 +73,7 @@ package struct NaiveJSON {
         object["outcome"] = item.outcome.map { outcome in
             var members: [String: Any] = [
                 "action": outcome.action, "actor": outcome.actor, "seq": outcome.seq.rawValue,
-                "at": rfc3339(recordedAt[Int(outcome.seq.rawValue) - 1]),
+                "at": rfc3339(recordedAt[Int(outcome.seq.rawValue) - 1]), "asOf": outcome.asOf.rawValue,
             ]
             members["note"] = outcome.note
             return members

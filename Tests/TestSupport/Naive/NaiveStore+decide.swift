@@ -37,8 +37,8 @@ extension NaiveStore {
             return state.topics.contains(Name(topic)) ? .unsubscribed(topic: topic) : nil
         case .undo(let seq):
             return try undo(seq, user)
-        case .act(let reference, let action, let note):
-            return try act(reference, action, note, state)
+        case .act(let reference, let action, let note, let asOf):
+            return try act(reference, action, note, asOf, state)
         case .broadcast:
             preconditionFailure("not a command of the naive model's users: \(command)")
         }
@@ -67,15 +67,32 @@ extension NaiveStore {
     }
 
     private func act(
-        _ reference: ItemReference, _ action: String, _ note: String?, _ state: NaiveUser
+        _ reference: ItemReference, _ action: String, _ note: String?, _ asOf: Seq?, _ state: NaiveUser
     ) throws(Refusal) -> Event.Body? {
         let item = try live(reference, state)
         guard item.content.actions.contains(where: { Name($0.id) == Name(action) }) else {
             throw .invalid(field: "action", reason: "no such action")
         }
-        guard let outcome = item.outcome else { return .acted(item: item.seq, action: action, note: note) }
-        if Name(outcome.action) == Name(action) { return nil }
-        throw .alreadyActed(item.seq, action: outcome.action)
+        if let outcome = item.outcome {
+            if Name(outcome.action) == Name(action) { return nil }
+            throw .alreadyActed(item.seq, action: outcome.action)
+        }
+        guard let asOf else { return .acted(item: item.seq, action: action, note: note, asOf: head) }
+        if asOf > head { throw .upToBeyondHead(asOf, head: head, field: "asOf") }
+        if let edited = firstEdit(of: item.seq, after: asOf) {
+            throw .changedSince(item.seq, asOf: asOf, edited: edited)
+        }
+        return .acted(item: item.seq, action: action, note: note, asOf: asOf)
+    }
+
+    /// The first edit after `seq` that the log holds.
+    private func firstEdit(of item: Seq, after seq: Seq) -> Seq? {
+        events.first { event in
+            guard event.seq > seq, !dropped.contains(event.seq), case .edited(item, _) = event.body else {
+                return false
+            }
+            return true
+        }?.seq
     }
 
     private func see(_ given: Seq?, _ state: NaiveUser) throws(Refusal) -> Event.Body? {

@@ -34,7 +34,7 @@ extension NaiveStore {
             try validate(edit)
         case .subscribe(let topic), .unsubscribe(let topic):
             try identifier(topic, "topic")
-        case .act(let reference, let action, let note):
+        case .act(let reference, let action, let note, _):
             try validate(reference, "item")
             try identifier(action, "action")
             try text(action, "action", 64)

@@ -102,7 +102,7 @@ extension NaiveStore {
         do throws(Refusal) {
             try validate(command)
             // An answer names its item before its key.
-            if case .act(let reference, _, _) = command.action, let user = command.user {
+            if case .act(let reference, _, _, _) = command.action, let user = command.user {
                 _ = try find(reference, state(of: user))
             }
             if let first = try duplicate(of: command) { return .success(.duplicate(first)) }

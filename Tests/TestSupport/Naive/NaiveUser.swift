@@ -57,11 +57,12 @@ package struct NaiveUser: Hashable, Sendable {
             change(seq) { $0.take(edit) }
         case .retracted(let seq), .expired(let seq):
             change(seq) { $0.gone = true }
-        case .acted(let seq, let action, let note):
+        case .acted(let seq, let action, let note, let asOf):
             change(seq) { [user = name.text] item in
                 guard item.isAwaiting else { return }
                 item.outcome = Outcome(
-                    action: action, note: note, actor: event.actor ?? user, seq: event.seq, at: event.recordedAt)
+                    action: action, note: note, actor: event.actor ?? user, seq: event.seq, at: event.recordedAt,
+                    asOf: asOf)
                 item.take(.read)
             }
         case .reminded(let seq):

@@ -87,6 +87,39 @@ struct TrayClientTests {
         }
     }
 
+    @Test func anAnswerToATextThatWasEditedMeanwhileFailsAndTheItemAsksAgain() async throws {
+        let actions = [ItemAction(id: "yes", label: "Yes"), ItemAction(id: "no", label: "No")]
+        let fill: @Sendable (Store) throws -> Void = { store in
+            for title in ["100 to Bob", "another"] {
+                _ = try store.blocking.perform(.notify("ann", Content(title: title, actions: actions)))
+            }
+        }
+        try await withClient(before: fill) { tested in
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            let shown = try await tested.client.inbox().asOf
+            tested.service.weather = .offline
+            var edit = ContentEdit()
+            edit.title = .set("10000 to Eve")
+            let late = try await tested.client.act(.seq(1), action: "yes")
+            let good = try await tested.client.act(.seq(2), action: "yes", asOf: shown)
+            #expect(await tested.client.tray.tray.awaiting == 0)
+            try await tested.service.store.perform(.edit(1, of: "ann", edit))
+            tested.service.weather = .fine
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            #expect(await tested.client.outbox.entry(late.id)?.problem?.code == "changedSince")
+            #expect(await tested.client.outbox.entry(good.id)?.state != .failed)
+            let item = try await tested.client.item(.seq(1))
+            #expect(item.content.title == "10000 to Eve" && item.outcome == nil)
+            #expect(await tested.client.tray.tray.awaiting == 1)
+            // Having read it again, its user can answer.
+            let page = try await tested.client.inbox()
+            try await tested.client.act(.seq(1), action: "no", asOf: page.asOf)
+            #expect(await tested.client.wait(for: .synced, seconds: 30))
+            #expect(try await tested.client.item(.seq(1)).outcome?.asOf == page.asOf)
+            try await tested.expectEqual()
+        }
+    }
+
     @Test func quietTimesShowAtOnceAndCoverLaterItems() async throws {
         try await withClient(before: fill) { tested in
             #expect(await tested.client.wait(for: .synced, seconds: 30))

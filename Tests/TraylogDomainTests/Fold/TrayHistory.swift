@@ -43,7 +43,8 @@ struct TrayHistory {
         switch random.pick(weighted: kinds) {
         case 1 where random.chance(20):
             return .act(
-                reference(), action: random.pick(["yes", "no", "maybe"]), note: random.chance(30) ? "note" : nil)
+                reference(), action: random.pick(["yes", "no", "maybe"]), note: random.chance(30) ? "note" : nil,
+                asOf: random.chance(30) ? Seq(UInt64(random.between(0, Int(head)))) : nil)
         case 1: return .mark(random.pick(Array(Mark.allCases)), (0..<random.between(1, 6)).map { _ in reference() })
         case 2: return markAll(head: head)
         case 3: return .seeTray(upTo: upTo(head: head))

@@ -97,10 +97,15 @@ struct TrayRun {
         _ expected: Result<Receipt, Refusal>, _ decided: Result<Decision, Refusal>, _ body: Event.Body?
     ) -> Bool {
         switch (expected, decided) {
-        case (.success(.appended), .success(.append(let ours))): body == ours
+        case (.success(.appended), .success(.append(let ours, _))): body == ours
         case (.success(.duplicate(let seq)), .success(.duplicate(let ours))): seq == ours
         case (.success(.unchanged), .success(.unchanged)): true
         case (.failure(.invalid(let field, _)), .failure(.invalid(let ours, _))): field == ours
+        // The state knows the edits that still hold, the store finds those before them.
+        case (
+            .failure(.changedSince(let item, let asOf, let edited)), .failure(.changedSince(let our, let own, let ours))
+        ):
+            item == our && asOf == own && edited <= ours
         case (.failure(let refusal), .failure(let ours)): refusal == ours
         default: false
         }

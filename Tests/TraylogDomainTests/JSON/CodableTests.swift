@@ -54,7 +54,9 @@ import Testing
             let refusals: [Refusal] = [
                 .invalid(field: "title", reason: "is longer: \(random.text())"), .unknownItem(random.item()),
                 .itemGone(random.seq()), .notSnoozed(random.seq()),
-                .alreadyActed(random.seq(), action: random.identifier()), .unknownEvent(random.seq()), .unknownEvent(0),
+                .alreadyActed(random.seq(), action: random.identifier()),
+                .notAnswered(random.seq()), .changedSince(random.seq(), asOf: random.seq(), edited: random.seq()),
+                .unknownEvent(random.seq()), .unknownEvent(0),
                 .upToBeyondHead(random.seq(), head: random.seq()),
                 .upToBeyondHead(random.seq(), head: random.seq(), field: "asOf"),
                 .notUndoable(random.seq(), kind: .snoozed), .keyConflict(key: random.identifier(), seq: random.seq()),
@@ -215,7 +217,9 @@ extension RandomCommands {
     }
 
     fileprivate mutating func outcome() -> Outcome {
-        Outcome(action: identifier(), note: maybe { $0.text() }, actor: identifier(), seq: number(), at: time())
+        Outcome(
+            action: identifier(), note: maybe { $0.text() }, actor: identifier(), seq: number(), at: time(),
+            asOf: number())
     }
 
     fileprivate mutating func thread() -> ItemFilter.Thread {
@@ -297,7 +301,8 @@ extension RandomCommands {
         case .subscribe(let topic): return .subscribed(topic: topic, topicRevision: 7)
         case .unsubscribe(let topic): return .unsubscribed(topic: topic, topicRevision: 0)
         case .undo: return .undone(event: number())
-        case .act(_, let action, let note): return .acted(item: number(), action: action, note: note)
+        case .act(_, let action, let note, _):
+            return .acted(item: number(), action: action, note: note, asOf: number())
         }
     }
 

@@ -54,6 +54,7 @@ import Testing
         (#""unmute","user":"u","all":true"#, .unmute(.all)),
         (#""act","user":"u","item":3,"action":"yes""#, .act(3, action: "yes")),
         (#""act","user":"u","item":"k","action":"yes","note":"n""#, .act("k", action: "yes", note: "n")),
+        (#""act","user":"u","item":"k","action":"yes","asOf":7"#, .act("k", action: "yes", asOf: 7)),
         (
             #""notify","user":"u","actions":[ {"id":"a", "label":"A"},{"label":"B","id":"b"} ]"#,
             .notify(Content(actions: [ItemAction(id: "a", label: "A"), ItemAction(id: "b", label: "B")]))

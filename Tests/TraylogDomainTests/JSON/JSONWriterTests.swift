@@ -74,7 +74,10 @@ import Testing
             (.subscribed(topic: "n"), #"subscribed,"topic":"n","topicRevision":0}"#),
             (.unsubscribed(topic: "n", topicRevision: 3), #"unsubscribed,"topic":"n","topicRevision":3}"#),
             (.undone(event: 4), #"undone,"event":4}"#),
-            (.acted(item: 3, action: "yes", note: "n"), #"acted,"item":3,"action":"yes","note":"n"}"#),
+            (
+                .acted(item: 3, action: "yes", note: "n", asOf: 4),
+                #"acted,"item":3,"action":"yes","note":"n","asOf":4}"#
+            ),
             (.reminded(item: 3), #"reminded,"item":3}"#),
             (.expired(item: 3), #"expired,"item":3}"#), (.erased(spans: []), "erased}"),
             (
@@ -163,6 +166,11 @@ import Testing
         #expect(
             json { $0.write(acted) }
                 == #"{"error":"alreadyActed","message":"item 3 was answered already, with \"yes\"","action":"yes"}"#)
+        let changed = Refusal.changedSince(3, asOf: 4, edited: 6)
+        #expect(
+            json { $0.write(changed) }
+                == #"{"error":"changedSince","message":"item 3 was edited after event 4, by event 6; "#
+                + #"look at it as it is now, and answer again","seq":6}"#)
         #expect(json { $0.write(refusal, line: 12) } == #"{"error":"invalid","message":"user: is missing","line":12}"#)
     }
 

@@ -44,7 +44,7 @@ struct RandomCommands {
         case .subscribe: return .subscribe(topic: identifier())
         case .unsubscribe: return .unsubscribe(topic: identifier())
         case .undo: return .undo(event: seq())
-        case .act: return .act(item(), action: "a\(seq())", note: maybe { $0.text() })
+        case .act: return .act(item(), action: "a\(seq())", note: maybe { $0.text() }, asOf: maybe { $0.seq() })
         case .erase: preconditionFailure("an erasure is no command")
         }
     }

@@ -18,7 +18,7 @@ enum GoldenEvents {
         ("muted", event(8, .muted(.thread("family")))),
         ("muted-all", event(24, .muted(.all, until: Timestamp(milliseconds: 1_700_003_600_000)))),
         ("notified-actions", event(25, .notified(asking))),
-        ("acted", event(26, .acted(item: 25, action: "yes", note: "Gern"))),
+        ("acted", event(26, .acted(item: 25, action: "yes", note: "Gern", asOf: 25))),
         ("edited-reminder", event(27, .edited(item: 25, later))),
         ("reminded", event(28, .reminded(item: 25))),
         ("unmuted", event(9, .unmuted(.category("offers")))),

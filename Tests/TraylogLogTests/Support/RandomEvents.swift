@@ -91,7 +91,7 @@ extension SeededRandom {
         case .broadcast: .broadcast(topic: text(), content())
         case .undone: .undone(event: Seq(number()))
         case .expired: .expired(item: Seq(number()))
-        case .acted: .acted(item: Seq(number()), action: text(), note: maybe { $0.text() })
+        case .acted: .acted(item: Seq(number()), action: text(), note: maybe { $0.text() }, asOf: Seq(number()))
         case .reminded: .reminded(item: Seq(number()))
         case .erased: .erased(spans: spans())
         case .held: .held

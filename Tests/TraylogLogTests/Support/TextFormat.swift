@@ -42,10 +42,11 @@ struct TextFormat {
             add("until", until.milliseconds)
         case .woken(let item), .retracted(let item), .expired(let item), .reminded(let item):
             add("item", item.rawValue)
-        case .acted(let item, let action, let note):
+        case .acted(let item, let action, let note, let asOf):
             add("item", item.rawValue)
             add("action", action)
             add("note", note)
+            add("as_of", asOf.rawValue)
         case .edited(let item, let edit): add(edit, of: item)
         case .undone(let event): add("event", event.rawValue)
         case .compacted(let through, let dropped, let archive):

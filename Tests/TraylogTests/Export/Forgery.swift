@@ -90,7 +90,8 @@ extension Event.Body {
         case .retracted(let item): .retracted(item: seq(item))
         case .undone(let event): .undone(event: seq(event))
         case .expired(let item): .expired(item: seq(item))
-        case .acted(let item, let action, let note): .acted(item: seq(item), action: action, note: note)
+        case .acted(let item, let action, let note, let asOf):
+            .acted(item: seq(item), action: action, note: note, asOf: seq(asOf))
         case .reminded(let item): .reminded(item: seq(item))
         case .notified, .muted, .unmuted, .subscribed, .unsubscribed, .broadcast, .erased, .redacted, .compacted,
             .held, .released, .lost, .audited:

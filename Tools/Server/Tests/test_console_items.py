@@ -1,7 +1,10 @@
 """Items in a browser: filters of a tray, the sheet beside it, what happened to an item, links that lead on, undo, audiences."""
 
 import json
+import os
 import re
+import subprocess
+import tempfile
 import unittest
 
 from browsed import Keys
@@ -140,9 +143,35 @@ class SheetTests(ItemCase):
         self.assertIn("no answer yet", text_of(Visitor(self.server, "viewer").get(f"/users/zoe/items/{item}")))
         self.server.post(f"/v1/users/zoe/items/{item}/action", {"action": "go", "note": "after lunch", "device": "watch"})
         page = text_of(Visitor(self.server, "viewer").get(f"/users/zoe/items/{item}"))
-        self.assertRegex(page, r"Answered “Go ahead”.* by zoe: after lunch")
+        self.assertRegex(page, rf"Answered “Go ahead”.* by zoe: after lunch to the item as it was after event {item}")
         self.open("/users/zoe/timeline")
         self.assertRegex(self.browser.text(), r"Answered acted\s+item \d+: go, after lunch")
+
+    @unittest.skipUnless(os.access(os.environ.get("TRAYLOG", ""), os.X_OK), "needs the program: TRAYLOG names it")
+    def test_the_decision_on_an_item_is_a_file_that_is_checked_without_the_server(self):
+        actions = [{"id": "go", "label": "Go ahead"}, {"id": "no", "label": "Wait"}]
+        item = self.server.notify("abe", title="Deploy?", actions=actions).json["seq"]
+        self.server.call("PATCH", f"/v1/users/abe/items/{item}", {"title": "Deploy build 2?"})
+        path = f"/users/abe/items/{item}"
+        visitor = Visitor(self.server, "auditor")
+        self.assertNotIn("Decision with proofs", text_of(visitor.get(path)))
+        self.assertEqual(visitor.get(f"{path}/decision").status, 422)
+        self.server.post(f"/v1{path}/action", {"action": "go"})
+        self.assertIn(f'href="/console{path}/decision"', visitor.get(path).body.decode())
+        other = Visitor(self.server, "viewer")
+        self.assertNotIn("Decision with proofs", text_of(other.get(path)))
+        self.assertEqual(other.get(f"{path}/decision").status, 403)
+        answer = visitor.get(f"{path}/decision")
+        self.assertEqual((answer.status, answer.headers["content-disposition"]), (200, f'attachment; filename="decision-{item}.json"'))
+        with tempfile.TemporaryDirectory(prefix="traylog-decision.") as directory:
+            size = json.loads(answer.body)["treeHead"]["treeSize"]
+            for name, content in (("file", answer.body), ("head", self.server.get(f"/v1/tree-head?asOf={size}").body)):
+                with open(os.path.join(directory, name), "wb") as file:
+                    file.write(content)
+            checked = subprocess.run(
+                [os.environ["TRAYLOG"], "check", "file", "--tree-head", "head"], cwd=directory, capture_output=True, text=True, check=False)
+            self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+            self.assertIn(f'abe answered "go" (Go ahead) to "Deploy build 2?" (item {item})', checked.stdout)
 
 
 class StandingTests(ItemCase):

@@ -57,7 +57,7 @@ class DeviceTests(unittest.TestCase):
                 self.assertEqual(found(text="STRASSE"), seqs[:1])
                 self.assertEqual(found(awaiting=True), seqs[::-1])
                 device.ask("act", item=seqs[0], action="yes", note="at once")
-                late = device.ask("act", item=seqs[1], action="yes")["id"]
+                late = device.ask("act", item=seqs[1], action="yes", asOf=device.ask("inbox")["asOf"])["id"]
                 device.ask("mute", **{"all": True, "until": "2099-01-01T00:00:00Z"})
                 device.ask("mute", thread="t")
                 self.assertEqual((device.ask("tray")["awaiting"], device.ask("tray")["unread"], found(awaiting=True)), (0, 0, []))
@@ -72,6 +72,28 @@ class DeviceTests(unittest.TestCase):
                 self.assertEqual(device.ask("mutes")["mutes"], server.get("/v1/users/ann/mutes").json["mutes"])
                 self.assert_equal_trays(device, server, "ann")
                 self.assertEqual(device.ask("mute", **{"all": True, "thread": "t"})["error"], "invalid")
+
+    def test_an_answer_to_a_text_that_was_edited_meanwhile_fails_and_the_item_shows_as_it_is(self):
+        actions = [{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}]
+        with Server() as server, Proxy(server.port) as proxy:
+            seq = server.notify("ann", title="Transfer 100 to Bob", actions=actions).json["seq"]
+            with Device(server, "ann", port=proxy.port) as device:
+                self.assertTrue(device.wait())
+                proxy.stop()
+                late = device.ask("act", item=seq, action="yes")["id"]
+                self.assertEqual(device.ask("tray")["awaiting"], 0)
+                server.call("PATCH", f"/v1/users/ann/items/{seq}", {"title": "Transfer 10000 to Eve"})
+                proxy.start()
+                self.assertTrue(device.wait())
+                self.assertEqual([(one["id"], one["error"]) for one in device.ask("outbox")["entries"] if one["error"]], [(late, "changedSince")])
+                (item,) = device.ask("inbox")["items"]
+                self.assertEqual((item["title"], item.get("outcome"), device.ask("tray")["awaiting"]), ("Transfer 10000 to Eve", None, 1))
+                # Having read it again, one can answer.
+                device.ask("act", item=seq, action="no", asOf=device.ask("inbox")["asOf"])
+                self.assertTrue(device.wait())
+                outcome = server.get(f"/v1/users/ann/items/{seq}").json["outcome"]
+                self.assertEqual((outcome["action"], outcome["asOf"] > seq), ("no", True))
+                self.assert_equal_trays(device, server, "ann")
 
     def test_a_device_shows_changes_of_the_server_by_itself(self):
         with Server() as server, Device(server, "ann") as device:

@@ -267,6 +267,23 @@ class DeviceScreenTests(unittest.TestCase):
                 window.until(lambda: ": Deploy now" in window.text() and "1  Deploy now" not in window.text())
                 until(lambda: outcome(first) == "yes", 60, window.text)
 
+    def test_a_question_that_was_edited_is_marked_after_a_refused_answer(self):
+        with Server() as server:
+            actions = [{"id": "yes", "label": "Pay"}, {"id": "no", "label": "Do not"}]
+            seq = server.notify("ann", title="100 to Bob", actions=actions).json["seq"]
+            with Window(server, "ann", lines=20, columns=100) as window:
+                window.until(lambda: window.selected() == "100 to Bob" and "1 Pay  2 Do not" in window.text())
+                window.press("o", "1")
+                window.until(lambda: "answered: Pay" in window.text())
+                server.call("PATCH", f"/v1/users/ann/items/{seq}", {"title": "10000 to Eve"})
+                window.press("o")
+                window.until(lambda: "not answered: it was edited" in window.text() and window.selected() == "10000 to Eve")
+                window.press("Enter")
+                window.until(lambda: "edited since you answered" in window.text())
+                window.press("2")
+                outcome = lambda: server.get(f"/v1/users/ann/items/{seq}").json.get("outcome", {}).get("action")  # noqa: E731
+                until(lambda: outcome() == "no", 60, window.text)
+
     def test_do_not_disturb_is_a_key(self):
         with Server() as server, Window(server, "ann") as window:
             mutes = lambda: server.get("/v1/users/ann/mutes").json["mutes"]  # noqa: E731

@@ -85,7 +85,7 @@ class GeneratedClientTests(unittest.TestCase):
         actions = [{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}]
         asked = self.call("publishing.notify", "ann", status=201, body=dict(title="Deploy?", actions=actions)).seq
         self.assertEqual(self.call("trays.get_tray", "me", who=own).awaiting, 1)
-        acted = self.call("trays.act", "me", str(asked), who=own, body=dict(action="yes", note="Go"))
+        acted = self.call("trays.act", "me", str(asked), who=own, body=dict(action="yes", note="Go", asOf=asked))
         self.assertEqual(acted.tray.awaiting, 0)
         outcome = self.call("trays.get_item", "ann", str(asked), who=own).outcome
         self.assertEqual((outcome.action, outcome.note, outcome.actor), ("yes", "Go", "ann"))

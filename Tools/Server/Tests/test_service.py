@@ -190,8 +190,9 @@ class WritingTests(ServiceCase):
         actions = [{"id": "yes", "label": "Deploy"}, {"id": "no", "label": "Wait"}]
         seq = server.notify(self.user, title="Deploy?", key="deploy", actions=actions).json["seq"]
         plain = server.notify(self.user, title="Plain").json["seq"]
-        act, answer = f"{path}/items/key:deploy/action", {"action": "yes", "note": "now"}
-        for body, field in [({}, "action"), ({"action": ""}, "action"), ({"action": "maybe"}, "action"), ({**answer, "note": "x" * 1025}, "note"),
+        act, answer = f"{path}/items/key:deploy/action", {"action": "yes", "note": "now", "asOf": plain}
+        for body, field in [({}, "action"), ({"action": ""}, "action"), ({"action": "maybe", "asOf": plain}, "action"),
+                            ({"action": "yes"}, "asOf"), ({**answer, "asOf": str(plain)}, "asOf"), ({**answer, "note": "x" * 1025}, "note"),
                             ({**answer, "item": seq}, "item")]:
             self.is_problem(server.post(act, body, who=token), 400, "invalid", field=field)
         self.is_problem(server.post(f"{path}/items/{plain}/action", answer, who=token), 400, "invalid", field="action")

@@ -107,7 +107,7 @@ class ActingTests(TrayCase):
         self.assertEqual((item["actions"], item.get("outcome")), (actions, None))
         self.assertEqual(self.own("trays.get_tray").parsed.awaiting, 1)
         self.assertEqual([one.seq for one in self.of("trays.get_inbox", awaiting=True).parsed.items], [seq])
-        answer = {"action": "yes", "note": "now"}
+        answer = {"action": "yes", "note": "now", "asOf": seq}
         first = self.own("trays.act", "key:deploy", body=answer, idempotency_key="k")
         self.assertEqual((first.status, first.json["result"]), (200, "appended"))
         self.assertEqual((first.parsed.tray.awaiting, first.parsed.tray.unread), (0, 1))
@@ -116,11 +116,34 @@ class ActingTests(TrayCase):
         self.assertEqual(self.of("trays.act", "key:deploy", body={"action": "yes"}).json["result"], "unchanged")
         self.is_problem(self.of("trays.act", "key:deploy", body={"action": "no"}), 422, "alreadyActed", action="yes")
         outcome = self.of("trays.get_item", str(seq)).json["outcome"]
-        expected = {"action": "yes", "note": "now", "actor": self.user, "seq": first.json["seq"], "at": outcome["at"]}
+        expected = {"action": "yes", "note": "now", "actor": self.user, "seq": first.json["seq"], "at": outcome["at"], "asOf": seq}
         self.assertEqual(outcome, expected)
         self.is_problem(self.of("trays.undo", body={"event": first.json["seq"]}), 422, "notUndoable")
         (acted,) = [event for event in self.of("feeds.get_changes").json if event["kind"] == "acted"]
-        self.assertEqual((acted["item"], acted["action"], acted["note"]), (seq, "yes", "now"))
+        self.assertEqual((acted["item"], acted["action"], acted["note"], acted["asOf"]), (seq, "yes", "now", seq))
+
+    def test_an_answer_is_to_what_was_on_the_screen(self):
+        actions = [{"id": "yes", "label": "Pay"}, {"id": "no", "label": "Do not"}]
+        seq = self.notify(title="Transfer 100 to Bob", actions=actions)
+        shown = self.own("trays.get_inbox").json["asOf"]
+        missing = self.own("trays.act", str(seq), body={"action": "yes"})
+        self.is_problem(missing, 400, "invalid", field="asOf")
+        first = self.of("publishing.edit_item", str(seq), body={"title": "Transfer 10000 to Eve"}).json["seq"]
+        self.of("publishing.edit_item", str(seq), body={"title": "Transfer 10000 to Mallory"})
+        late = self.own("trays.act", str(seq), body={"action": "yes", "asOf": shown})
+        self.is_problem(late, 422, "changedSince", seq=first)
+        ahead = self.own("trays.act", str(seq), body={"action": "yes", "asOf": shown + 1_000_000})
+        self.is_problem(ahead, 422, "upToBeyondHead")
+        self.assertNotIn("outcome", self.own("trays.get_item", str(seq)).json)
+        shown = self.own("trays.get_inbox").json["asOf"]
+        answered = self.own("trays.act", str(seq), body={"action": "no", "asOf": shown}).json["seq"]
+        self.assertEqual(self.of("trays.get_item", str(seq)).json["outcome"]["asOf"], shown)
+        # A program with a key of the server's need not say what it shows: its answer is to the state before it.
+        other = self.notify(title="Again?", actions=actions)
+        self.assertGreater(other, answered)
+        self.assertEqual(self.of("trays.act", str(other), body={"action": "yes"}).status, 200)
+        outcome = self.of("trays.get_item", str(other)).json["outcome"]
+        self.assertEqual(outcome["asOf"], outcome["seq"] - 1)
 
     def test_of_two_devices_that_answer_at_once_and_repeat_it_one_counts(self):
         actions = [{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}]
@@ -129,7 +152,7 @@ class ActingTests(TrayCase):
 
             def answer(action):
                 # A device whose answer was lost sends it again under its key.
-                body = {"action": action, "key": f"{seq} {action}"}
+                body = {"action": action, "key": f"{seq} {action}", "asOf": seq}
                 return [self.own("trays.act", str(seq), body=body) for _ in range(2)]
 
             with ThreadPoolExecutor(4) as pool:

@@ -5,14 +5,18 @@ import TerminalText
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check a proof, a report or a person's file, without a store.",
+        abstract: "Check a proof, a report, a decision or a person's file, without a store.",
         discussion: """
-            FILE is what 'prove --json', 'prove-consistency --json' or 'audit --json' printed, or the dossier.jsonl of \
-            'dossier'. Everything in it is compared with a tree head that was kept elsewhere; with --public-key the \
+            FILE is what 'prove --json', 'prove-consistency --json', 'audit --json' or 'decision --json' printed, or the \
+            dossier.jsonl of 'dossier'. Everything in it is compared with a tree head that was kept elsewhere; with --public-key the \
             signature is checked, too. Exit status 1 says what is wrong, each finding on a line.
 
             A report shows what events say. That is proved if it has salt and payload ('audit --disclose'); otherwise \
             only number, kind and times are.
+
+            Of a decision one sentence says who answered what, to which title, when, and by which tree head. That nobody \
+            left out an edit before the answer is proved. That none came later is what the file's maker says: a later \
+            tree head, or 'audit --complete', shows it.
 
             --complete checks what 'audit --complete' or 'dossier' wrote: that no event of the user is left out and no \
             event of the user's topics, and that every count and item follows from these events and from no others. \
@@ -61,20 +65,34 @@ struct CheckCommand: ParsableCommand {
             return
         }
         var check = try HandedOutCheck(treeHeads: heads.map(\.text), publicKey: key)
-        try read(source) { check.add($0) }
+        var decision: DecisionCheck?
+        var isFirst = true
+        try read(source) { line in
+            if isFirst, DecisionCheck.isDecision(line) {
+                decision = try DecisionCheck(treeHeads: heads.map(\.text), publicKey: key)
+            }
+            isFirst = false
+            if decision == nil { check.add(line) } else { decision?.add(line) }
+        }
+        if var decision {
+            decision.finish()
+            try report(decision)
+            if !decision.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
+            return
+        }
         check.finish()
         try report(check)
         if !check.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
     }
 
-    private func read(_ source: Descriptor, _ take: ([UInt8]) -> Void) throws {
+    private func read(_ source: Descriptor, _ take: ([UInt8]) throws -> Void) throws {
         var lines = LineReader(source, longestLine: Restorer.longestLine)
         while true {
             while let line = lines.takeLine() {
                 guard case .whole(let range) = line else {
                     throw TraylogError.refused(.invalid(field: "line", reason: "is longer than 16 MiB"))
                 }
-                take(Array(lines.bytes[range]))
+                try take(Array(lines.bytes[range]))
             }
             if lines.isAtEnd { break }
             try lines.fill()
@@ -106,6 +124,38 @@ struct CheckCommand: ParsableCommand {
         } else {
             for finding in check.findings { try output.line(VisibleText(finding).text) }
             try output.line("not proved to be complete")
+        }
+        try output.flush()
+    }
+
+    private func report(_ check: DecisionCheck) throws {
+        let output = Output(.standardOutput)
+        if global.json {
+            try output.json { writer in
+                writer.beginObject()
+                writer.member("ok", check.findings.isEmpty)
+                writer.member("decision", true)
+                if let statement = check.statement {
+                    writer.member("user", statement.user)
+                    writer.member("item", statement.item)
+                    writer.member("title", statement.content.title)
+                    writer.name("outcome")
+                    writer.write(statement.outcome)
+                    writer.member("later", statement.later)
+                }
+                writer.member("signed", publicKey != nil && check.findings.isEmpty)
+                writer.name("findings")
+                writer.beginArray()
+                for finding in check.findings { writer.value(finding) }
+                writer.endArray()
+                writer.endObject()
+            }
+        } else if check.findings.isEmpty {
+            let signature = publicKey == nil ? "signature not looked at" : "signed"
+            try output.line("true: \(VisibleText(check.conclusion).text), \(signature)")
+        } else {
+            for finding in check.findings { try output.line(VisibleText(finding).text) }
+            try output.line("not proved: \(check.findings.count.counted("finding"))")
         }
         try output.flush()
     }

@@ -14,7 +14,7 @@ extension Event {
         case .snoozed(let item, let until): "item \(item) until \(until.localText)"
         case .edited(let item, let edit): "item \(item): \(edit.words)"
         case .woken(let item), .retracted(let item), .expired(let item), .reminded(let item): "item \(item)"
-        case .acted(let item, let action, let note): "item \(item): \(action)" + (note.map { ", \($0)" } ?? "")
+        case .acted(let item, let action, let note, _): "item \(item): \(action)" + (note.map { ", \($0)" } ?? "")
         case .subscribed(let topic, _), .unsubscribed(let topic, _): topic
         case .undone(let event): "event \(event)"
         case .erased, .held, .released: ""

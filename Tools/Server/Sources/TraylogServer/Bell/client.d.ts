@@ -48,7 +48,7 @@ export interface Item {
 	recordedAt: string;
 	data?: unknown;
 	actions?: { id: string; label: string }[];
-	outcome?: { action: string; note?: string; actor: string; seq: number; at: string };
+	outcome?: { action: string; note?: string; actor: string; seq: number; at: string; asOf: number };
 }
 
 /** What a write answers. `seq` is the event's, for `undo`; without one nothing changed. */
@@ -202,8 +202,11 @@ export class TrayClient extends EventTarget {
 	/** What arrives while it is muted is listed, and never counted. */
 	mute(what: Muted & { until?: Date | string }): Promise<WriteResult>;
 	unmute(what: Muted): Promise<WriteResult>;
-	/** Records what the person decided, by an action of the item. It cannot be undone. */
-	act(seq: number, action: string, note?: string): Promise<WriteResult>;
+	/**
+	 * Records what the person decided, by an action of the item. It cannot be undone. `asOf` is the state that was on the screen, by
+	 * default that of the lists: an item that was edited since is not answered (`changedSince`).
+	 */
+	act(seq: number, action: string, note?: string, asOf?: number): Promise<WriteResult>;
 	/** Takes back what an event marked, as if it had never been stored; or a write of this page, also one that was not sent yet. */
 	undo(what: number | Promise<WriteResult>): Promise<WriteResult>;
 	/** Reads a path below the person's own: `get("mutes")`. */

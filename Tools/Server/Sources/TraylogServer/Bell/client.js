@@ -360,8 +360,8 @@ export class TrayClient extends EventTarget {
 		return this.#change(["DELETE", this.#muted(what)]);
 	}
 
-	act(seq, action, note) {
-		return this.#change(["POST", `items/${seq}/action`, { action, ...(note && { note }) }], (item) =>
+	act(seq, action, note, asOf = Math.min(...[...this.#inboxes].map((inbox) => inbox.asOf), this.#inboxes.size ? Infinity : this.tray?.asOf ?? 0)) {
+		return this.#change(["POST", `items/${seq}/action`, { action, asOf, ...(note && { note }) }], (item) =>
 			item.seq === seq && !item.outcome && { seen: true, read: true, outcome: { action, note } });
 	}
 

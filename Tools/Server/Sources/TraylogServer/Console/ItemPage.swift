@@ -1,5 +1,6 @@
+import HTTPTypes
 import Hummingbird
-@_spi(Operations) import Traylog
+@_spi(Operations) @_spi(JSON) import Traylog
 
 /// One item: its full text, its data, and what happened to it.
 ///
@@ -23,7 +24,21 @@ enum ItemPage {
                 context["kept"] = String(visit.kept(ItemList.fields).dropFirst())
                 try await neighbours(of: life.item, list, moment, visit, &context)
                 return visit.page("item", life.item.content.title ?? "Item \(seq)", context)
-            }
+            },
+            // It has salts and payloads, for somebody who may read the log.
+            ConsolePage(.get, "/users/{u}/items/{item}/decision", .key(.audit)) { visit in
+                guard let seq = Seq(visit.segment("item")), seq > .zero else {
+                    throw Problem.invalid("item", "must be the number of an item, from 1 on")
+                }
+                let record = try await visit.store.decision(on: .seq(seq), by: visit.segment("u"))
+                return Response(
+                    status: .ok,
+                    headers: [
+                        .contentType: "application/json", .cacheControl: "no-store",
+                        .contentDisposition: "attachment; filename=\"decision-\(seq).json\"",
+                    ],
+                    body: ResponseBody(byteBuffer: ByteBuffer(string: record.json + "\n")))
+            },
         ]
     }
 
@@ -57,6 +72,7 @@ enum ItemPage {
                         "action": content.actions.first { $0.id == outcome.action }?.label ?? outcome.action,
                         "note": outcome.note ?? "", "hasNote": outcome.note != nil, "by": outcome.actor,
                         "at": [Moments.context(outcome.at)], "event": outcome.seq.description,
+                        "shown": outcome.asOf.description,
                     ]
                 ]
             } ?? []
@@ -150,7 +166,7 @@ enum ItemPage {
             title = mark.rawValue.prefix(1).uppercased() + mark.rawValue.dropFirst()
             detail = "with all others" + (summary.detail.isEmpty ? "" : ": " + summary.detail)
         case .snoozed(_, let until): detail = "until \(Moments.text(until))"
-        case .acted(_, let action, let note): detail = action + (note.map { ": \($0)" } ?? "")
+        case .acted(_, let action, let note, _): detail = action + (note.map { ": \($0)" } ?? "")
         case .woken, .retracted, .expired, .reminded: break
         case .edited: detail = summary.detail.replacing("item \(item): ", with: "")
         default: detail = summary.detail

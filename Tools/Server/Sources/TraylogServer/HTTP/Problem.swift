@@ -143,6 +143,7 @@ extension Problem {
         self.init(status, "Refused", refusal.message, error: refusal.code.rawValue)
         switch refusal {
         case .invalid(let field, _): members.append(("field", .string(field)))
+        case .changedSince(_, _, let edited): members.append(("seq", JSONValue(edited)))
         case .alreadyActed(_, let action): members.append(("action", .string(action)))
         case .compacted(let floor, _): members.append(("floor", JSONValue(floor)))
         case .wrongRevision(_, let revision): members.append(("revision", .int(revision)))

@@ -7,6 +7,8 @@ package enum OpenAPISchemas {
     /// - Parameter own: what the route's group means by some names.
     static func schema(of name: String, in route: Route, _ own: [String: JSONValue]) -> JSONValue {
         if route.isLive, name == "with" { return choice(["items"]) }
+        // What a command keeps is a seq; a query takes a time as well.
+        if route.manner == .command, name == "asOf" { return seq }
         guard let schema = own[name] ?? fields[name] else {
             preconditionFailure("The description does not know what \(name) of \(route.path.text) is.")
         }

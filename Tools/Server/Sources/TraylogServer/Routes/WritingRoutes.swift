@@ -120,9 +120,10 @@ enum WritingRoutes {
             Route(
                 .post, "/v1/users/{u}/items/{item}/action", as: "act", "Decide on one of an item's actions", .writing,
                 origins: .allowed,
-                body: .object(common + ["action", "note"]), required: ["action"], answers: .json(.trayReceipt)
+                body: .object(common + ["action", "note", "asOf"]), required: ["action"], answers: .json(.trayReceipt)
             ) { call in
                 let command = try await call.command("act", user: call.user, item: call.item())
+                if case .act(_, _, _, nil) = command.action { try call.checkMayAnswerUnshown() }
                 return try await call.perform(command, withTray: true)
             },
             Route(
@@ -196,5 +197,11 @@ extension Call {
             "upTo",
             "must be given: the 'newest' of the tray that was on the screen"
                 + (newest.map { ", such as \($0) for the present one" } ?? ""))
+    }
+
+    /// Refuses a user's own answer that does not say what was on the screen: it would hold for a text that came since.
+    fileprivate func checkMayAnswerUnshown() throws {
+        guard case .user = caller else { return }
+        throw Problem.invalid("asOf", "must be given: the 'asOf' of the inbox that was on the screen")
     }
 }

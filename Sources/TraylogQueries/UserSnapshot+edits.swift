@@ -1,0 +1,42 @@
+@_spi(Replication) import TraylogDomain
+import TraylogFold
+import TraylogStates
+
+extension UserSnapshot {
+    /// Events of a stream that are looked at together.
+    private static let streamWindow = 1_000
+
+    /// Visits the edits of an item after `first` through `end`, ascending, as far as the log holds them, until `body` answers false.
+    ///
+    /// - Complexity: O(events of the item's stream in between): the user's, or for a broadcast the topic's.
+    package func forEachEdit(
+        of item: UInt64, after first: UInt64, through end: UInt64, _ body: (UInt64) throws -> Bool
+    ) throws {
+        let topic: Identity? =
+            if case .broadcast(let name, _) = try pages.event(item).body {
+                hasher.identity(of: name, as: .topic)
+            } else {
+                nil
+            }
+        var last = max(first, item)
+        while last < end {
+            let seqs = try streamEvents(topic, after: last, through: end)
+            for seq in seqs where try store.holds(seq) {
+                let fact = try store.fact(seq)
+                guard fact.kind == .edited, fact.item == item else { continue }
+                guard try body(seq) else { return }
+            }
+            guard seqs.count == Self.streamWindow, let newest = seqs.last else { return }
+            last = newest
+        }
+    }
+
+    /// The next events of a topic, or without one of the user.
+    private func streamEvents(_ topic: Identity?, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
+        guard let topic else {
+            return try state.events(from: seq + 1, through: end, limit: Self.streamWindow, stored: pages)
+        }
+        guard let past else { preconditionFailure("The past of a user was not asked for.") }
+        return try history(past).events(ofTopic: topic, after: seq, through: end, limit: Self.streamWindow)
+    }
+}
