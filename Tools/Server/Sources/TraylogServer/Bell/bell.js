@@ -759,7 +759,8 @@ class TraylogBell extends Element {
 
 	#showAll() {
 		const { all, footer } = this.#parts;
-		const n = this.#left;
+		// Not before the list, whose first page moves it.
+		const n = this.#list?.loaded ? this.#left : 0;
 		all.hidden = footer.hidden = !n || !this.#parts.settings.hidden;
 		fill(all, drawing("all"), this.#say("markAll", { n }));
 	}
@@ -812,6 +813,7 @@ class TraylogBell extends Element {
 			else feed.insertBefore(node, at);
 		}
 		this.#date(items);
+		this.#showAll();
 		this.#warn();
 		feed.hidden = !items.length;
 		back.hidden = this.#thread === undefined;
