@@ -368,10 +368,12 @@ export class TrayClient extends EventTarget {
 	undo(what) {
 		const write = this.#own.get(what);
 		if (!write) return this.#change(["POST", "undo", { event: what }]);
-		write.isUndone = true;
-		this.#writes.delete(write);
-		this.#show();
-		// The server may have it already: then it takes it back.
+		// What is on its way shows until the server has taken it back, so that nothing shows twice.
+		if (!write.isSent || this.#waiting.size) {
+			write.isUndone = true;
+			this.#writes.delete(write);
+			this.#show();
+		}
 		return what.then((result) => (result.seq ? this.undo(result.seq) : result));
 	}
 
@@ -479,6 +481,7 @@ export class TrayClient extends EventTarget {
 		try {
 			await before;
 			if (write.isUndone) return { result: "unchanged" };
+			write.isSent = true;
 			const answer = await this.#send(method, path, headers, body && JSON.stringify(body));
 			const result = await answer.json();
 			write.seq = +answer.headers.get("Traylog-Seq") || result.seq || 1;
