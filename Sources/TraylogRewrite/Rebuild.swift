@@ -79,6 +79,8 @@ private struct ClosedStore: RewriteHost {
 
     func announce(floor: UInt64) -> StoreMoment { moment }
     func withdrawFloor() {}
+    func announceErasure(of stream: StreamID) {}
+    func withdrawErasure() {}
 
     func replaceEnvironment(
         by successor: Environment, erasing erased: StreamID?,

@@ -38,9 +38,21 @@ package struct StoreRewriter: Sendable {
     }
 
     /// The streams of users who are held.
-    package func heldStreams() throws -> Set<StreamID> {
+    private func heldStreams() throws -> Set<StreamID> {
         let (floor, head) = try source.read { ($0.record.floor.seq.rawValue, $0.head) }
         return try HeldStreams.find(source.tables.log.events, in: source.environment, floor: floor, through: head)
+    }
+
+    /// Runs `body`, which erases a user, while nobody can hold them; only within ``exclusively(_:)``.
+    ///
+    /// Archives lose the user's events long before the store does, so a hold that came in between would come too late.
+    ///
+    /// - Throws: ``Refusal/held(user:)``; what `body` throws.
+    package func withoutHolds<Result>(on erasure: Erasure, _ body: () throws -> Result) throws -> Result {
+        try host.announceErasure(of: erasure.stream)
+        defer { host.withdrawErasure() }
+        guard try !heldStreams().contains(erasure.stream) else { throw Refusal.held(user: erasure.user) }
+        return try body()
     }
 
     /// Only within ``exclusively(_:)``.

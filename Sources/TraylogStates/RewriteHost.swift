@@ -8,6 +8,10 @@ package protocol RewriteHost: Sendable {
     func announce(floor: UInt64) throws -> StoreMoment
     /// There will be no such floor, or there is.
     func withdrawFloor()
+    /// From now on nobody can hold the user of a stream, who is to be erased.
+    func announceErasure(of stream: StreamID) throws
+    /// The erasure has ended, whatever became of it.
+    func withdrawErasure()
     /// Lets an environment that holds everything take the place of the store's.
     ///
     /// - Parameters:

@@ -20,6 +20,10 @@ package struct LiveStore {
     ///
     /// The writer refuses already what this floor will forbid.
     var nextFloor: UInt64 = 0
+    /// The stream of the user whose erasure is under way; nil for none.
+    ///
+    /// The writer refuses to hold them: archives may have lost the user's events already.
+    var erasing: StreamID?
 
     /// The undos that the request in turn brought along, already folded.
     var undos: [PreparedUndo] = []

@@ -20,6 +20,17 @@ extension Writer: RewriteHost {
         try? perform { $0.memory.withLock { $0.store.nextFloor = 0 } }
     }
 
+    package func announceErasure(of stream: StreamID) throws {
+        try perform { loop in
+            try loop.prepare()
+            loop.memory.withLock { $0.store.erasing = stream }
+        }
+    }
+
+    package func withdrawErasure() {
+        try? perform { $0.memory.withLock { $0.store.erasing = nil } }
+    }
+
     package func replaceEnvironment(
         by successor: Environment, erasing erased: StreamID?,
         fill: @escaping @Sendable (StoreMoment, Agreement) throws -> Void

@@ -9,9 +9,21 @@ extension WriterLoop {
     package mutating func appendHold(
         _ isHeld: Bool, of user: String, actor: String?, device: String?
     ) throws -> Seq {
-        let seq = try append(of: user, actor: actor, device: device) { _, _, _ in isHeld ? .held : .released }
+        let directory = directory
+        let seq = try append(of: user, actor: actor, device: device) { stream, _, store in
+            if isHeld, let stream, stream.number == store.erasing { throw Self.comesTooLate(directory) }
+            return isHeld ? .held : .released
+        }
         guard let seq else { preconditionFailure("A hold is appended whatever the stream is.") }
         return seq
+    }
+
+    private static func comesTooLate(_ directory: String) -> StoreFailure {
+        StoreFailure(
+            code: .busy,
+            message:
+                "\(directory): this user is being erased, so a hold would come too late: wait for the end of the erasure, and hold "
+                + "the user if it fails")
     }
 
     /// Appends that somebody reads a user's whole history.

@@ -119,9 +119,9 @@ package struct WriterMemory: ~Copyable {
 
     /// Makes everything anew from the file.
     mutating func reload(_ environment: Environment, _ tables: Tables) throws {
-        let floor = store.nextFloor
+        let (floor, erasing) = (store.nextFloor, store.erasing)
         restart(with: try LiveStore.open(environment, tables: tables, options: options))
-        store.nextFloor = floor
+        (store.nextFloor, store.erasing) = (floor, erasing)
     }
 
     /// Goes on with what an opening of the file gave.

@@ -105,13 +105,14 @@ extension BlockingStore {
             rewriter.erasures.keep()
             return report
         }
-        guard try !rewriter.heldStreams().contains(erasure.stream) else { throw Refusal.held(user: user) }
-        // Before anything else is gone: an erasure that fails here has done nothing, and can be repeated.
-        try StoreUpkeep.forgetFindings(in: store.directory)
-        report.archives = try rewriter.rewriteArchives(without: erasure.stream, in: archives)
-        var plan = RewritePlan()
-        plan.erasure = erasure
-        let outcome = try rewriter.rewrite(plan, progress)
+        let outcome = try rewriter.withoutHolds(on: erasure) {
+            // Before anything else is gone: an erasure that fails here has done nothing, and can be repeated.
+            try StoreUpkeep.forgetFindings(in: store.directory)
+            report.archives = try rewriter.rewriteArchives(without: erasure.stream, in: archives)
+            var plan = RewritePlan()
+            plan.erasure = erasure
+            return try rewriter.rewrite(plan, progress)
+        }
         report.pseudonym = Pseudonym.name(ofStream: erasure.stream)
         (report.seq, report.events) = (Seq(outcome.head), outcome.erased)
         return report

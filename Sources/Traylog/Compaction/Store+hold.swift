@@ -7,7 +7,8 @@ import TraylogWriter
 extension Store {
     /// Holds a user: until a release no event of the user leaves the log in a compaction, and nobody can erase the user.
     ///
-    /// A running compaction ends with `busy` and removes nothing. The name may be new.
+    /// A running compaction ends with `busy` and removes nothing. The name may be new. A user whose erasure has begun cannot be
+    /// held: the call fails with `busy`.
     ///
     /// ```swift
     /// try await store.hold("ann", actor: "legal")
@@ -18,7 +19,7 @@ extension Store {
     ///   - actor: the person or program that asked for it, for the `held` event.
     ///   - device: the device it was asked from.
     /// - Returns: `unchanged` for a user who is held.
-    /// - Throws: ``TraylogError``: refused `invalid`; failed.
+    /// - Throws: ``TraylogError``: refused `invalid`; failed, `busy` for a user who is being erased.
     /// - Complexity: O(the user's events).
     @discardableResult
     public func hold(

@@ -75,21 +75,47 @@ import TraylogPlatform
         }
     }
 
-    @Test func aUserHeldDuringTheirErasureStays() throws {
+    @Test func nobodyCanHoldAUserWhoseErasureHasBegun() throws {
+        try atEachStep { path, step throws in
+            try withStore(path, options(tailEvents: 4)) { store throws in
+                try fill(store)
+                _ = try store.compact(before: .seq(31), archive: path + "-archive")
+                var now = 0
+                var code: StoreFailure.Code?
+                _ = try store.erase("ann", actor: nil, device: nil, archives: nil) { _, _ throws in
+                    defer { now += 1 }
+                    guard now == step else { return }
+                    code = try failure { try store.blocking.hold("ann") }?.code
+                    _ = try store.blocking.hold("bob")
+                }
+                guard now > step else { return }
+                #expect(code == .busy, "step \(step)")
+                #expect(try store.tray(of: "ann").total == 0)
+                // The name is somebody else's now.
+                #expect(try store.blocking.hold("ann") != .unchanged)
+                #expect(try store.blocking.hold("bob") == .unchanged)
+            }
+            try expectSound(path, step)
+        }
+    }
+
+    @Test func aUserWhoseErasureFailedCanBeHeld() throws {
         try atEachStep { path, step throws in
             try withStore(path, options(tailEvents: 4)) { store throws in
                 try fill(store)
                 let before = try store.inbox(of: "ann")
                 var now = 0
-                let isErased = Result { () throws(TraylogError) in
-                    _ = try store.erase("ann", actor: nil, device: nil, archives: nil) { _, _ throws in
+                let failed = try failure {
+                    try store.erase("ann", actor: nil, device: nil, archives: nil) { _, _ throws in
                         defer { now += 1 }
-                        if now == step { _ = try store.blocking.hold("ann") }
+                        if now == step { throw CancellationError() }
                     }
                 }
                 guard now > step else { return }
-                #expect(throws: TraylogError.refused(.held(user: "ann")), "step \(step)") { try isErased.get() }
+                #expect(failed?.code == .cancelled, "step \(step)")
+                #expect(try store.blocking.hold("ann") == .appended(41), "step \(step)")
                 #expect(try store.inbox(of: "ann").elements == before.elements, "step \(step)")
+                #expect(throws: TraylogError.refused(.held(user: "ann"))) { try store.erase("ann") }
             }
             try expectSound(path, step)
         }

@@ -5,6 +5,7 @@ import TestSupport
 @_spi(Operations) @testable import TraylogAudit
 @_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
+import TraylogPlatform
 @_spi(Operations) @testable import TraylogRewrite
 
 @Suite struct ErasureTests {
@@ -150,6 +151,32 @@ import TestSupport
             try expectSound(path, archives: archive)
             _ = try Rebuild.run(directory: path) { _, _ in }
             try expectSound(path)
+        }
+    }
+
+    @Test(arguments: seeds(8, nightly: 200))
+    func anErasureThatAHoldRefusedHasLeftTheArchivesAlone(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let microseconds = random.between(0, 20_000)
+        try withStorePath { path in
+            let archive = path + "-archive"
+            try withStore(path, options(isRelaxed: true)) { store in
+                _ = try store.perform((0..<1_500).map { notify(Self.user, "zq-title-zq \($0)") } + [notify("bob")])
+                _ = try store.perform(Command(user: Self.user, .mark(.deleted, (1...1_500).map { .seq(Seq($0)) })))
+                _ = try store.perform(notify("bob"))
+                #expect(try store.compact(before: .seq(1_503), archive: archive).dropped > 1_000)
+                let before = try leaks(in: archive)
+                #expect(before != [])
+                let holder = startThread("holder") {
+                    OSThread.sleep(microseconds: microseconds)
+                    // It may be refused, or come after the erasure: then it holds somebody else of that name.
+                    _ = try? store.blocking.hold(Self.user)
+                }
+                let refused = try refusal { try store.erase(Self.user) }
+                holder.join()
+                #expect(refused == nil || refused == .held(user: Self.user))
+                #expect(try leaks(in: archive) == (refused == nil ? [] : before), "seed \(seed)")
+            }
         }
     }
 
