@@ -84,9 +84,14 @@ private struct ClosedStore: RewriteHost {
 
     func replaceEnvironment(
         by successor: Environment, erasing erased: StreamID?,
-        fill: @escaping @Sendable (StoreMoment, Agreement) throws -> Void
+        fill: @escaping @Sendable (StoreMoment, Agreement) throws -> Void, onExchange: @escaping @Sendable () -> Void
     ) throws {
-        try environment.replace(by: successor, beforeRename: { try fill(moment) { _ in nil } })
+        try environment.replace(
+            by: successor, beforeRename: { try fill(moment) { _ in nil } },
+            exchange: { goOn in
+                onExchange()
+                goOn()
+            })
     }
 
     func write(_ body: @escaping @Sendable (inout WriteTransaction) throws -> Void) throws(TraylogError) {

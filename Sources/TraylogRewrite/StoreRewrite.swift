@@ -169,11 +169,12 @@ package final class StoreRewrite {
         let handover = Handover(copy)
         let archiveDirectory = plan.archiveDirectory.map(Files.absolutePath(of:))
         let (told, onErased) = (plan.told, plan.onErased)
-        try host.replaceEnvironment(by: successor, erasing: plan.erasure?.stream) { now, agreement in
-            try handover.value.finish(
-                now, archive: told?.archive ?? archive, in: archiveDirectory, told: told, agreement: agreement)
-            onErased?()
-        }
+        try host.replaceEnvironment(
+            by: successor, erasing: plan.erasure?.stream,
+            fill: { now, agreement in
+                try handover.value.finish(
+                    now, archive: told?.archive ?? archive, in: archiveDirectory, told: told, agreement: agreement)
+            }, onExchange: { onErased?() })
         copy = handover.value
         (outcome.dropped, outcome.droppedKinds) = (copy.log.droppedCount, copy.log.droppedKinds)
         outcome.erased = UInt64(copy.log.erasedSeqs.count)

@@ -175,7 +175,7 @@ package struct RewritePlan {
     package var archiveDirectory: String?
     /// The user to erase; nil for nobody.
     package var erasure: Erasure?
-    /// Called once when nothing but the disk can hinder the erasure any more, before any later event can be seen.
+    /// Called once when the erasure has taken effect, before any later event can be seen.
     var onErased: (@Sendable () -> Void)?
     /// The rewrite of another copy of the store that this one repeats; nil for a rewrite that was decided here.
     package var told: ToldRewrite?

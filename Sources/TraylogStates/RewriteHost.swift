@@ -18,9 +18,10 @@ package protocol RewriteHost: Sendable {
     ///   - erased: the stream that loses its name; nil for none.
     ///   - fill: brings the successor up to the moment, while the writer stands still. It is given the way in which an event
     ///     becomes part of the log of record, if the store has one.
+    ///   - onExchange: called once nothing can keep the successor from being the store any more, before anybody reads it.
     func replaceEnvironment(
         by successor: Environment, erasing erased: StreamID?,
-        fill: @escaping @Sendable (StoreMoment, Agreement) throws -> Void
+        fill: @escaping @Sendable (StoreMoment, Agreement) throws -> Void, onExchange: @escaping @Sendable () -> Void
     ) throws
     /// Makes a transaction of few pages, and waits until it is durable.
     func write(_ body: @escaping @Sendable (inout WriteTransaction) throws -> Void) throws(TraylogError)

@@ -33,9 +33,9 @@ extension Writer: RewriteHost {
 
     package func replaceEnvironment(
         by successor: Environment, erasing erased: StreamID?,
-        fill: @escaping @Sendable (StoreMoment, Agreement) throws -> Void
+        fill: @escaping @Sendable (StoreMoment, Agreement) throws -> Void, onExchange: @escaping @Sendable () -> Void
     ) throws {
-        try perform { try $0.replace(by: successor, erasing: erased, fill: fill) }
+        try perform { try $0.replace(by: successor, erasing: erased, fill: fill, onExchange: onExchange) }
     }
 
     package func holdWrites() throws {
@@ -57,7 +57,8 @@ extension WriterLoop {
     ///
     /// - Parameter fill: writes what is missing in it.
     fileprivate mutating func replace(
-        by successor: Environment, erasing erased: StreamID?, fill: (StoreMoment, Agreement) throws -> Void
+        by successor: Environment, erasing erased: StreamID?, fill: (StoreMoment, Agreement) throws -> Void,
+        onExchange: () -> Void
     ) throws {
         try prepare()
         let (memory, environment, tables) = (memory, environment, tables)
@@ -78,6 +79,7 @@ extension WriterLoop {
                     next.value.environment = environment
                     exchanged = memory.withLock { memory in
                         memory.store.endSnapshot()
+                        onExchange()
                         goOn()
                         let old = Handover(memory.store)
                         memory.restart(with: next.value)

@@ -50,17 +50,16 @@ extension Store {
     private func setHeld(
         _ isHeld: Bool, _ user: String, _ actor: String?, _ device: String?
     ) async throws(TraylogError) -> Receipt {
-        let writer = writer
-        guard try await self.isHeld(user) != isHeld else {
-            try await Waiting.suspended { answer in writer.perform({ try $0.confirmEnd() }, answer: answer) }
-            return .unchanged
-        }
         try Self.check(user, actor, device)
-        let seq: Seq = try await Waiting.suspended { answer in
-            writer.perform(
-                { try $0.appendHold(isHeld, of: user, actor: actor, device: device) }, answer: answer)
+        let writer = writer
+        while true {
+            let known = try await asking { store throws(TraylogError) in try store.knownHold(on: user) }
+            let receipt: Receipt? = try await Waiting.suspended { answer in
+                writer.perform(
+                    { try $0.setHeld(isHeld, user, knowing: known, actor: actor, device: device) }, answer: answer)
+            }
+            if let receipt { return receipt }
         }
-        return .appended(seq)
     }
 
     static func check(
@@ -99,13 +98,14 @@ extension BlockingStore {
     private func setHeld(
         _ isHeld: Bool, _ user: String, _ actor: String?, _ device: String?
     ) throws(TraylogError) -> Receipt {
-        guard try self.isHeld(user) != isHeld else {
-            try store.writer.perform { try $0.confirmEnd() }
-            return .unchanged
-        }
         try Store.check(user, actor, device)
-        return .appended(
-            try store.writer.perform { try $0.appendHold(isHeld, of: user, actor: actor, device: device) })
+        while true {
+            let known = try knownHold(on: user)
+            let receipt = try store.writer.perform {
+                try $0.setHeld(isHeld, user, knowing: known, actor: actor, device: device)
+            }
+            if let receipt { return receipt }
+        }
     }
 }
 
@@ -117,6 +117,12 @@ extension BlockingQueries {
     @available(*, noasync, message: "use `await store.isHeld`; this call blocks a thread that tasks share")
     public func isHeld(_ user: String) throws(TraylogError) -> Bool {
         try hold(of: user) != nil
+    }
+
+    /// The same, with a head that it holds for; the writer adds what came since.
+    fileprivate func knownHold(on user: String) throws(TraylogError) -> KnownHold {
+        let head = try self.head()
+        return KnownHold(isHeld: try isHeld(user), asOf: head)
     }
 }
 

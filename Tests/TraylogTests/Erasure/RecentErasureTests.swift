@@ -71,6 +71,24 @@ import Testing
         }
     }
 
+    @Test func anErasureThatFailsInItsLastStepIsNotRemembered() async throws {
+        try await withStorePath { path in
+            let store = try Store.open(path)
+            try await store.notify("ann", title: "A")
+            // The last thing before the renaming is to write this file.
+            let obstacle = path + "/CURRENT.new"
+            try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: true)
+            await #expect(throws: TraylogError.self) { try await store.erase("ann") }
+            #expect(store.lastErasure(of: "ann") == nil)
+            #expect(try await store.tray(of: "ann").total == 1)
+            #expect(!FileManager.default.fileExists(atPath: path + "/erasures"))
+            try FileManager.default.removeItem(atPath: obstacle)
+            try await store.erase("ann")
+            #expect(store.lastErasure(of: "ann") != nil)
+            await store.close()
+        }
+    }
+
     @Test(arguments: ["nonsense\n", "0123456789abcdef\n", "0123456789abcdef x\n", "0123456789abcdeg 1\n", "a 1\n"])
     func aDamagedFileRefusesTheStoreAndSaysWhatToDo(text: String) async throws {
         try await withStorePath { path in
