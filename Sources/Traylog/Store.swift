@@ -264,7 +264,8 @@ public final class Store: TrayQueries {
         let projections = ProjectionBoard(directory: directory)
         let writer = Writer(directory: directory, environment: environment)
         let source = LiveSource(
-            directory: directory, environment: environment, tables: tables, memory: memory, hasher: hasher)
+            directory: directory, environment: environment, tables: tables, memory: memory, hasher: hasher,
+            clock: options.clock)
         let rewriter = StoreRewriter(source: source, host: writer, erasures: erasures)
         let queries = _Queries(source: source, hub: hub, observer: options.observer)
         let repair = StateRepair(rewriter, jobs: queries.jobs, observer: options.observer)

@@ -183,11 +183,12 @@ package struct RecordBatch {
 }
 
 extension RecordBatch {
-    /// A batch of one event that no command caused, right after `head`, stamped with the present.
+    /// A batch of one event that no command caused, right after `head`, no earlier than that one.
+    ///
+    /// - Parameter now: the present by the store's clock.
     package init(
         _ body: Event.Body, of user: String? = nil, stream: StreamID = .absent, revision: UInt32 = 0,
-        actor: String? = nil, device: String? = nil,
-        after head: EventLog.Head
+        actor: String? = nil, device: String? = nil, after head: EventLog.Head, at now: Timestamp
     ) {
         self.init(firstSeq: head.seq + 1)
         var payload: [UInt8] = []
@@ -198,7 +199,7 @@ extension RecordBatch {
         let (first, second) = random.next16()
         append(
             payload: RawSpan(_elements: payload.span), kind: body.kind, stream: stream, revision: revision,
-            recordedAt: max(head.recordedAt, Timestamp(milliseconds: SystemClock.nowMilliseconds())),
+            recordedAt: max(head.recordedAt, now),
             occurredAt: nil, salt: Salt(first, second))
     }
 }

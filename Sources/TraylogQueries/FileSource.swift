@@ -22,6 +22,9 @@ package final class FileSource: SnapshotSource {
         rows = pinned ?? environment
     }
 
+    /// A process that only reads does not know the writer's clock.
+    package var now: Timestamp { Timestamp(milliseconds: SystemClock.nowMilliseconds()) }
+
     package func head() throws -> UInt64 { try read { $0.head } }
 
     package func tray(of user: String) throws -> Tray {

@@ -10,6 +10,8 @@ package protocol SnapshotSource: Sendable {
     var directory: String { get }
     var environment: Environment { get }
     var tables: Tables { get }
+    /// The present, by the store's clock.
+    var now: Timestamp { get }
 
     /// The newest event.
     func head() throws -> UInt64

@@ -128,8 +128,7 @@ extension SnapshotSource {
             StoreStatistics.Writer(
                 pid: $0.processID, host: $0.host, since: Timestamp(milliseconds: $0.sinceSeconds * 1_000))
         }
-        (statistics.overdue, statistics.overdueSince) = try overdue(
-            at: Timestamp(milliseconds: SystemClock.nowMilliseconds()))
+        (statistics.overdue, statistics.overdueSince) = try overdue(at: now)
         guard checkingStates else { return statistics }
         // In parts, so that no read transaction lives long.
         statistics.damagedStates = try stride(from: .first, to: end, by: 10_000).reduce(0) { count, first in

@@ -70,10 +70,10 @@ private struct ClosedStore: RewriteHost {
         let head = try environment.read { try tables.log.events.head(in: $0) }
         do {
             let record = try environment.read { try StoreRecord.read(tables.log.meta, in: $0) }
-            moment = StoreMoment(record: record ?? .new(), head: head)
+            moment = StoreMoment(record: record ?? .new(), head: head, now: head.recordedAt)
         } catch PackedError.damaged {
             // With a new secret: every identity is derived anew.
-            moment = StoreMoment(record: .new(), head: head)
+            moment = StoreMoment(record: .new(), head: head, now: head.recordedAt)
         }
     }
 

@@ -167,7 +167,7 @@ struct StoreCopy {
             // A rewrite that is repeated goes by the holds that the log of record had at its place.
             if told == nil { try checkHolds() }
             try settle(&transaction)
-            if let event = try told?.batch(after: head) ?? self.event(after: head, archive),
+            if let event = try told?.batch(after: head) ?? self.event(after: head, at: now.now, archive),
                 let header = try event.header(head.seq + 1)
             {
                 try check(header, head.seq + 1)
@@ -215,18 +215,18 @@ struct StoreCopy {
     }
 
     /// The event that reports the rewrite; nil for a rewrite that removes nothing.
-    private func event(after head: EventLog.Head, _ archive: String?) throws -> RecordBatch? {
+    private func event(after head: EventLog.Head, at now: Timestamp, _ archive: String?) throws -> RecordBatch? {
         if let erasure {
             let spans = try spans(of: erasure, endedBy: head.seq + 1)
             return RecordBatch(
                 .erased(spans: spans), of: Pseudonym.name(ofStream: erasure.stream), stream: erasure.stream,
                 revision: UInt32(clamping: lastRevision(of: erasure)), actor: erasure.actor,
-                device: erasure.device, after: head)
+                device: erasure.device, after: head, at: now)
         }
         guard movesFloor else { return nil }
         return RecordBatch(
             .compacted(through: Seq(floor - 1), dropped: log.droppedCount, archive: archive), actor: plan.actor,
-            device: plan.device, after: head)
+            device: plan.device, after: head, at: now)
     }
 
     /// The subscriptions of the user who is erased, with what changed since the erasure began.

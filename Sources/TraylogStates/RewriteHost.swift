@@ -38,9 +38,12 @@ package typealias Agreement = (RecordBatch) throws -> (source: String, position:
 package struct StoreMoment: Sendable {
     package let record: StoreRecord
     package let head: EventLog.Head
+    /// The moment, by the store's clock.
+    package let now: Timestamp
 
-    package init(record: StoreRecord, head: EventLog.Head) {
+    package init(record: StoreRecord, head: EventLog.Head, now: Timestamp) {
         self.record = record
         self.head = head
+        self.now = now
     }
 }

@@ -42,9 +42,10 @@ public struct StoreOptions: Sendable {
 
     /// Is told of commits, queries, ticks, and of what fails in the background.
     public var observer: (any StoreObserver)?
-    /// The present, for stamps of events and for what is due; the system's clock when nil.
+    /// The present, for the stamps of all events and for what is due; the system's clock when nil.
     ///
-    /// A time that steps back is clamped, as the system's is. Compactions and erasures go by the system's clock.
+    /// A time that steps back is clamped, as the system's is. ``Moment/daysAgo(_:)``, a ``CompactionPolicy`` and
+    /// ``Store/lastErasure(of:)`` go by the system's clock.
     ///
     /// A store waits by the system's clock, so tests call ``Store/tick(now:)``.
     public var clock: (@Sendable () -> Timestamp)?

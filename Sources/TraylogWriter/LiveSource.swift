@@ -1,6 +1,7 @@
 @_spi(Replication) import TraylogDomain
 import TraylogLMDB
 import TraylogLog
+import TraylogPlatform
 @_spi(Replication) import TraylogQueries
 import TraylogStates
 
@@ -13,16 +14,21 @@ package final class LiveSource: SnapshotSource {
     package let tables: Tables
     let memory: StoreLock
     private let hasher: IdentityHasher
+    private let clock: (@Sendable () -> Timestamp)?
 
     package init(
-        directory: String, environment: Environment, tables: Tables, memory: StoreLock, hasher: IdentityHasher
+        directory: String, environment: Environment, tables: Tables, memory: StoreLock, hasher: IdentityHasher,
+        clock: (@Sendable () -> Timestamp)?
     ) {
+        self.clock = clock
         self.directory = directory
         self.environment = environment
         self.tables = tables
         self.memory = memory
         self.hasher = hasher
     }
+
+    package var now: Timestamp { clock?() ?? Timestamp(milliseconds: SystemClock.nowMilliseconds()) }
 
     package func head() throws -> UInt64 { try withStore { $0.head.seq } }
 

@@ -8,9 +8,10 @@ extension Writer: RewriteHost {
     package func announce(floor: UInt64) throws -> StoreMoment {
         try perform { loop in
             try loop.prepare()
+            let now = loop.now
             return loop.memory.withLock { memory in
                 memory.store.nextFloor = floor
-                return memory.store.moment
+                return memory.store.moment(at: now)
             }
         }
     }
@@ -47,7 +48,7 @@ extension Writer: RewriteHost {
 }
 
 extension LiveStore {
-    fileprivate var moment: StoreMoment { StoreMoment(record: record, head: head) }
+    fileprivate func moment(at now: Timestamp) -> StoreMoment { StoreMoment(record: record, head: head, now: now) }
 }
 
 extension WriterLoop {
@@ -61,9 +62,9 @@ extension WriterLoop {
         onExchange: () -> Void
     ) throws {
         try prepare()
-        let (memory, environment, tables) = (memory, environment, tables)
+        let (memory, environment, tables, now) = (memory, environment, tables, now)
         let (before, options, user) = memory.withLock { memory in
-            (memory.store.moment, memory.options, erased.flatMap { memory.store.directory[$0]?.identity })
+            (memory.store.moment(at: now), memory.options, erased.flatMap { memory.store.directory[$0]?.identity })
         }
         var next: Handover<LiveStore>?
         var exchanged: UInt64?

@@ -63,7 +63,7 @@ extension WriterLoop {
         _ body: @Sendable (LiveStream?, inout PendingTransaction, inout LiveStore) throws -> Event.Body?
     ) throws -> Seq? {
         try prepare()
-        let now = Timestamp(milliseconds: SystemClock.nowMilliseconds())
+        let now = now
         let seq = try memory.withLock { try $0.append(of: user, actor: actor, device: device, now: now, body) }
         if seq != nil { try commit() }
         return seq

@@ -73,7 +73,7 @@ import TraylogChecks
                 #expect(try raw.record.states.through > 0)
                 let head = try raw.environment.read { try raw.tables.log.events.head(in: $0) }
                 let batch = RecordBatch(
-                    .traySeen(upTo: 5), of: "ann", stream: 1, revision: revision, after: head)
+                    .traySeen(upTo: 5), of: "ann", stream: 1, revision: revision, after: head, at: head.recordedAt)
                 try raw.environment.write { try raw.tables.log.events.append(batch, to: &$0) }
             }
             let found = try failure { try withStore(path) { _ in } }

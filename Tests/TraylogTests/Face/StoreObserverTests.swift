@@ -123,6 +123,27 @@ import Testing
         #expect(try await store.event(3).recordedAt == Timestamp(milliseconds: 3_000_000))
         await store.close()
     }
+
+    @Test func everyEventIsStampedByTheStoresClock() async throws {
+        let clock = TestClock()
+        let (store, _) = try observed { $0.clock = { clock.now } }
+        try await store.notify("ann", Content(title: "1", expiresAt: Timestamp(milliseconds: 9_000_000)))
+        try await store.notify("bob", title: "2")
+        try await store.hold("ann")
+        try await store.recordAudit(of: "ann")
+        try await store.release("ann")
+        try await store.compact(before: .seq(2))
+        try await store.erase("bob")
+        let events = try await store.events(limit: 100).elements
+        #expect(events.map(\.kind).suffix(5) == [.held, .audited, .released, .compacted, .erased])
+        #expect(Set(events.map(\.recordedAt)) == [Timestamp(milliseconds: 1_000_000)])
+        #expect(try await store.statistics().overdue == 0)
+        // None of them stands in the way of what comes later.
+        clock.set(2_000_000)
+        let seq = try #require(try await store.notify("ann", title: "3").seq)
+        #expect(try await store.event(seq).recordedAt == Timestamp(milliseconds: 2_000_000))
+        await store.close()
+    }
 }
 
 /// A clock that stands until it is set.
