@@ -61,6 +61,18 @@ package struct StoreCounts {
     /// The memory that states take, in bytes.
     package var cached: UInt64
 
+    /// The users with events.
+    ///
+    /// - Parameter record: the one of the same snapshot.
+    /// - Throws: ``PackedError`` `damaged`: the record's count does not come from the streams.
+    package func users(_ record: StoreRecord) throws -> UInt64 {
+        let others = topics.addingReportingOverflow(record.erased)
+        guard !others.overflow, others.partialValue <= streams else {
+            throw PackedError.damaged("more erased users than streams")
+        }
+        return streams - others.partialValue
+    }
+
     package init(unflushed: UInt64, streams: UInt64, topics: UInt64, refolded: UInt64 = 0, cached: UInt64 = 0) {
         self.unflushed = unflushed
         self.streams = streams

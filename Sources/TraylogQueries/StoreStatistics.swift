@@ -185,14 +185,14 @@ extension StoreSnapshot {
         var statistics = StoreStatistics()
         statistics.head = Seq(head)
         statistics.dropped = record.dropped
-        statistics.erased = UInt64(record.erased)
+        statistics.erased = record.erased
         statistics.history = record.history
         if head > 0 { statistics.lastEventAt = try event(Seq(head)).recordedAt }
         statistics.floor = record.floor.seq
         statistics.events = head - min(record.dropped, head)
         statistics.unflushed = counts.unflushed
         statistics.topics = counts.topics
-        statistics.users = counts.streams - counts.topics - record.erased
+        statistics.users = try counts.users(record)
         statistics.refoldedStates = counts.refolded
         statistics.cachedBytes = counts.cached
         try read { transaction in

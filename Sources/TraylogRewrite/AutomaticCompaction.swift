@@ -74,7 +74,16 @@ extension Moment {
     /// ```swift
     /// print(try await store.seq(of: .daysAgo(30)))
     /// ```
+    ///
+    /// - Parameter days: a number that leads beyond all times means the first or the last one; a negative one a time to come.
     public static func daysAgo(_ days: Int) -> Moment {
-        .time(Timestamp(milliseconds: SystemClock.nowMilliseconds() - Int64(clamping: days) &* 86_400_000))
+        daysAgo(days, from: Timestamp(milliseconds: SystemClock.nowMilliseconds()))
+    }
+
+    static func daysAgo(_ days: Int, from now: Timestamp) -> Moment {
+        let end: Int64 = days > 0 ? .min : .max
+        let distance = Int64(clamping: days).multipliedReportingOverflow(by: 86_400_000)
+        let time = now.milliseconds.subtractingReportingOverflow(distance.partialValue)
+        return .time(Timestamp(milliseconds: distance.overflow || time.overflow ? end : time.partialValue))
     }
 }

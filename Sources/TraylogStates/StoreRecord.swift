@@ -94,6 +94,7 @@ package struct StoreRecord: Hashable, Sendable {
             throw CodecError(.damaged, seq: head + 1, "states hold it, and the log does not")
         }
         guard floor.seq.rawValue <= head + 1 else { throw PackedError.damaged("a floor beyond the log") }
+        guard erased <= head else { throw PackedError.damaged("more erased users than events") }
         guard history.forks.last?.after.rawValue ?? 0 <= head else {
             throw PackedError.damaged("a fork beyond the log")
         }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 import TestSupport
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogLMDB
 @_spi(Operations) @testable import Traylog
 @_spi(Operations) @testable import TraylogChecks
@@ -48,6 +48,61 @@ import TraylogLMDB
         }
     }
 
+    /// Numbers that somebody may write into the store's record.
+    private static let numbers: [UInt64] = [1, 5, 40, 1 << 31, .max >> 1, .max - 1, .max]
+
+    @Test(arguments: numbers)
+    func noNumberInTheStoresRecordEndsTheProcess(number: UInt64) throws {
+        let fields: [(inout StoreRecord) -> Void] = [
+            { $0.erased = number }, { $0.dropped = number }, { $0.floor.seq = Seq(number) },
+            { $0.floorStreams = StreamID(rawValue: UInt32(truncatingIfNeeded: number)) },
+            { $0.landmarkDistance = number }, { $0.place = number },
+            { record in
+                record.history = StoreHistory([StoreHistory.Fork(id: 7, after: Seq(number))]) ?? record.history
+            },
+            { $0.states.through = number }, { $0.states.topics = number },
+            { $0.states.nextStream = StreamID(rawValue: UInt32(truncatingIfNeeded: number)) },
+        ]
+        try withTemporaryDirectory { directory in
+            _ = try SeedStore(directory: directory + "/store", seed: 4, steps: sized(60, nightly: 150))
+            let data = try Data(contentsOf: URL(filePath: StoreFiles.data(of: directory + "/store")))
+            for (field, change) in fields.enumerated() {
+                let path = "\(directory)/\(field)"
+                try StoreFiles.make(path, of: data)
+                try self.change(path) { environment in
+                    let tables = Tables(environment)
+                    var record = try #require(try environment.read { try StoreRecord.read(tables, in: $0) })
+                    change(&record)
+                    let forged = record
+                    try environment.write { try forged.write(tables, to: &$0) }
+                }
+                askAll(path)
+            }
+        }
+    }
+
+    /// Each byte of the record is whole only in some numbers; a changed one must not end the process either.
+    @Test(arguments: seeds(2, nightly: 100))
+    func noBytesInTheStoresRecordEndTheProcess(seed: UInt64) throws {
+        try withTemporaryDirectory { directory in
+            var random = SeededRandom(seed: seed)
+            _ = try SeedStore(directory: directory + "/store", seed: seed, steps: sized(50, nightly: 100))
+            let data = try Data(contentsOf: URL(filePath: StoreFiles.data(of: directory + "/store")))
+            for round in 0..<sized(10, nightly: 40) {
+                let path = "\(directory)/\(round)"
+                try StoreFiles.make(path, of: data)
+                try change(path) { environment in
+                    var row = random.pick(try rows(environment, "meta"))
+                    for _ in 0..<random.between(1, 2) {
+                        row.value[random.below(row.value.count)] = random.pick([0x00, 0x01, 0x7f, 0x80, 0xfe, 0xff])
+                    }
+                    try put(environment, "meta", row.key, row.value)
+                }
+                askAll(path)
+            }
+        }
+    }
+
     private func forge(_ path: String, _ random: inout SeededRandom) throws {
         try change(path) { environment in
             let table = random.pick(["log", "meta", "states", "states", "states", "names", "due"])
@@ -84,6 +139,12 @@ import TraylogLMDB
         _ = try? Rebuild.run(directory: path) { _, _ in }
     }
 
+    private var broadcasts: EventFilter {
+        var filter = EventFilter()
+        filter.kinds = [.broadcast]
+        return filter
+    }
+
     private func ask(_ store: some BlockingQueries) {
         for user in ((try? store.users(limit: .max).elements) ?? []) + ["zoe"] {
             _ = try? store.tray(of: user)
@@ -94,6 +155,9 @@ import TraylogLMDB
         }
         _ = try? store.events(from: 1, limit: .max).elements
         _ = try? store.statistics()
+        for seq in ((try? store.search(broadcasts, limit: 3).elements) ?? []).map(\.seq) {
+            _ = try? store.audience(of: seq)
+        }
     }
 
     private func change(_ path: String, _ body: (Environment) throws -> Void) throws {

@@ -86,8 +86,7 @@ extension BlockingQueries {
     private func counts() throws(TraylogError) -> (users: UInt64, streams: UInt64, erased: UInt64) {
         try queries.translatingErrors { source in
             try source.readCounts { store, counts in
-                let erased = UInt64(store.record.erased)
-                return (counts.streams - counts.topics - erased, counts.streams, erased)
+                (try counts.users(store.record), counts.streams, store.record.erased)
             }
         }
     }

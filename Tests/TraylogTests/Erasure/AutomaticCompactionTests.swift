@@ -35,6 +35,25 @@ import TestSupport
         }
     }
 
+    private static let days = [
+        (Int.min, Int64.max), (-106_751_991_168, .max), (-1, 86_401_000), (0, 1_000), (1, -86_399_000), (.max, .min),
+        (106_751_991_167, -9_223_372_036_828_799_000), (106_751_991_168, .min),
+    ]
+
+    @Test(arguments: days)
+    func aNumberOfDaysBeyondAllTimesMeansTheFirstOrTheLast(days: Int, milliseconds: Int64) throws {
+        let now = Timestamp(milliseconds: 1_000)
+        #expect(Moment.daysAgo(days, from: now) == .time(Timestamp(milliseconds: milliseconds)))
+        try withStorePath { path in
+            try withStore(path) { store in
+                try fill(store)
+                // No number of days ends the process.
+                #expect(try store.compact(before: .daysAgo(days)).floor <= 400)
+                _ = try AutomaticCompaction(policy { $0.keepDays = days }).step(store.rewriter)
+            }
+        }
+    }
+
     @Test func youngEventsAndSmallFilesAreLeftAlone() throws {
         try withStorePath { path in
             try withStore(path) { store in
