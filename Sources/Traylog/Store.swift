@@ -52,6 +52,7 @@ public final class Store: TrayQueries {
             threads.writer.join()
             log?.executor.close()
             queries.hub.end()
+            rewriter.erasures.close()
             environment.close()
             queries.closePools()
             if isTemporary { TemporaryStores.remove(directory) }
@@ -284,6 +285,7 @@ public final class Store: TrayQueries {
             log?.executor.close()
             throw error
         }
+        erasures.forgetOnTime(queries.jobs)
         return Store(
             directory: directory, environment: environment, queries: queries, hasher: hasher, writer: writer,
             projections: projections, rewriter: rewriter, repair: repair, options: options,

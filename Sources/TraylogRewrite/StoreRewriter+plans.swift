@@ -42,15 +42,20 @@ extension StoreRewriter {
         for path in paths { _ = try ArchiveReader.open(path) }
         var rewritten: [String] = []
         for (path, archive) in zip(paths, known) {
+            try requireOpen()
             let count = try ArchiveRewriter.rewrite(
                 path,
                 replacement: { seq, record, payload in
-                    try EventLog.erasedRecord(seq, record, payload, ifOf: stream)
+                    if seq.isMultiple(of: 1_024) { try requireOpen() }
+                    return try EventLog.erasedRecord(seq, record, payload, ifOf: stream)
                 })
             if count > 0 { rewritten.append(archive.name) }
         }
         return rewritten
     }
+
+    /// A store that was closed leaves its archives to the next writer.
+    private func requireOpen() throws { try source.read { _ in } }
 
     /// The plan that repeats here the rewrite of another copy.
     ///

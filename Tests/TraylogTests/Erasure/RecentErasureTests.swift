@@ -1,7 +1,11 @@
 import Foundation
 import TestSupport
 import Testing
-@_spi(Replication) import Traylog
+import TraylogPlatform
+@_spi(Replication) @testable import Traylog
+@testable import TraylogDomain
+@testable import TraylogQueries
+@_spi(Operations) @testable import TraylogRewrite
 
 /// A store remembers recently erased names.
 @Suite struct RecentErasureTests {
@@ -89,7 +93,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["nonsense\n", "0123456789abcdef\n", "0123456789abcdef x\n", "0123456789abcdeg 1\n", "a 1\n"])
+    @Test(arguments: ["nonsense\n", "0123456789abcdef\n", "0123456789abcdef x\n", "0123456789abcdeg 1\n", "a 1\n",
+            "0123456789abcdef -9223372036854775808\n", "0123456789abcdef 9223372036854775807\n",
+        ])
     func aDamagedFileRefusesTheStoreAndSaysWhatToDo(text: String) async throws {
         try await withStorePath { path in
             await (try Store.open(path)).close()
@@ -120,6 +126,82 @@ import Testing
             #expect(second.lastErasure(of: "ann") != nil)
             await first.close()
             await second.close()
+        }
+    }
+
+    // MARK: While the store is open
+
+    private func file(_ directory: String) -> String? { try? String(contentsOfFile: directory + "/erasures", encoding: .utf8) }
+
+    /// Lends the erasures of a store that remembers them for a short time.
+    private func withErasures(
+        milliseconds: Int, _ body: (String, RecentErasures) async throws -> Void
+    ) async throws {
+        try await withStorePath { path in
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            let pool = WorkPool(directory: path)
+            let erasures = try RecentErasures(
+                directory: path, hasher: IdentityHasher(key0: 1, key1: 2), memory: .milliseconds(milliseconds))
+            erasures.forgetOnTime(pool)
+            try await body(path, erasures)
+            erasures.close()
+            pool.close()
+        }
+    }
+
+    private func erase(_ user: String, _ erasures: RecentErasures) throws {
+        try erasures.begin(user)
+        erasures.end(user)
+        erasures.keep()
+    }
+
+    @Test func anOpenStoreTakesEachNameOutOfTheFileOnTime() async throws {
+        try await withErasures(milliseconds: 400) { path, erasures in
+            for user in ["ann", "bob"] {
+                try erase(user, erasures)
+                #expect(file(path)?.split(separator: "\n").count == 1)
+                #expect(erasures.last(of: user) != nil)
+                let end = SystemClock.monotonicNanoseconds() + 20_000_000_000
+                while file(path) != nil, SystemClock.monotonicNanoseconds() < end {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                #expect(file(path) == nil && erasures.last(of: user) == nil)
+            }
+        }
+    }
+
+    @Test func aClosedStoreLeavesTheFileToTheNextWriter() async throws {
+        try await withErasures(milliseconds: 300) { path, erasures in
+            try erase("ann", erasures)
+            erasures.close()
+            let others = "0123456789abcdef \(Timestamp.now.milliseconds)\n"
+            try Data(others.utf8).write(to: URL(filePath: path + "/erasures"))
+            try await Task.sleep(for: .milliseconds(900))
+            #expect(file(path) == others)
+            #expect(throws: StoreFailure.self) { try erasures.begin("bob") }
+            erasures.end("bob")
+            erasures.keep()
+            erasures.cancel("ann")
+            #expect(file(path) == others)
+        }
+    }
+
+    @Test func aStoreThatIsHeldAfterItWasClosedTouchesNothingOfTheNextOne() async throws {
+        try await withStorePath { path in
+            let former = try Store.open(path)
+            try await former.notify("ann", title: "A")
+            try await former.erase("ann")
+            await former.close()
+            let next = try Store.open(path)
+            try await next.notify("bob", title: "B")
+            try await next.erase("bob")
+            let lines = file(path)
+            #expect(lines?.split(separator: "\n").count == 2)
+            await #expect(throws: TraylogError.self) { try await former.erase("cy") }
+            former.rewriter.erasures.keep()
+            #expect(file(path) == lines)
+            #expect(next.lastErasure(of: "bob") != nil)
+            await next.close()
         }
     }
 }
