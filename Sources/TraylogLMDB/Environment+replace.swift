@@ -113,6 +113,25 @@ extension Environment {
         try openFile("replace").finishReplacement(onStep: onStep)
     }
 
+    /// Makes sure that no file is left of what the store was before its replacements, safe against power loss.
+    ///
+    /// Only while no successor is being filled.
+    ///
+    /// - Throws: what kept a file from being removed; the message says which one.
+    package func removeFormerFiles() throws(LMDBError) {
+        try finishReplacement()
+        let current = try openFile("remove").directory
+        do throws(LMDBError) {
+            try StoreDirectory(path: directory).removeOthers(than: current)
+        } catch {
+            throw LMDBError(
+                error.code, operation: "remove", path: error.path,
+                message:
+                    "A file of what the store was before is still there: \(error.message) Remove it, or open the store again, "
+                    + "which tries once more.")
+        }
+    }
+
     /// Keeps other processes from opening the store meanwhile.
     private func withOpenLock(_ milliseconds: Int, _ body: () throws -> Void) throws {
         guard openLock?.tryAcquire(milliseconds: max(milliseconds, 1)) != false else {

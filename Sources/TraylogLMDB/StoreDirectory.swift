@@ -196,7 +196,7 @@ struct StoreDirectory: Sendable {
                 message: "This process rewrites the store already: wait for the end of that.")
         }
         // What a process left that was killed.
-        removeFiles(of: next)
+        try? removeFiles(of: next)
         Files.adopt(next.path, like: try? FileStatus(path: current.path))
         return (next, claim)
     }
@@ -252,8 +252,21 @@ struct StoreDirectory: Sendable {
 
     /// Takes an environment away, as far as that goes.
     func remove(_ environment: EnvironmentDirectory) {
-        removeFiles(of: environment)
+        try? removeFiles(of: environment)
         try? Files.removeDirectory(environment.path)
+    }
+
+    /// Takes every other environment away, safe against power loss.
+    ///
+    /// - Throws: what kept one of the files; the others are gone.
+    func removeOthers(than current: EnvironmentDirectory) throws(LMDBError) {
+        for environment in try environments() where environment != current && Files.exists(environment.path) {
+            try removeFiles(of: environment)
+            try LMDBError.attempt("sync", environment.path, Files.sync(environment.path))
+            // Files that are not ours may stay in it.
+            try? Files.removeDirectory(environment.path)
+        }
+        try syncNames()
     }
 
     private func removeAll(but current: EnvironmentDirectory?) {
@@ -261,11 +274,18 @@ struct StoreDirectory: Sendable {
         for environment in (try? environments()) ?? [] where environment != current { remove(environment) }
     }
 
-    private func removeFiles(of environment: EnvironmentDirectory) {
-        let files = (try? Files.names(in: environment.path)) ?? []
+    /// - Throws: what kept the first of the files that are still there.
+    private func removeFiles(of environment: EnvironmentDirectory) throws(LMDBError) {
+        guard (try? FileStatus(path: environment.path))?.isDirectory == true else { return }
+        var problem: LMDBError?
+        let files = try LMDBError.attempt("remove", environment.path, Files.names(in: environment.path))
         for file in files where file.hasPrefix("data.mdb") || ["journal", "lock.mdb"].contains(file) {
-            try? Files.remove("\(environment.path)/\(file)")
+            let path = "\(environment.path)/\(file)"
+            do throws(LMDBError) { try LMDBError.attempt("remove", path, Files.remove(path)) } catch {
+                problem = problem ?? error
+            }
         }
+        if let problem { throw problem }
     }
 
     /// Those that are there, drafts included.

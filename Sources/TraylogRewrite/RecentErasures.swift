@@ -1,5 +1,6 @@
 import TraylogDomain
 import TraylogPlatform
+import TraylogQueries
 
 /// Whose names were erased within the last 24 hours, as keyed hashes of the names: the file `erasures` of the store's directory.
 ///

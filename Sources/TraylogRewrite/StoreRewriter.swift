@@ -66,12 +66,18 @@ package struct StoreRewriter: Sendable {
         do {
             let outcome = try run(plan, progress)
             erasures.keep()
+            try removeFormerFiles()
             return outcome
         } catch {
             erasures.cancel(user)
             throw error
         }
     }
+
+    /// The last part of an erasure: the old file has all that was erased.
+    ///
+    /// - Throws: when it cannot be removed; the erasure has taken effect, and can be repeated until nothing is left.
+    package func removeFormerFiles() throws { try source.environment.removeFormerFiles() }
 
     private func run(
         _ plan: RewritePlan, _ progress: @escaping (UInt64, UInt64) throws -> Void

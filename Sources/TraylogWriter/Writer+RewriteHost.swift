@@ -101,5 +101,8 @@ extension WriterLoop {
         try result.get()
         // What fails is tried again before the next transaction.
         try environment.finishReplacement()
+        // An erasure looks by itself: it has not succeeded while the old file is there.
+        guard erased == nil else { return }
+        do { try environment.removeFormerFiles() } catch { tell(.compaction, error) }
     }
 }

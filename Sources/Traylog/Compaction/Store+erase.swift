@@ -16,7 +16,7 @@ extension Store {
     /// name, with an empty tray. Answers about other users do not change, so mentions of this person in their events stay.
     ///
     /// Archives are rewritten first. Then the store is written to a new file, which replaces the old one. An erasure that
-    /// was killed can be repeated. Values of custom projections are folded again. It does not reach backups, exports, copies
+    /// was killed can be repeated, and so can one that fails because the old file cannot be removed. Values of custom projections are folded again. It does not reach backups, exports, copies
     /// of archives, or the memory of readers.
     ///
     /// It runs on a thread of the store while the task waits. A task that is cancelled before the erasure begins erases nothing;
@@ -100,9 +100,10 @@ extension BlockingStore {
         let rewriter = store.rewriter
         var report = ErasureReport()
         guard let erasure = try rewriter.erasure(of: user, actor: actor, device: device) else {
-            // This may repeat an erasure that was killed after it had taken effect.
+            // This may repeat an erasure that was killed, or failed, after it had taken effect.
             rewriter.erasures.end(user)
             rewriter.erasures.keep()
+            try rewriter.removeFormerFiles()
             return report
         }
         let outcome = try rewriter.withoutHolds(on: erasure) {

@@ -60,8 +60,12 @@ struct ArchiveDirectory: Hashable, Sendable {
             guard let open = try? FileDescriptor(opening: file, [.reading, .refusingLinks, .notWaiting]) else {
                 continue
             }
-            if (try? open.lock()) != nil { try? Files.remove(file) }
-            open.close()
+            defer { open.close() }
+            // A writer that is at work has it locked.
+            guard (try? open.lock()) != nil else { continue }
+            do throws(SystemError) { try Files.remove(file) } catch {
+                guard error == .noEntry else { throw .system(error, path: file) }
+            }
         }
     }
 

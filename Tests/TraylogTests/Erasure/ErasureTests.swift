@@ -180,6 +180,52 @@ import TraylogPlatform
         }
     }
 
+    /// Makes it impossible to remove a file of the store as it is now: nothing but an empty directory goes by `rmdir` alone.
+    private func keepFormerFile(of path: String) throws -> String {
+        let obstacle = URL(filePath: StoreFiles.data(of: path)).deletingLastPathComponent().path + "/data.mdb-kept"
+        try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: true)
+        return obstacle
+    }
+
+    @Test func anErasureFailsWhileTheFormerFileIsThereAndCanBeRepeated() throws {
+        try withStorePath { path in
+            try withStore(path) { store in
+                for command in life(of: Self.user) { _ = try store.perform(command) }
+                let obstacle = try keepFormerFile(of: path)
+                for _ in 0..<2 {
+                    let failed = try failure { try store.erase(Self.user) }
+                    #expect(failed?.message.contains(obstacle) == true, "\(failed?.message ?? "")")
+                    #expect(try store.tray(of: Self.user).total == 0)
+                    #expect(store.lastErasure(of: Self.user) != nil)
+                }
+                // Writes go on.
+                _ = try store.perform(notify("bob"))
+                try FileManager.default.removeItem(atPath: obstacle)
+                #expect(try store.erase(Self.user).seq == nil)
+                #expect(StoreFiles.leftovers(in: path) == [])
+                #expect(try leaks(in: path) == [])
+            }
+            try expectSound(path)
+        }
+    }
+
+    @Test func aDraftOfAnArchiveThatCannotBeRemovedFailsTheErasure() throws {
+        try withStorePath { path in
+            let archive = path + "-archive"
+            try withStore(path) { store in
+                for command in life(of: Self.user) + [notify("bob")] { _ = try store.perform(command) }
+                let name = try #require(try store.compact(before: .seq(7), archive: archive).archive)
+                let draft = "\(archive)/\(name).partial"
+                try FileManager.default.createDirectory(atPath: draft, withIntermediateDirectories: true)
+                #expect(try failure { try store.erase(Self.user) }?.message.contains(draft) == true)
+                #expect(try store.tray(of: Self.user).total > 0)
+                try FileManager.default.removeItem(atPath: draft)
+                _ = try store.erase(Self.user)
+                #expect(try leaks(in: archive) == [])
+            }
+        }
+    }
+
     @Test func proofsFromBeforeAnErasureStillHold() throws {
         try withStorePath { path in
             try withStore(path) { store in
