@@ -8,8 +8,14 @@ extension Environment {
     /// Writers go on meanwhile; as with any long read transaction, the store grows by what they change. The copy also
     /// counts all pages, so copying to `/dev/null` checks the file's bookkeeping. The caller syncs the file.
     ///
+    /// Where the data file has to be opened anew meanwhile, reads do not wait for the copy: it begins again afterwards.
+    ///
     /// - Throws: ``LMDBError/Code/corrupted`` when pages are lost or used twice, ``LMDBError/Code/diskFull``.
     package func compactCopy(to file: FileDescriptor) throws(LMDBError) {
+        try compactCopy(to: file, RunningCopy())
+    }
+
+    private func compactCopy(to file: FileDescriptor, _ running: RunningCopy) throws(LMDBError) {
         try requireLocksToCopy()
         // LMDB copies what it finds, and would follow a wrong number anywhere.
         try requireSoundPages()
@@ -17,11 +23,29 @@ extension Environment {
         // What a power cut left is not to be followed either.
         try waitUntilSafe()
         var result: Int32 = 0
-        for _ in 0..<3 {
+        for attempt in 0..<Self.copiesAtMost {
+            if attempt > 0 {
+                try Self.checkCancellation("copy", directory)
+                // A device has nothing to be taken back.
+                do throws(SystemError) { try file.empty() } catch {
+                    guard error == .invalidArgument else { throw .system(error, operation: "copy", path: directory) }
+                }
+            }
+            let target = try LMDBError.attempt("copy", directory, file.duplicate())
+            defer { target.close() }
+            let interruption = Cancellation()
+            running.begin(target)
+            defer { running.end() }
             let used = try use("copy") { (used) throws(LMDBError) in
-                result = unsafe mdb_env_copyfd2(used.handle, file.number, UInt32(MDB_CP_COMPACT))
+                used.gate.interruptibly({
+                    interruption.cancel()
+                    running.stop()
+                }) {
+                    result = unsafe mdb_env_copyfd2(used.handle, target.number, UInt32(MDB_CP_COMPACT))
+                }
                 return used
             }
+            if result != 0, interruption.isCancelled { continue }
             guard result == MDB_MAP_RESIZED, used.remap() else { break }
         }
         if result == MDB_INCOMPATIBLE {
@@ -36,6 +60,9 @@ extension Environment {
         }
         try waitUntilSafe()
     }
+
+    /// A copy begins again when the data file was opened anew.
+    private static let copiesAtMost = 10
 
     /// Refuses a copy by LMDB where no writer knows of this reader: LMDB follows whatever is in the pages meanwhile.
     func requireLocksToCopy() throws(LMDBError) {
@@ -111,12 +138,14 @@ extension Environment {
         let information = try information()
         let total = (information.lastPage + 1 - information.freePages) * information.pageSizeBytes
         let outcome = Monitor<Result<Void, LMDBError>?>(nil)
-        let cancellation = Cancellation()
+        let (cancellation, running) = (Cancellation(), RunningCopy())
         let thread: OSThread
         do {
             thread = try OSThread.start(name: "traylog-copy") {
                 let result = Result { () throws(LMDBError) in
-                    try Cancellation.bind(cancellation) { () throws(LMDBError) in try self.compactCopy(to: file) }
+                    try Cancellation.bind(cancellation) { () throws(LMDBError) in
+                        try self.compactCopy(to: file, running)
+                    }
                 }
                 outcome.withLock { $0 = result }
                 outcome.signalAll()
@@ -131,10 +160,8 @@ extension Environment {
                 guard !cancellation.isCancelled else { throw .cancelled("copy", directory) }
                 return try result.get()
             }
-            guard !cancellation.isCancelled, !progress(Int(file.size ?? 0), total) else { continue }
-            cancellation.cancel()
-            // LMDB copies until a write fails.
-            try LMDBError.attempt("copy", directory, file.refuseWrites())
+            if !cancellation.isCancelled, !progress(Int(file.size ?? 0), total) { cancellation.cancel() }
+            if cancellation.isCancelled { running.stop() }
         }
     }
 
@@ -159,4 +186,15 @@ extension Environment {
     static func syncDirectory(_ path: String) throws(LMDBError) {
         try LMDBError.attempt("sync", path, Files.sync(path))
     }
+}
+
+/// A copy by LMDB on its way.
+private final class RunningCopy: Sendable {
+    private let target = Monitor<FileDescriptor?>(nil)
+
+    func begin(_ file: FileDescriptor) { target.withLock { $0 = file } }
+    func end() { target.withLock { $0 = nil } }
+
+    /// Ends it: LMDB copies until a write fails.
+    func stop() { target.withLock { try? $0?.refuseWrites() } }
 }

@@ -65,12 +65,35 @@ extension Environment {
     package func checkPages(
         progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) throws(LMDBError) -> [String] {
-        try withSnapshot { (snapshot) throws(LMDBError) in
-            let account = try PageAccount(snapshot, .all) { (done) throws(LMDBError) in
-                progress(done, snapshot.pageCount)
-                try Self.checkCancellation("verify", directory)
+        try withAccount("verify", progress) { (snapshot, account) in
+            account.findings.map { snapshot.pages.words(for: $0) }
+        }
+    }
+
+    /// Takes account of every page of the last commit; of another one when the data file has to be opened anew meanwhile, which waits
+    /// for nobody who only checks.
+    private func withAccount<R>(
+        _ operation: String, _ progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },
+        _ body: (Snapshot, PageAccount) throws(LMDBError) -> R
+    ) throws(LMDBError) -> R {
+        while true {
+            let interruption = Cancellation()
+            do throws(LMDBError) {
+                let reading = try beginRead()
+                defer { endRead(reading) }
+                return try reading.file.gate.interruptibly({ interruption.cancel() }) { () throws(LMDBError) in
+                    try whole(reading) { (snapshot) throws(LMDBError) in
+                        let account = try PageAccount(snapshot, .all) { (done) throws(LMDBError) in
+                            progress(done, snapshot.pageCount)
+                            try Self.checkCancellation(operation, directory)
+                            if interruption.isCancelled { throw .cancelled(operation, directory) }
+                        }
+                        return try body(snapshot, account)
+                    }
+                }
+            } catch {
+                guard interruption.isCancelled, Cancellation.current?.isCancelled != true else { throw error }
             }
-            return account.findings.map { snapshot.pages.words(for: $0) }
         }
     }
 
@@ -96,10 +119,7 @@ extension Environment {
 
     /// - Throws: ``LMDBError/Code/corrupted`` with the first finding.
     func requireSoundPages() throws(LMDBError) {
-        try withSnapshot { (snapshot) throws(LMDBError) in
-            let account = try PageAccount(snapshot, .all) { (_) throws(LMDBError) in
-                try Self.checkCancellation("copy", directory)
-            }
+        try withAccount("copy") { (snapshot, account) throws(LMDBError) in
             if let finding = account.findings.first { throw snapshot.pages.error(finding) }
         }
     }
@@ -112,6 +132,12 @@ extension Environment {
     private func withSnapshot<R>(_ body: (Snapshot) throws(LMDBError) -> R) throws(LMDBError) -> R {
         let reading = try beginRead()
         defer { endRead(reading) }
+        return try whole(reading, body)
+    }
+
+    private func whole<R>(
+        _ reading: Reading, _ body: (Snapshot) throws(LMDBError) -> R
+    ) throws(LMDBError) -> R {
         do throws(LMDBError) {
             let answer = try body(reading.handle.snapshot)
             try checkIsWhole(reading)

@@ -38,6 +38,9 @@ final class TransactionGate: Sendable {
         var writer: UInt = 0
         /// Threads that wait for the end of a transaction or for a phase.
         var waiting = 0
+        /// How to end long work early that begins again after a drain; by number.
+        var interrupts: [Int: @Sendable () -> Void] = [:]
+        var nextInterrupt = 0
         var nextReap: Int64 = 0
 
         /// Nothing will begin here any more.
@@ -158,11 +161,30 @@ final class TransactionGate: Sendable {
         // A closed environment needs no map; the next attempt reports it.
         guard let mayDrain else { return true }
         guard mayDrain else { return false }
+        for interrupt in monitor.withLock({ Array($0.interrupts.values) }) { interrupt() }
         wait(until: { $0.active == 0 }) { _ in }
         body()
         monitor.withLock { $0.phase = .open }
         monitor.signalAll()
         return true
+    }
+
+    /// Runs long work of a transaction that is under way, which others need not wait for: where one drains, it is interrupted.
+    ///
+    /// - Parameter interrupt: has `body` end early, so that the transaction ends; the caller begins anew after that. May be called
+    ///   twice.
+    func interruptibly<R, E: Error>(
+        _ interrupt: @escaping @Sendable () -> Void, _ body: () throws(E) -> R
+    ) throws(E) -> R {
+        let (number, isLate) = monitor.withLock { state in
+            defer { state.nextInterrupt += 1 }
+            state.interrupts[state.nextInterrupt] = interrupt
+            return (state.nextInterrupt, state.phase == .draining)
+        }
+        defer { monitor.withLock { _ = $0.interrupts.removeValue(forKey: number) } }
+        // It entered before the drain began, and comes after the drain has looked.
+        if isLate { interrupt() }
+        return try body()
     }
 
     /// Stops new transactions and waits for those under way.

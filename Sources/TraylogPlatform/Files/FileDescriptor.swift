@@ -52,6 +52,17 @@ package struct FileDescriptor: Hashable, Sendable {
         if CurrentProcess.isRoot, let owner { _ = fchown(number, owner.owner, owner.group) }
     }
 
+    /// Another number for the open file, with the same place in it.
+    package func duplicate() throws(SystemError) -> FileDescriptor {
+        FileDescriptor(number: try SystemError.check(fcntl(number, F_DUPFD_CLOEXEC, 0)))
+    }
+
+    /// Begins a file that was written from its beginning anew.
+    package func empty() throws(SystemError) {
+        try setSize(0)
+        guard lseek(number, 0, SEEK_SET) == 0 else { throw .last }
+    }
+
     package func close() {
         _ = Glibc.close(number)
     }
