@@ -1,4 +1,3 @@
-import Synchronization
 @_spi(Operations) import TraylogChecks
 import TraylogDomain
 import TraylogPlatform
@@ -52,18 +51,18 @@ final class StateRepair: Sendable {
     private let rewriter: StoreRewriter
     private let jobs: WorkPool
     private let observer: (any StoreObserver)?
-    /// A rebuild is under way, or failed: the next opening tries again.
-    private let isTried = Atomic(false)
+    private let pace = Monitor(RepairPace())
 
     init(_ rewriter: StoreRewriter, jobs: WorkPool, observer: (any StoreObserver)?) {
         (self.rewriter, self.jobs, self.observer) = (rewriter, jobs, observer)
     }
 
-    /// Begins a rebuild, unless one has begun.
+    /// Begins a rebuild, unless one has begun, or the last one was not long ago: until then each damaged state is folded by itself.
     ///
     /// - Parameter error: what met the damage.
     func begin(after error: any Error) {
-        guard !isTried.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        let now = SystemClock.monotonicNanoseconds()
+        guard pace.withLock({ $0.begin(at: now) }) else { return }
         let cause = TraylogError(error, in: rewriter.source.directory)
         Task.detached { [self] in
             do throws(TraylogError) {
@@ -78,8 +77,9 @@ final class StateRepair: Sendable {
     private func run(after cause: TraylogError) {
         do throws(TraylogError) {
             _ = try rewriter.rebuild()
-            isTried.store(false, ordering: .releasing)
+            let isLast = pace.withLock { $0.end(at: SystemClock.monotonicNanoseconds()) }
             observer?.observe(.rebuilt(after: cause))
+            if isLast { observer?.observe(.failed(.rebuild, .failed(comesBack))) }
         } catch {
             end(with: error)
         }
@@ -88,10 +88,52 @@ final class StateRepair: Sendable {
     private func end(with error: TraylogError) {
         switch error {
         // A compaction or an erasure is under way, which derives the states as well.
-        case .failed(let failure) where failure.code == .busy: isTried.store(false, ordering: .releasing)
+        case .failed(let failure) where failure.code == .busy: pace.withLock { $0.giveBack() }
         // The next opening goes on.
         case .failed(let failure) where failure.code == .closed: break
         default: observer?.observe(.failed(.rebuild, error))
         }
     }
+
+    private var comesBack: StoreFailure {
+        StoreFailure(
+            code: .damaged,
+            message:
+                "\(rewriter.source.directory): the stored states were derived from the log \(RepairPace.rebuildsAtMost) times and "
+                + "damaged again; none is derived again before the next opening: check the disk and the memory of this machine, "
+                + "and run `traylog verify`")
+    }
+}
+
+/// When a store that meets damage may derive its states again: each rebuild reads the log three times and writes everything anew.
+///
+/// Damage that comes back, as from a bad cable, would have it do that without end.
+struct RepairPace {
+    static let rebuildsAtMost = 8
+    static let firstPauseNanoseconds: Int64 = 60_000_000_000
+
+    private var isUnderWay = false
+    private var rebuilds = 0
+    /// The end of the pause, by the monotonic clock.
+    private var next = Int64.min
+
+    /// - Returns: whether a rebuild begins.
+    mutating func begin(at now: Int64) -> Bool {
+        guard !isUnderWay, rebuilds < Self.rebuildsAtMost, now >= next else { return false }
+        isUnderWay = true
+        return true
+    }
+
+    /// Notes that the rebuild has succeeded; one that failed is tried again by the next opening.
+    ///
+    /// - Returns: whether it was the last one.
+    mutating func end(at now: Int64) -> Bool {
+        isUnderWay = false
+        next = now + Self.firstPauseNanoseconds << Int64(rebuilds)
+        rebuilds += 1
+        return rebuilds == Self.rebuildsAtMost
+    }
+
+    /// Notes that none was made, because a compaction or an erasure derives the states as well.
+    mutating func giveBack() { isUnderWay = false }
 }

@@ -60,4 +60,32 @@ import TraylogPlatform
             try run.finish(depth: .sample(5))
         }
     }
+
+    @Test func rebuildsAfterDamageHavePausesThatDoubleAndAnEnd() {
+        var pace = RepairPace()
+        var (now, rebuilds): (Int64, [Int64]) = (5, [])
+        // Damage is met every second for a day.
+        for _ in 0..<86_400 {
+            if pace.begin(at: now) {
+                rebuilds.append(now)
+                let (isSecond, isLast) = (pace.begin(at: now), pace.end(at: now))
+                #expect(!isSecond, "one at a time")
+                #expect(isLast == (rebuilds.count == RepairPace.rebuildsAtMost))
+            }
+            now += 1_000_000_000
+        }
+        let pauses = zip(rebuilds.dropFirst(), rebuilds).map { ($0 - $1) / 1_000_000_000 }
+        #expect(pauses == [60, 120, 240, 480, 960, 1_920, 3_840])
+    }
+
+    @Test func aRebuildThatWasNotMadeOrFailedCountsAsNone() {
+        var pace = RepairPace()
+        let first = pace.begin(at: 0)
+        // Another rewrite was under way.
+        pace.giveBack()
+        let second = pace.begin(at: 0)
+        // It failed: the next opening tries again.
+        let third = pace.begin(at: .max)
+        #expect(first && second && !third)
+    }
 }
