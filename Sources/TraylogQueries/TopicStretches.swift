@@ -29,9 +29,29 @@ package final class TopicStretches: Sendable {
         /// Nil where an event of the stretch changes an item from before it: its effect depends on the user.
         var summaries: [Stretch: Tray?] = [:]
         var folded = 0
+        /// The seqs of all topics.
+        var seqs = 0
+
+        /// Keeps the events of a topic, and lets go of all others when they are too many: a reader that lives long is asked about
+        /// ever more topics, whose events become ever more.
+        mutating func keep(_ events: Topic, of topic: Identity, _ seqsAtMost: Int) {
+            seqs += events.seqs.count - (topics[topic]?.seqs.count ?? 0)
+            topics[topic] = events
+            guard seqs > seqsAtMost || topics.count > TopicStretches.topicsAtMost else { return }
+            (topics, seqs) = ([:], 0)
+        }
     }
 
+    /// Topics whose events are kept at once.
+    private static let topicsAtMost = 100_000
+    /// Events that are kept of all topics together; 8 bytes each.
+    private let seqsAtMost: Int
     private let known = Monitor(Known())
+
+    package init(seqsAtMost: Int = 1 << 20) { self.seqsAtMost = seqsAtMost }
+
+    /// Events of topics that are kept, for tests.
+    package var keptSeqs: Int { known.withLock { $0.topics.values.reduce(0) { $0 + $1.seqs.count } } }
 
     /// Events that were folded so far.
     package var folded: Int { known.withLock { $0.folded } }
@@ -69,7 +89,7 @@ package final class TopicStretches: Sendable {
             events.seqs += try history.events(ofTopic: topic, after: events.through, through: head)
             events.through = head
         }
-        known.withLock { [events] in $0.topics[topic] = events }
+        known.withLock { [events, seqsAtMost] in $0.keep(events, of: topic, seqsAtMost) }
         let first = events.seqs.partition(after: seq)
         let end = events.seqs.partition(after: head)
         guard first < end else { return nil }

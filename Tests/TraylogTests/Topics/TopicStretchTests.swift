@@ -1,8 +1,11 @@
 import TestSupport
 import Testing
+import TraylogLMDB
 
 @testable import Traylog
 @testable import TraylogDomain
+@testable import TraylogQueries
+@testable import TraylogStates
 
 /// Trays of subscribers to whom broadcasts are added as a whole, beside trays to which they are folded in one by one.
 @Suite struct TopicStretchTests {
@@ -29,6 +32,30 @@ import Testing
                 _ = try TraylogProgram(store: path).object("tick", "--now", "\(Timestamp.at(Int64(round)))", "--json")
                 try expectFoldedTrays(of: users, in: reader, "seed \(seed), round \(round)")
             }
+        }
+    }
+
+    @Test func aReaderKeepsABoundedNumberOfEventsOfTopics() throws {
+        try withStorePath { path in
+            let store = try Store.open(path, options: options(isRelaxed: true))
+            let topics = (0..<40).map { "t\($0)" }
+            _ = try store.perform(topics.map { command("ann", .subscribe(topic: $0)) })
+            store.close()
+            let writer = try AppendingProcess(store: path)
+            for topic in topics {
+                for _ in 0..<5 {
+                    try writer.say(command(nil, .broadcast(topic: topic, Content(title: "All"))).jsonLine + "\n")
+                    _ = try #require(writer.hear())
+                }
+            }
+            let environment = try Environment.open(directory: path, access: .readOnly, databases: Tables.allNames)
+            defer { environment.close() }
+            let source = FileSource(directory: path, environment: environment, tables: Tables(environment))
+            let stretches = TopicStretches(seqsAtMost: 50)
+            let tray = try source.readTail { try $0.tray(of: "ann", stretches) }
+            #expect(tray.total == 200)
+            #expect(stretches.folded > 0 && stretches.keptSeqs <= 50)
+            #expect(try writer.finish() == 0)
         }
     }
 
