@@ -160,6 +160,13 @@ struct StoreCopy {
         _ now: StoreMoment, archive: String?, in directory: String?, told: ToldRewrite?, agreement: Agreement
     ) throws {
         var head = now.head
+        guard head.seq - log.through <= StoreRewrite.eventsAtMost else {
+            throw StoreFailure(
+                code: .busy,
+                message:
+                    "\(source.directory): events came faster than they could be copied, and \(head.seq - log.through) are left, for "
+                    + "which every caller would have to wait; nothing was changed; try again when less is appended")
+        }
         // That of the last transaction, which may have come after `meta` was copied.
         var place = try environment.read { try tables.log.source.read(in: $0) }
         try target.write { transaction in

@@ -13,8 +13,10 @@ import TraylogTree
 /// Appends and queries go on meanwhile; the last events are copied at the end, in one turn of the writer. Killed at any
 /// moment, the store is the old one or the new one.
 package final class StoreRewrite {
-    /// Events that the last step may have to copy, while the writer waits.
+    /// Events that the last step has to copy as a rule, while the writer waits.
     private static let eventsAtEnd: UInt64 = 250
+    /// Above this it does not begin: everybody would wait too long.
+    static let eventsAtMost: UInt64 = 5_000
     private static let roundsAtMost = 20
 
     let directory: String

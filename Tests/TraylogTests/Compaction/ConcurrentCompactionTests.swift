@@ -9,6 +9,31 @@ import TraylogPlatform
 
 /// Compactions and erasures while threads append and query.
 @Suite struct ConcurrentCompactionTests {
+    @Test func aCompactionThatCannotKeepUpChangesNothing() throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                _ = try store.perform((0..<2_000).map { notify("user\($0 % 50)") })
+                _ = try store.perform(Command(user: "user1", .markAll(.deleted)))
+                let burst = (0..<5_200).map { notify("busy\($0 % 100)") }
+                var (calls, rounds) = (0, 0)
+                let failed = try failure {
+                    try store.compact(before: .seq(2_001), archive: nil, isDryRun: false) { _, total throws in
+                        calls += 1
+                        // At the start, and between two rounds that copy what came meanwhile.
+                        if total == 0 { rounds += 1 }
+                        if calls == 1 || total == 0 { _ = try store.perform(burst) }
+                    }
+                }
+                #expect(failed?.code == .busy && failed?.message.contains("faster") == true, "\(failed?.message ?? "")")
+                #expect(rounds > 20)
+                #expect(try store.statistics().floor == .zero)
+                #expect(StoreFiles.leftovers(in: path) == [])
+                #expect(try store.tray(of: "user1").total == 0)
+                try store.checkInvariants()
+            }
+        }
+    }
+
     @Test(arguments: seeds(1, nightly: 40))
     func duringCompactionsEveryReceiptIsInTheLogAndAnswersCoverAllEvents(seed: UInt64) throws {
         try withStorePath { path in
