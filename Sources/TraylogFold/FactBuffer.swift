@@ -8,6 +8,11 @@ import TraylogStates
 /// One fact takes 16 bytes, 8 for each of its fields that is set, and 12 for finding it; adding one allocates nothing but
 /// room for more of them now and then.
 package struct FactBuffer: Sendable {
+    /// Places that have 32 bits, less what one fact may take.
+    package static let placesAtMost = Int(UInt32.max) - (1 << 20)
+    private let placesAtMost: Int
+    /// Whether the places of one more fact fit.
+    package var hasRoom: Bool { words.count <= placesAtMost && bytes.count <= placesAtMost }
     /// The first of the streams that have a number here.
     let firstStream: StreamID
     private(set) var words: ContiguousArray<UInt64> = []
@@ -24,8 +29,8 @@ package struct FactBuffer: Sendable {
     /// Whether an event of a topic may be among them.
     private(set) var hasBroadcasts = false
 
-    package init(firstStream: StreamID) {
-        self.firstStream = firstStream
+    package init(firstStream: StreamID, placesAtMost: Int = FactBuffer.placesAtMost) {
+        (self.firstStream, self.placesAtMost) = (firstStream, placesAtMost)
     }
 
     package var count: Int { arrivals.count }
@@ -44,8 +49,11 @@ package struct FactBuffer: Sendable {
         words.reserveCapacity(facts * 8)
     }
 
+    /// Adds a fact; only as long as there is room.
+    ///
     /// - Parameter name: whose stream it is, where the event says so and it is the stream's first one here.
     package mutating func add(_ fact: borrowing Fact, times: FactTimes, stream: StreamID, name: StreamName?) {
+        precondition(hasRoom, "the places of facts have 32 bits")
         let index = firstStream.distance(to: stream)
         if index >= counts.count { growCounts(to: index + 1) }
         counts[index] &+= 1

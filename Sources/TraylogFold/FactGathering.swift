@@ -13,7 +13,7 @@ struct FactGathering {
     /// Of streams in the range.
     private(set) var facts: FactBuffer
     /// Of topics, wherever they are, if they are wanted.
-    private(set) var ofTopics = FactBuffer(firstStream: .absent)
+    private(set) var ofTopics: FactBuffer
     private var topics: TopicStreams?
     /// Whether there were more facts than may be.
     private(set) var isOverfull = false
@@ -24,7 +24,8 @@ struct FactGathering {
         self.range = range
         self.bytes = bytes
         self.topics = topics.map { TopicStreams(known: $0) }
-        facts = FactBuffer(firstStream: range.lowerBound)
+        facts = FactBuffer(firstStream: range.lowerBound, placesAtMost: fold.placesAtMost)
+        ofTopics = FactBuffer(firstStream: .absent, placesAtMost: fold.placesAtMost)
     }
 
     /// The facts by stream.
@@ -41,6 +42,7 @@ struct FactGathering {
             FactBuffer(firstStream: .absent), FactBuffer(firstStream: .absent), self.topics
         )
         swap(&facts, &self.facts)
+        swap(&ofTopics, &self.ofTopics)
         defer {
             swap(&facts, &self.facts)
             swap(&ofTopics, &self.ofTopics)
@@ -64,6 +66,7 @@ struct FactGathering {
                 // Where events may be missing, gaps are found by whoever reads the log itself.
                 if skipsDamage { fact.revision = 0 }
                 let stream = header.stream
+                guard facts.hasRoom, ofTopics.hasRoom else { throw Overfull(stream: stream) }
                 if range.contains(stream) {
                     let name = facts.has(stream) ? nil : try Self.name(seq, header, payload)
                     facts.add(fact, times: times, stream: stream, name: name)
@@ -76,10 +79,12 @@ struct FactGathering {
                 guard seen % Self.eventsPerStep == 0 else { return }
                 progress.add(Self.eventsPerStep)
                 try progress.report()
-                if facts.byteCount > bytes { throw Overfull() }
+                if facts.byteCount > bytes { throw Overfull(stream: stream) }
             }
             progress.add(seen % Self.eventsPerStep)
-        } catch is Overfull {
+        } catch let found as Overfull {
+            // What cannot be divided any more may take any memory, but not more than can be numbered.
+            guard bytes < .max else { throw found.failure }
             isOverfull = true
         }
         self.isOverfull = isOverfull || facts.byteCount > bytes
@@ -91,7 +96,17 @@ struct FactGathering {
         return try EventDecoder.streamName(seq: seq, payload: payload)
     }
 
-    private struct Overfull: Error {}
+    private struct Overfull: Error {
+        let stream: StreamID
+
+        var failure: StoreFailure {
+            StoreFailure(
+                code: .unsupported,
+                message:
+                    "stream \(stream) has more events than can be folded together, some 400 million: compact the store, or erase "
+                    + "the user")
+        }
+    }
 }
 
 /// Which streams are topics', as far as the log was read.

@@ -83,6 +83,9 @@ package struct LogFold: Sendable {
         eventsPerPass = LogFold.eventsPerPass(of: head)
     }
 
+    /// Of each buffer of facts; fewer in tests.
+    var placesAtMost = FactBuffer.placesAtMost
+
     package var hasher: IdentityHasher { record.hasher }
 
     /// Folds everything and passes on each stream, by number.

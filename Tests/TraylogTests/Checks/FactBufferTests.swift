@@ -39,6 +39,21 @@ import TraylogLog
         }
     }
 
+    @Test(arguments: seeds(3, nightly: 100))
+    func aBufferIsFullBeforeAPlaceHasTooManyBits(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var buffer = FactBuffer(firstStream: 3, placesAtMost: 2_000)
+        var seq: UInt64 = 0
+        while buffer.hasRoom {
+            seq += 1
+            buffer.add(Self.fact(seq, &random), times: FactTimes(), stream: 3, name: seq == 1 ? .user("ann") : nil)
+        }
+        #expect(max(buffer.words.count, buffer.bytes.count) > 2_000 && seq > 1, "seed \(seed)")
+        // One fact takes less than what is left between this bound and 32 bits.
+        #expect(max(buffer.words.count, buffer.bytes.count) < 2_000 + 1 << 20)
+        #expect(FactBuffer.placesAtMost + 1 << 20 <= Int(UInt32.max))
+    }
+
     @Test func aUsualFactTakesFewBytes() {
         var buffer = FactBuffer(firstStream: 1)
         for seq in 1...UInt64(10_000) {

@@ -1,6 +1,7 @@
 import Testing
 import TestSupport
 import TraylogLMDB
+import TraylogLog
 @_spi(Operations) @testable import Traylog
 @_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
@@ -67,6 +68,33 @@ import TraylogLMDB
         #expect(whole.differences.isEmpty, "\(whole.differences)")
         for eventsPerPass in [1, 25] {
             #expect(try find(path, limit: 3, eventsPerPass: eventsPerPass) == whole)
+        }
+    }
+
+    @Test func aStreamThatIsTooLongToBeFoldedIsAFailureAndNoWrongState() throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                _ = try store.perform((0..<2_000).map { _ in notify("ann") } + [notify("bob")])
+            }
+            let environment = try Environment.open(directory: path, access: .readOnly, databases: Tables.allNames)
+            defer { environment.close() }
+            let source = FileSource(directory: path, environment: environment, tables: Tables(environment))
+            let (record, head) = try source.read { ($0.record, $0.head) }
+            var fold = LogFold(rows: environment, log: source.tables.log, record: record, head: head)
+            fold.placesAtMost = 1_000
+            for stream in [nil, StreamID.first] {
+                fold.stream = stream
+                // In one pass, and divided.
+                for eventsPerPass in [fold.eventsPerPass, 100] {
+                    fold.eventsPerPass = eventsPerPass
+                    let failed = #expect(throws: StoreFailure.self) { try fold.run(progress: { _ in }) { _ in } }
+                    #expect(failed?.code == .unsupported && failed?.message.contains("stream 1 ") == true)
+                }
+            }
+            fold.stream = StreamID.first.next
+            var found: [StreamID] = []
+            try fold.run(progress: { _ in }) { found.append($0.stream) }
+            #expect(found == [StreamID.first.next])
         }
     }
 
