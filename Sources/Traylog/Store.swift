@@ -419,11 +419,11 @@ extension Store {
         of commands: [Command], _ mode: AppendRequest.Mode
     ) async throws(TraylogError) -> AppendRequest.Outcome {
         var prepared = PreparedCommands(commands, hasher: hasher)
-        if prepared.hasUndo {
+        if prepared.wantsLook {
             let (source, plain) = (queries.source, prepared)
             prepared = try await queries.pool.run { () throws(TraylogError) in
                 var prepared = plain
-                prepared.prepareUndos(source)
+                prepared.look(in: source)
                 return prepared
             }
         }

@@ -21,8 +21,10 @@ package struct RecordBatch {
     package var isEmpty: Bool { ends.isEmpty }
     /// The seq of the next record.
     package var nextSeq: UInt64 { firstSeq + UInt64(ends.count) }
+    /// The size of ``large``: it is asked for after each request.
+    private var largeBytes = 0
     /// The size of the records, with chunks.
-    package var byteCount: Int { bytes.count + large.reduce(0) { $0 + $1.payload.count } }
+    package var byteCount: Int { bytes.count + largeBytes }
 
     /// Starts again and keeps the memory.
     package mutating func reset(firstSeq: UInt64) {
@@ -31,6 +33,7 @@ package struct RecordBatch {
         bytes.removeAll(keepingCapacity: isUsual)
         ends.removeAll(keepingCapacity: true)
         large.removeAll()
+        largeBytes = 0
     }
 
     /// Encodes the event that a command came to as the next record.
@@ -86,6 +89,7 @@ package struct RecordBatch {
             var copy: [UInt8] = []
             copy.append(copying: payload)
             large.append((seq, copy))
+            largeBytes += copy.count
         }
         ends.append(bytes.count)
     }
@@ -118,7 +122,10 @@ package struct RecordBatch {
         let record = RawSpan(_elements: other.bytes.span).extracting(start..<other.ends[index])
         bytes.growGeometrically(for: RecordCodec.inlineBytes)
         bytes.append(copying: record)
-        if !other.large.isEmpty, let payload = other.large.first(where: { $0.seq == seq }) { large.append(payload) }
+        if let (_, payload) = other.largePayload(of: seq) {
+            large.append((seq, payload))
+            largeBytes += payload.count
+        }
         ends.append(bytes.count)
     }
 
@@ -129,7 +136,20 @@ package struct RecordBatch {
         let end = kept == 0 ? 0 : ends[kept - 1]
         bytes.removeSubrange(end...)
         ends.removeSubrange(kept...)
-        large.removeAll { $0.seq >= seq }
+        while let last = large.last, last.seq >= seq {
+            largeBytes -= last.payload.count
+            large.removeLast()
+        }
+    }
+
+    /// - Complexity: O(log n) in the number of large payloads, which are in order.
+    private func largePayload(of seq: UInt64) -> (seq: UInt64, payload: [UInt8])? {
+        var (low, high) = (0, large.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if large[middle].seq < seq { low = middle + 1 } else { high = middle }
+        }
+        return low < large.count && large[low].seq == seq ? large[low] : nil
     }
 
     /// The event of a record of this batch; nil when the batch does not have it.
@@ -141,7 +161,7 @@ package struct RecordBatch {
             case .inline(let range):
                 return try EventDecoder.event(seq: Seq(seq), header: header, payload: record.extracting(range))
             case .chunked, .erased:
-                let payload = large.first { $0.seq == seq }?.payload ?? []
+                let payload = largePayload(of: seq)?.payload ?? []
                 return try EventDecoder.event(
                     seq: Seq(seq), header: header, payload: RawSpan(_elements: payload.span))
             }

@@ -134,7 +134,7 @@ package final class RecentErasures: Sendable {
     /// - Throws: failed `closed` once the store was closed: the file may be another writer's then.
     private func write() throws {
         try isClosed.withLock { isClosed in
-            guard !isClosed else { 
+            guard !isClosed else {
                 throw StoreFailure(code: .closed, message: "\(directory) was closed; open the store again")
             }
             let lines = entries.withLock { entries in

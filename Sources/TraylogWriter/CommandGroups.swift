@@ -21,7 +21,7 @@ extension [Command] {
 
 extension Command {
     /// The bytes of its event at most.
-    fileprivate var largestEventBytes: Int {
+    var largestEventBytes: Int {
         // Header, times, numbers, and the tags of fields.
         var bytes = 256
         for name in [user, key, actor, device] { bytes += name?.utf8.count ?? 0 }
@@ -42,6 +42,8 @@ extension Command {
 
 extension Content {
     fileprivate var textBytes: Int {
-        [thread, category, title, body, summaryArgument, collapseKey, data].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+        let texts = [thread, category, title, body, summaryArgument, collapseKey, data]
+        return texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+            + actions.reduce(0) { $0 + $1.id.utf8.count + $1.label.utf8.count + 16 }
     }
 }

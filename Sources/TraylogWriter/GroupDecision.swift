@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogLog
 import TraylogPlatform
 import TraylogStates
 
@@ -7,8 +8,10 @@ import TraylogStates
 /// They are decided in turns of the store's lock, so that nobody who reads waits for a thousand commands. What is decided
 /// so far is as invisible between two turns as it is during the commit.
 struct GroupDecision: Sendable {
-    /// Commands between two looks at the clock.
-    private static let stride = 16
+    /// Work between two looks at the clock, in commands that look at nothing of the store (``PreparedCommands/weight(_:)``).
+    static let stride = 16
+    /// Commands whose streams are looked for at once.
+    private static let window = 256
 
     private(set) var requests: [AppendRequest] = []
     /// Of all requests.
@@ -26,8 +29,11 @@ struct GroupDecision: Sendable {
     /// The request in turn: its first event, and its commands that are decided.
     private var start: UInt64 = 0
     private var results: [Result<Receipt, Refusal>] = []
-    /// Commands since the last look at the clock.
-    private var looked = 0
+    /// The stream whose state is damaged, and is to be folded anew before the next turn.
+    private var damaged: StreamID?
+    private var refoldsLeft = StoreLock.refoldsAtMost
+    /// Work since the last look at the clock.
+    private var unlooked = 0
 
     /// How long a turn of the lock lasts, and one more command.
     private let nanosecondsPerTurn: Int64
@@ -44,7 +50,7 @@ struct GroupDecision: Sendable {
         outcomes.reserveCapacity(self.requests.count)
         for request in requests {
             commands += request.prepared.commands.count
-            payloadBytes += request.prepared.payloads.count
+            payloadBytes += request.prepared.byteCount
         }
         self.now = now
     }
@@ -58,6 +64,8 @@ struct GroupDecision: Sendable {
     /// - Returns: whether all is decided.
     mutating func proceed(_ memory: inout WriterMemory) -> Bool {
         let end = SystemClock.monotonicNanoseconds() + nanosecondsPerTurn
+        memory.store.refoldsLater = refoldsLeft > 0
+        defer { memory.store.refoldsLater = false }
         memory.transaction.moveOn(to: now)
         while outcomes.count < requests.count {
             guard let outcome = decide(requests[outcomes.count], until: end, &memory) else { return false }
@@ -75,6 +83,13 @@ struct GroupDecision: Sendable {
         return true
     }
 
+    /// The stream whose damaged state ended the last turn, and that is to be folded anew; nil for none.
+    mutating func takeDamaged() -> StreamID? {
+        defer { damaged = nil }
+        if damaged != nil { refoldsLeft -= 1 }
+        return damaged
+    }
+
     /// - Returns: nil when the turn is over before the request is.
     private mutating func decide(
         _ request: AppendRequest, until end: Int64, _ memory: inout WriterMemory
@@ -83,17 +98,28 @@ struct GroupDecision: Sendable {
         if results.isEmpty {
             start = memory.transaction.head + 1
             results.reserveCapacity(prepared.commands.count)
-            memory.store.findStreams(of: prepared, &memory.numbers)
         }
         memory.store.undos = prepared.undos
         defer { memory.store.undos = [] }
         while results.count < prepared.commands.count {
             if isOver(end) { return nil }
             let index = results.count
+            let place = index % Self.window
+            if place == 0 {
+                let end = min(index + Self.window, prepared.commands.count)
+                memory.store.findStreams(of: prepared, index..<end, &memory.numbers)
+            }
+            unlooked += prepared.weight(index)
+            let head = memory.transaction.head
             do {
                 let receipt = try memory.transaction.perform(
-                    prepared, index, to: memory.numbers[index], store: &memory.store, random: &memory.random)
+                    prepared, index, to: memory.numbers[place], store: &memory.store, random: &memory.random)
                 results.append(.success(receipt))
+            } catch let found as DamagedStream {
+                // The command is decided again.
+                memory.transaction.rollBack(to: head + 1, store: &memory.store)
+                damaged = found.stream
+                return nil
             } catch {
                 guard let refusal = error as? Refusal else {
                     damage = error
@@ -109,9 +135,19 @@ struct GroupDecision: Sendable {
     }
 
     private mutating func isOver(_ end: Int64) -> Bool {
-        looked += 1
-        guard looked > Self.stride else { return false }
-        looked = 0
+        guard unlooked >= Self.stride else { return false }
+        unlooked = 0
         return SystemClock.monotonicNanoseconds() >= end
+    }
+}
+
+extension PreparedCommands {
+    /// How long the decision of a command may take: 1 for one that looks at nothing of the store.
+    ///
+    /// A key may have to be looked up in the file. Any other command may change a thousand items, or load a state from the
+    /// disk, so that the clock is looked at after each.
+    fileprivate func weight(_ index: Int) -> Int {
+        guard entries[index].isEncoded else { return GroupDecision.stride }
+        return entries[index].key == .absent ? 1 : GroupDecision.stride / 4
     }
 }

@@ -171,7 +171,7 @@ package final class LiveSource: SnapshotSource {
         // After a fork nobody may be left to give the lock back.
         try environment.checkProcess("read")
         return try noting {
-            try memory.withLock { memory in
+            try memory.withStates { memory in
                 guard !memory.isClosed else { throw TraylogError.closed(directory) }
                 return try body(&memory.store)
             }

@@ -96,20 +96,6 @@ extension LiveStore {
         return CachedState(state: TrayState(landmarkDistance: landmarkDistance))
     }
 
-    /// Folds a stream whose stored state is damaged from the log; the next flush stores it anew.
-    ///
-    /// - Complexity: O(log).
-    mutating func refold(_ stream: LiveStream) throws -> CachedState {
-        let folded = try LogFold.folded(
-            stream.number, through: head.seq, record: record, tables: tables, rows: snapshot())
-        guard let folded else { throw PackedError.damaged("a stream without events") }
-        let state = CachedState(state: folded.state)
-        state.topicsThrough = head.seq
-        states.set(state, of: stream)
-        noteRefolded(stream)
-        return state
-    }
-
     /// Folds the stream's events in the tail through `seq` in, and those of its user's topics.
     func catchUp(_ state: CachedState, of stream: LiveStream, through seq: UInt64) throws {
         let source = try pages(of: stream.number)

@@ -38,6 +38,8 @@ package struct LiveStore {
     var hasWaitingDues = false
     /// How many damaged states were folded anew from the log.
     private(set) var refolded: UInt64 = 0
+    /// Whether a damaged state is folded once the lock is free (``DamagedStream``); else at once.
+    var refoldsLater = false
     /// Some of them are not stored yet.
     private(set) var hasRefolded = false
 
@@ -94,12 +96,14 @@ package struct LiveStore {
         return stream.answeredTray(asOf: head.seq, lastTopicEvent: tail.lastTopicEvent)
     }
 
-    /// Notes the numbers of the streams of users who get an encoded `notify`, absent for those that are not in memory.
+    /// Notes the numbers of the streams of users who get an encoded `notify` of a range, absent for those that are not in memory.
     ///
     /// Asked for one after the other, with nothing else between them, the processor waits for several at once.
-    mutating func findStreams(of prepared: borrowing PreparedCommands, _ numbers: inout ContiguousArray<StreamID>) {
+    mutating func findStreams(
+        of prepared: borrowing PreparedCommands, _ range: Range<Int>, _ numbers: inout ContiguousArray<StreamID>
+    ) {
         numbers.removeAll(keepingCapacity: true)
-        for index in prepared.commands.indices {
+        for index in range {
             guard prepared.entries[index].isEncoded, let user = prepared.commands[index].user else {
                 numbers.append(.absent)
                 continue
@@ -140,8 +144,10 @@ package struct LiveStore {
     }
 
     /// A stream for somebody whose first event is about to be made.
-    mutating func newStream(_ name: StreamName) -> LiveStream {
-        let stream = directory.add(name, identity: identity(of: name))
+    ///
+    /// - Throws: ``Refusal`` `invalid` when the store can have no more streams.
+    mutating func newStream(_ name: StreamName) throws(Refusal) -> LiveStream {
+        let stream = try directory.add(name, identity: identity(of: name))
         stream.keys = knownKeys.ofNewStream
         return stream
     }

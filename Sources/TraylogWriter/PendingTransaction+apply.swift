@@ -103,7 +103,7 @@ extension PendingTransaction {
             throw StoreFailure.diverged(
                 seq, "its stream is \(number), but here the same user or topic has stream \(expected)")
         }
-        return known ?? store.newStream(name)
+        return try known ?? store.newStream(name)
     }
 
     /// The state before the event, which an undo needs and what brings reminders back, and what was due, which an expiry needs.

@@ -6,7 +6,7 @@ import TraylogStates
 extension PendingTransaction {
     /// Decides a command and, if it comes to an event, makes it part of the transaction.
     ///
-    /// - Parameter number: what ``LiveStore/findStreams(of:_:)`` found.
+    /// - Parameter number: what ``LiveStore/findStreams(of:_:_:)`` found.
     /// - Throws: ``Refusal``, and failures to read; nothing changed then.
     mutating func perform(
         _ prepared: borrowing PreparedCommands, _ index: Int, to number: StreamID, store: inout LiveStore,
@@ -48,7 +48,7 @@ extension PendingTransaction {
                 try store.check(expected, of: known?.number)
             }
             let salt = prepared.salt(index) ?? random.nextSalt()
-            let stream = (known ?? store.newStream(name)).number
+            let stream = try (known ?? store.newStream(name)).number
             return .appended(try append(prepared, index, salt: salt, to: stream, store: &store))
         }
         let decision: Decision
@@ -91,6 +91,10 @@ extension PendingTransaction {
                 try !store.snapshot().holds(seq.rawValue)
             {
                 // Which topic it was of is gone with it, but not what was performed before.
+                if let looked = prepared.topics[index] {
+                    guard let topic = looked else { throw store.record.floor.refusal }
+                    return .topic(topic)
+                }
                 if let topic = try topic(thatAnswered: command, prepared.entries[index].fingerprint, &store) {
                     return topic
                 }

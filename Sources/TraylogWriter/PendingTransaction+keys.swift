@@ -47,6 +47,9 @@ extension PendingTransaction {
 
     /// The topic in which a command with a key was performed before; nil when it was in none.
     ///
+    /// As a rule the caller has looked (``PreparedCommands/prepareTopics(_:)``); but not where a compaction took the broadcast since,
+    /// or a stored state is damaged.
+    ///
     /// - Complexity: O(topics).
     func topic(
         thatAnswered command: Command, _ fingerprint: UInt64, _ store: inout LiveStore

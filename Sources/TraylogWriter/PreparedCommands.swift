@@ -33,17 +33,23 @@ package struct PreparedCommands: Sendable {
     let commands: [Command]
     private(set) var entries: [Entry] = []
     private(set) var payloads: [UInt8] = []
+    /// The bytes of the commands that are not encoded yet, as events at most.
+    private var unencodedBytes = 0
+    /// The bytes that the events take, as far as they are known; at least what they will.
+    var byteCount: Int { payloads.count + unencodedBytes }
     /// The facts of other valid `notify` commands, without their seqs, by index.
     private var facts: [Int: Fact] = [:]
     /// Two words for each command, or nothing.
     private var salts: [UInt64] = []
     /// Commands that are refused whatever the state is, by index.
     private(set) var refusals: [Int: Refusal] = [:]
-    /// Whether an undo is among them.
-    package private(set) var hasUndo = false
+    /// Whether ``look(in:)`` may save the writer work.
+    package private(set) var wantsLook = false
     /// Whether an answer is among them that names the state which was on the screen.
     package private(set) var comparesEdits = false
     var undos: [PreparedUndo] = []
+    /// By index, the topic in which a change of a broadcast that has left the log was performed before; nil inside for none.
+    var topics: [Int: String?] = [:]
 
     package init(_ commands: [Command], hasher: IdentityHasher) {
         self.commands = commands
@@ -91,12 +97,10 @@ package struct PreparedCommands: Sendable {
         // Of a command in its array a field can be had by itself; as a whole it would be copied, with two atomic
         // changes for each of its strings.
         guard case .notify(let content) = commands[index].action else {
-            switch commands[index].action {
-            case .undo: hasUndo = true
-            case .act(_, _, _, .some): comparesEdits = true
-            default: break
-            }
+            if commands[index].wantsLook { wantsLook = true }
+            if case .act(_, _, _, .some) = commands[index].action { comparesEdits = true }
             try commands[index].validate()
+            unencodedBytes += commands[index].largestEventBytes
             var entry = Entry()
             entry.identify(commands[index], hasher)
             return entry
@@ -120,6 +124,17 @@ package struct PreparedCommands: Sendable {
             notified: content, to: &payloads)
         entry.payloadEnd = payloads.count
         return entry
+    }
+}
+
+extension Command {
+    /// Whether the writer would have to look far: through a user's past, or through all topics.
+    fileprivate var wantsLook: Bool {
+        switch action {
+        case .undo: true
+        case .edit, .retract: user == nil && key != nil
+        default: false
+        }
     }
 }
 

@@ -78,10 +78,12 @@ extension LiveStore {
 }
 
 extension PreparedCommands {
-    /// Folds what the undos among the commands need, so that the writer does not have to.
+    /// Reads what takes long for the undos and the changes of old broadcasts among the commands, so that the writer does not have to.
     ///
-    /// - Complexity: for an undo, that of a query `asOf` the moment before the event undone, and the user's events since.
-    package mutating func prepareUndos(_ source: any SnapshotSource) {
+    /// - Complexity: for an undo, that of a query `asOf` the moment before the event undone, and the user's events since; for a change
+    ///   with a key of a broadcast that has left the log, O(topics).
+    package mutating func look(in source: any SnapshotSource) {
+        prepareTopics(source)
         undos = commands.compactMap { command in
             guard case .undo(let event) = command.action, let user = command.user else { return nil }
             // What cannot be read here is the writer's to report.

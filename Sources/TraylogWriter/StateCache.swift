@@ -172,6 +172,8 @@ final class CachedState {
     var state: TrayState
     /// Events of topics up to this one were looked for.
     var topicsThrough: UInt64 = 0
+    /// Whether it was folded anew from the log, because the stored one is damaged.
+    var isRefolded = false
     /// No event of its topics after the state's last one comes before this one.
     var looked: UInt64 { max(topicsThrough, state.appliedSeq) }
     /// States worth keeping that are not stored yet, ascending.

@@ -8,6 +8,8 @@ import TraylogStates
 /// when it is first needed. It ends with the turn, unless a query takes it along (``LiveStore/lendSnapshot()``).
 package final class StoreLock: Sendable {
     private let monitor: Monitor<WriterMemory>
+    /// Held while a damaged state is folded anew without the lock.
+    let refolding = Monitor(())
     private let repair = Mutex<(@Sendable (any Error) -> Void)?>(nil)
 
     package init(_ memory: consuming sending WriterMemory) {

@@ -116,7 +116,16 @@ struct StreamDirectory {
     // MARK: New streams
 
     /// A stream for somebody whose first event is about to be made.
-    mutating func add(_ name: StreamName, identity: Identity) -> LiveStream {
+    ///
+    /// - Throws: ``Refusal`` `invalid` when all numbers are taken.
+    mutating func add(_ name: StreamName, identity: Identity) throws(Refusal) -> LiveStream {
+        guard nextNumber < .highest else {
+            throw .invalid(
+                field: name.isTopic ? "topic" : "user",
+                reason:
+                    "is new, and the store has \(StreamID.highest.rawValue - 1) users and topics already: it can have no more"
+            )
+        }
         let stream = insert(LiveStream(name: name, identity: identity, number: nextNumber, isNamed: false))
         stream.mayBeStored = false
         stream.storedRevision = 0

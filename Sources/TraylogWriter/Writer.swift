@@ -9,8 +9,8 @@ import TraylogStates
 /// There are requests to append, which share transactions, and tasks, each of which has the loop for itself. The writer's
 /// thread has the ``WriterLoop``. While it rests, a thread that waits for its append anyway may have it.
 package final class Writer: Sendable {
-    /// Commands that share a transaction at most, and bytes of their payloads, as far as those are known before; one
-    /// request may be larger.
+    /// Commands that share a transaction at most, and bytes of their events, which are known before or guessed at their largest;
+    /// one request may be larger.
     static let groupCommands = 2_048
     static let groupBytes = 8 << 20
 
@@ -168,7 +168,7 @@ package final class Writer: Sendable {
     ///
     /// - Parameters:
     ///   - commands: that are in it already.
-    ///   - bytes: of their payloads.
+    ///   - bytes: of their events.
     func gather(_ expected: Int, nanoseconds: Int, besides commands: Int, _ bytes: Int) -> [AppendRequest] {
         gather(expected, nanoseconds) { $0.takeAppends(besides: commands, bytes) }
     }

@@ -1,5 +1,6 @@
 import TraylogLMDB
 import TraylogLog
+import TraylogPlatform
 import TraylogStates
 
 /// The doubts that the writer must settle before it answers anybody again.
@@ -62,11 +63,16 @@ extension WriterLoop {
     }
 
     /// Makes the memory of the store from its file.
+    ///
+    /// The tail is read without the lock, as at an opening, while readers go on with what memory has: the transaction that failed
+    /// stored no state that is newer than those in memory.
     private mutating func reload() throws {
-        let (environment, tables) = (environment, tables)
-        let (before, head) = try memory.withLock { memory in
+        let (memory, environment, tables) = (memory, environment, tables)
+        let options = memory.withLock { $0.options }
+        let next = Handover(try LiveStore.open(environment, tables: tables, options: options))
+        let (before, head) = memory.withLock { memory in
             let before = memory.store.head.seq
-            try memory.reload(environment, tables)
+            memory.reload(next.value)
             return (before, memory.store.head.seq)
         }
         noteDirty()

@@ -247,7 +247,14 @@ package struct WriterLoop: ~Copyable, Sendable {
     }
 
     private func decide(_ decision: inout GroupDecision) {
-        while !memory.withLock({ decision.proceed(&$0) }) { memory.letOthersIn() }
+        while !memory.withLock({ decision.proceed(&$0) }) {
+            if let stream = decision.takeDamaged() {
+                // Where the log is damaged, too, the last turn meets it with the lock, and says so.
+                try? memory.refold(stream)
+            } else {
+                memory.letOthersIn()
+            }
+        }
     }
 
     /// Waits for the rest of the callers, and adds the requests that came while those before were decided.

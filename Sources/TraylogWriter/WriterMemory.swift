@@ -14,7 +14,7 @@ package struct WriterMemory: ~Copyable {
     /// What kept a batch from being made that events were to be appended with.
     private var flushFailure: (any Error)?
     var random = RandomPool()
-    /// The streams of the users of one request.
+    /// The streams of the users of some commands of one request.
     var numbers: ContiguousArray<StreamID> = []
     var isClosed = false
     /// How often the lock was taken; for tests, which count.
@@ -117,11 +117,13 @@ package struct WriterMemory: ~Copyable {
         return touched
     }
 
-    /// Makes everything anew from the file.
-    mutating func reload(_ environment: Environment, _ tables: Tables) throws {
-        let (floor, erasing) = (store.nextFloor, store.erasing)
-        restart(with: try LiveStore.open(environment, tables: tables, options: options))
+    /// Goes on with what the same file gave, in the midst of whatever was announced.
+    mutating func reload(_ new: LiveStore) {
+        let (floor, erasing, old) = (store.nextFloor, store.erasing, Handover(store))
+        restart(with: new)
         (store.nextFloor, store.erasing) = (floor, erasing)
+        // The flush thread lets go of it, which takes a while.
+        store.states.discard(old)
     }
 
     /// Goes on with what an opening of the file gave.

@@ -37,13 +37,13 @@ struct WriterQueue: ~Copyable {
     ///
     /// - Parameters:
     ///   - commands: that are in it.
-    ///   - bytes: of their payloads.
+    ///   - bytes: of their events.
     mutating func takeAppends(besides commands: Int = 0, _ bytes: Int = 0) -> [AppendRequest] {
         let isEmpty = commands == 0
         var (commands, bytes) = (commands, bytes)
         let end = appends.firstIndex { request in
             commands += request.prepared.commands.count
-            bytes += request.prepared.payloads.count
+            bytes += request.prepared.byteCount
             return commands > Writer.groupCommands || bytes > Writer.groupBytes
         }
         let count = end.map { $0 == 0 && isEmpty ? 1 : $0 } ?? appends.count

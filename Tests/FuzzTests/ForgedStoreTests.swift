@@ -49,7 +49,7 @@ import TraylogLMDB
     }
 
     /// Numbers that somebody may write into the store's record.
-    private static let numbers: [UInt64] = [1, 5, 40, 1 << 31, .max >> 1, .max - 1, .max]
+    private static let numbers: [UInt64] = [5, 1 << 31, .max >> 1, .max]
 
     @Test(arguments: numbers)
     func noNumberInTheStoresRecordEndsTheProcess(number: UInt64) throws {

@@ -69,7 +69,7 @@ public struct BlockingStore: BlockingQueries {
 
     private func outcome(of commands: [Command], _ mode: AppendRequest.Mode) -> AppendRequest.Outcome {
         var prepared = PreparedCommands(commands, hasher: store.hasher)
-        if prepared.hasUndo { prepared.prepareUndos(queries.source) }
+        if prepared.wantsLook { prepared.look(in: queries.source) }
         let outcome = Waiting.outcome { store.writer.appendHere(AppendRequest(prepared, mode: mode, answer: $0)) }
         return prepared.comparesEdits ? queries.namingFirstEdits(outcome, of: commands) : outcome
     }

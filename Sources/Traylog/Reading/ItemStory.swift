@@ -130,7 +130,7 @@ struct ItemFold {
             }
         case .snoozed(item, _): snoozed = event
         case .woken(item): (snoozed, seen, read, position, woken) = (nil, nil, nil, event.seq, event)
-        case .acted(item, _, _):
+        case .acted(item, _, _, _):
             guard outcome == nil else { return }
             outcome = event
             take(.read, event)

@@ -73,7 +73,7 @@ extension RecordHeader {
             throw CodecError(.damaged, seq: seq, "its payload is both stored and erased")
         }
         let stream = StreamID(rawValue: record.littleEndian(at: 8))
-        guard stream <= .highest else {
+        guard stream < .highest else {
             throw CodecError(.damaged, seq: seq, "no store has so many streams")
         }
         let revision: UInt32 = record.littleEndian(at: 12)

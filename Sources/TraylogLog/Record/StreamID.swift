@@ -14,7 +14,7 @@ package struct StreamID: Hashable, Comparable, Strideable, BitwiseCopyable, Send
     @inlinable
     package static var first: StreamID { StreamID(rawValue: 1) }
 
-    /// The highest one that a file may name, far from an overflow.
+    /// One more than any stream has; far from an overflow, so that it may end a range.
     @inlinable
     package static var highest: StreamID { StreamID(rawValue: 1 << 31 - 1) }
 

@@ -9,6 +9,7 @@ import TraylogLMDB
 @testable import TraylogPages
 @testable import TraylogQueries
 @testable import TraylogStates
+@testable import TraylogWriter
 
 /// Damage is named and never returned as data, and is repaired where the log allows it.
 @Suite struct DamageTests {
@@ -61,6 +62,65 @@ import TraylogLMDB
             // And stored again.
             #expect(try findings(path).isEmpty)
             try expectMended(path)
+        }
+    }
+
+    private func damageRoot(of user: String, in path: String) throws {
+        try RawStore.change(path) { raw in
+            try raw.change(raw.states, StateTable.key(try raw.stream(of: user), .root, 0)) { $0[$0.count / 2] ^= 0x10 }
+        }
+    }
+
+    /// The fold reads the whole log: with the lock held, nobody would get an answer meanwhile.
+    @Test func aDamagedStateIsFoldedAnewBetweenTwoTurnsOfTheLock() throws {
+        let asks: [(String, (Store) throws -> Bool)] = [
+            ("badge", { try $0.tray(of: "ann").total == 300 }),
+            ("page", { try $0.inbox(of: "ann").elements.count == 20 }),
+            ("mark", { try $0.perform(Command(user: "ann", .markAll(.read))) == .appended(321) }),
+            ("repeated key", { try $0.perform(notify("ann", "Title 7", key: "k7")) == .duplicate(9) }),
+        ]
+        for (name, ask) in asks {
+            try withFilledStore { path in
+                try damageRoot(of: "ann", in: path)
+                try withStore(path, options(isRelaxed: true)) { store in
+                    let source = try #require(store.queries.source as? LiveSource)
+                    func sections() -> Int { source.memory.withLock { $0.sections } }
+                    let before = sections()
+                    #expect(try ask(store), "\(name)")
+                    // One turn meets the damage, one begins the fold, one ends it, and one answers.
+                    #expect(sections() - before >= 5, "\(name)")
+                    #expect(try store.statistics().refoldedStates == 1, "\(name)")
+                    #expect(source.memory.withLock { !$0.store.refoldsLater })
+                    try store.checkInvariants()
+                    #expect(try store.tray(of: "ann").unread == (name == "mark" ? 0 : 300), "\(name)")
+                    #expect(try store.tray(of: "bob").total == 20)
+                }
+                #expect(try findings(path).isEmpty, "\(name)")
+            }
+        }
+    }
+
+    @Test func manyWhoMeetOneDamagedStateFoldItOnce() throws {
+        try withFilledStore { path in
+            try damageRoot(of: "ann", in: path)
+            try withStore(path, options(isRelaxed: true)) { store in
+                let threads = (0..<6).map { number in
+                    startThread("asker") {
+                        do {
+                            if number.isMultiple(of: 2) {
+                                #expect(try store.tray(of: "ann").total >= 300)
+                            } else {
+                                _ = try store.perform(Command(user: "ann", .mark(.read, [.seq(Seq(UInt64(number)))])))
+                            }
+                        } catch { Issue.record(error) }
+                    }
+                }
+                for _ in 0..<50 { _ = try store.perform(notify("bob")) }
+                for thread in threads { thread.join() }
+                #expect(try store.statistics().refoldedStates == 1)
+                try store.checkInvariants()
+            }
+            #expect(try findings(path).isEmpty)
         }
     }
 

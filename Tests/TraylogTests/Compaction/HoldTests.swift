@@ -41,8 +41,11 @@ import TraylogPlatform
                 for task in 0..<8 {
                     group.addTask {
                         for _ in 0..<sized(25, nightly: 500) {
-                            _ = task.isMultiple(of: 2)
-                                ? try? await store.hold("ann") : try? await store.release("ann")
+                            if task.isMultiple(of: 2) {
+                                _ = try? await store.hold("ann")
+                            } else {
+                                _ = try? await store.release("ann")
+                            }
                         }
                     }
                 }

@@ -161,14 +161,17 @@ import TraylogPlatform
         try withStorePath { path in
             let archive = path + "-archive"
             try withStore(path, options(isRelaxed: true)) { store in
-                _ = try store.perform((0..<1_500).map { notify(Self.user, "zq-title-zq \($0)") } + [notify("bob")])
-                _ = try store.perform(Command(user: Self.user, .mark(.deleted, (1...1_500).map { .seq(Seq($0)) })))
-                _ = try store.perform(notify("bob"))
-                #expect(try store.compact(before: .seq(1_503), archive: archive).dropped > 1_000)
+                let body = String(repeating: "zq-body-zq ", count: 300)
+                let life = (0..<200).map { _ in
+                    Command(user: Self.user, .notify(Content(title: "zq-title-zq", body: body)))
+                }
+                _ = try store.perform(life + [notify("bob")])
+                _ = try store.perform([Command(user: Self.user, .markAll(.deleted)), notify("bob")])
+                #expect(try store.compact(before: .seq(203), archive: archive).dropped > 100)
                 let before = try leaks(in: archive)
                 #expect(before != [])
                 let holder = startThread("holder") {
-                    OSThread.sleep(microseconds: microseconds)
+                    OSThread.sleep(microseconds: UInt32(microseconds))
                     // It may be refused, or come after the erasure: then it holds somebody else of that name.
                     _ = try? store.blocking.hold(Self.user)
                 }

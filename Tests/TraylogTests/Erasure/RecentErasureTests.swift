@@ -93,9 +93,10 @@ import TraylogPlatform
         }
     }
 
-    @Test(arguments: ["nonsense\n", "0123456789abcdef\n", "0123456789abcdef x\n", "0123456789abcdeg 1\n", "a 1\n",
-            "0123456789abcdef -9223372036854775808\n", "0123456789abcdef 9223372036854775807\n",
-        ])
+    @Test(arguments: [
+        "nonsense\n", "0123456789abcdef\n", "0123456789abcdef x\n", "0123456789abcdeg 1\n", "a 1\n",
+        "0123456789abcdef -9223372036854775808\n", "0123456789abcdef 9223372036854775807\n",
+    ])
     func aDamagedFileRefusesTheStoreAndSaysWhatToDo(text: String) async throws {
         try await withStorePath { path in
             await (try Store.open(path)).close()
@@ -131,7 +132,9 @@ import TraylogPlatform
 
     // MARK: While the store is open
 
-    private func file(_ directory: String) -> String? { try? String(contentsOfFile: directory + "/erasures", encoding: .utf8) }
+    private func file(_ directory: String) -> String? {
+        try? String(contentsOfFile: directory + "/erasures", encoding: .utf8)
+    }
 
     /// Lends the erasures of a store that remembers them for a short time.
     private func withErasures(

@@ -31,6 +31,47 @@ import TestSupport
         }
     }
 
+    /// It is looked for among all topics, but not by the writer, and no topic's state comes into memory.
+    @Test(arguments: [false, true])
+    func aRepeatedRetractionOfACompactedBroadcastIsADuplicate(isBlocking: Bool) async throws {
+        try await withStorePath { path in
+            var store = try Store.open(path, options: options(isRelaxed: true))
+            for number in 0..<300 {
+                _ = try await store.perform(command(nil, .broadcast(topic: "t\(number)", Content(title: "All"))))
+            }
+            let retract = Command(user: nil, .retract(.seq(7)), key: "k")
+            let first = try #require(try await store.perform(retract).seq)
+            let last = try #require(try await store.perform(notify("ann")).seq)
+            let report = try await store.compact(before: .seq(last))
+            #expect(report.dropped > 0)
+            await store.close()
+            store = try Store.open(path, options: options(isRelaxed: true))
+            await #expect(throws: TraylogError.self) { try await store.event(7) }
+            if isBlocking {
+                #expect(try synchronously { try store.perform(retract) } == .duplicate(first))
+            } else {
+                #expect(try await store.perform(retract) == .duplicate(first))
+            }
+            let source = try #require(store.queries.source as? LiveSource)
+            #expect(source.memory.withLock { $0.store.directory.count } <= 2)
+            for other in [
+                Command(user: nil, .retract(.seq(7)), key: "other"), Command(user: nil, .retract(.seq(7))),
+            ] {
+                await #expect(throws: TraylogError.refused(.compacted(floor: last, archive: nil))) {
+                    try await store.perform(other)
+                }
+            }
+            // What the caller did not look for, the writer finds, too.
+            let hasher = store.hasher
+            let unlooked = PreparedCommands([retract], hasher: hasher)
+            let outcome = Waiting.outcome { (answer: @escaping Waiting.Answer<[Result<Receipt, Refusal>]>) in
+                store.writer.append(AppendRequest(unlooked, mode: .atomic, answer: answer))
+            }
+            #expect(try outcome.get() == [.success(.duplicate(first))])
+            await store.close()
+        }
+    }
+
     private static func expectRefusal(_ store: Store, _ commands: [Command]) async {
         await #expect(throws: TraylogError.refused(.unknownItem(.seq(1)))) { try await store.perform(commands) }
     }

@@ -4,6 +4,8 @@ import TraylogPlatform
 @_spi(Operations) @testable import Traylog
 @_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
+@testable import TraylogLog
+@testable import TraylogWriter
 
 /// Large batches of many callers, which fill transactions and flush states at the same time.
 @Suite struct LargeGroupsTests {
@@ -75,6 +77,78 @@ import TraylogPlatform
                 return
             }
         }
+    }
+
+    private static let large = "\"" + String(repeating: "x", count: 60_000) + "\""
+    private static let largeCommands: [Command] = [
+        Command(user: "ann", .notify(Content(title: "t", data: large))),
+        Command(user: nil, .broadcast(topic: "news", Content(title: "t", data: large))),
+        Command(
+            user: "ann",
+            .edit(
+                .seq(1),
+                {
+                    var edit = ContentEdit()
+                    edit.data = .set(large)
+                    return edit
+                }())),
+        Command(user: "ann", .mark(.read, (1...1_000).map { .seq(Seq(UInt64($0))) })),
+    ]
+
+    @Test(arguments: largeCommands)
+    func aTransactionIsBoundedWhateverTheCommandsAre(command: Command) {
+        let hasher = IdentityHasher(key0: 1, key1: 2)
+        var queue = WriterQueue()
+        for _ in 0..<1_000 {
+            queue.appends.append(AppendRequest(PreparedCommands([command], hasher: hasher), mode: .atomic) { _ in })
+        }
+        let taken = queue.takeAppends()
+        let bytes = command.largestEventBytes
+        #expect(bytes > 5_000)
+        #expect(taken.count * bytes <= Writer.groupBytes + bytes && (taken.count + 2) * bytes >= Writer.groupBytes)
+        let others = queue.takeAppends(besides: 1, Writer.groupBytes - bytes / 2)
+        #expect(others.isEmpty)
+    }
+
+    @Test func everyWindowOfALargeRequestFindsItsStreams() throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                // Newcomers of one window are known in the next one.
+                let commands = (0..<1_000).map { notify("user\($0 % 300)", "\($0)") }
+                let receipts = try store.perform(commands)
+                #expect(receipts == (1...1_000).map { .appended(Seq(UInt64($0))) })
+                for user in [0, 99, 100, 299] {
+                    #expect(try store.tray(of: "user\(user)").total == (user < 100 ? 4 : 3))
+                }
+                #expect(try store.users(limit: .max).elements.count == 300)
+            }
+            #expect(try replay(path).identical)
+        }
+    }
+
+    @Test(arguments: seeds(5, nightly: 200))
+    func aBatchKnowsItsSizeAfterEachChange(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        var batch = RecordBatch(firstSeq: 7)
+        var sizes: [Int] = []
+        for _ in 0..<200 {
+            if random.chance(20), !sizes.isEmpty {
+                let kept = random.below(sizes.count)
+                batch.truncate(from: 7 + UInt64(kept))
+                sizes.removeLast(sizes.count - kept)
+            } else {
+                let payload = [UInt8](repeating: 5, count: random.pick([20, 200, 3_000, 9_000]))
+                let before = batch.byteCount
+                batch.append(
+                    payload: RawSpan(_elements: payload.span), kind: .notified, stream: 1,
+                    revision: UInt32(sizes.count + 1), recordedAt: .at(1), occurredAt: nil, salt: Salt(1, 2))
+                sizes.append(batch.byteCount - before)
+                #expect(sizes.last ?? 0 >= payload.count, "seed \(seed)")
+            }
+            #expect(batch.byteCount == sizes.reduce(0, +), "seed \(seed)")
+        }
+        batch.reset(firstSeq: 1)
+        #expect(batch.byteCount == 0)
     }
 
     @Test func aGroupAnswersCommandsWithoutEvents() throws {

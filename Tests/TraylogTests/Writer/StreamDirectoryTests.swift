@@ -39,39 +39,54 @@ import TraylogLog
         return LiveStream(name: name, identity: identity, number: number, isNamed: true)
     }
 
-    @Test func newStreamsAppearWithTheirTransactionOrNotAtAll() {
+    @Test func aStreamBeyondTheHighestNumberIsRefused() throws {
+        var directory = StreamDirectory(nextNumber: StreamID.highest.advanced(by: -1), topics: 0)
+        let last = try directory.add(.user("A"), identity: 1)
+        #expect(last.number == StreamID.highest.advanced(by: -1))
+        for name in [StreamName.user("B"), .topic("T")] {
+            var refused: Refusal?
+            do { _ = try directory.add(name, identity: 2) } catch { refused = error }
+            #expect(refused?.field == (name.isTopic ? "topic" : "user"))
+        }
+        // A refused one leaves the number to the next.
+        directory.removeNewest()
+        let next = try directory.add(.topic("T"), identity: 2)
+        #expect(next.number == last.number)
+    }
+
+    @Test func newStreamsAppearWithTheirTransactionOrNotAtAll() throws {
         var directory = StreamDirectory(nextNumber: 5, topics: 1)
-        let first = directory.add(.user("A"), identity: 1)
-        let second = directory.add(.topic("T"), identity: 2)
+        let first = try directory.add(.user("A"), identity: 1)
+        let second = try directory.add(.topic("T"), identity: 2)
         #expect(first.number == 5 && second.number == 6 && directory.streamCount == 4)
         directory.checkInvariants()
         #expect(directory.newest === second)
         directory.removeNewest()
         #expect(directory[topic: 2] == nil && directory[5] === first && directory.nextNumber == 6)
-        _ = directory.add(.topic("U"), identity: 3)
+        _ = try directory.add(.topic("U"), identity: 3)
         directory.publish()
         directory.checkInvariants()
         #expect(directory.streamCount == 6 && directory.topicCount == 2 && directory.newStreams.users == ["A"])
         #expect(directory.newest == nil && directory.count == 2, "what is durable stays")
     }
 
-    @Test func aFlushNamesTheStreamsThatCameBeforeIt() {
+    @Test func aFlushNamesTheStreamsThatCameBeforeIt() throws {
         var directory = StreamDirectory(nextNumber: 1, topics: 0)
-        func add(_ name: StreamName, _ identity: Identity) -> LiveStream {
+        func add(_ name: StreamName, _ identity: Identity) throws -> LiveStream {
             defer { directory.publish() }
-            return directory.add(name, identity: identity)
+            return try directory.add(name, identity: identity)
         }
         func names(_ streams: [LiveStream]) -> [String] { streams.map(\.text) }
-        let first = add(.user("A"), 1)
-        _ = add(.topic("T"), 2)
+        let first = try add(.user("A"), 1)
+        _ = try add(.topic("T"), 2)
         #expect(names(directory.beginNaming()) == ["A", "T"])
-        _ = add(.user("B"), 3)
+        _ = try add(.user("B"), 3)
         #expect(directory.newStreams.users == ["A", "B"], "named or not, until the round has ended")
         first.isNamed = true
         directory.checkInvariants()
         // The round did not end.
         #expect(names(directory.beginNaming()) == ["T", "B"])
-        _ = add(.user("C"), 4)
+        _ = try add(.user("C"), 4)
         #expect(directory.endNaming().users == ["B"] && directory.newStreams.users == ["C"])
     }
 
