@@ -50,7 +50,7 @@ struct EventRow {
         switch event.body {
         case .marked(_, let items): items.first
         case .snoozed(let item, _), .woken(let item), .edited(let item, _), .retracted(let item), .expired(let item),
-            .acted(let item, _, _), .reminded(let item):
+            .acted(let item, _, _, _), .reminded(let item):
             item
         default: nil
         }
