@@ -145,7 +145,7 @@ struct GrowthRun {
 
     private func lookBack(_ store: BlockingStore) throws -> [Cost] {
         try waitForStates(store)
-        let head = try store.head().rawValue
+        let head = UInt64(try store.head())
         let own = Array(try store.history(of: Self.user, newestFirst: true, limit: 121).elements.reversed())
         return [
             try cost("`tray --as-of` five events back", 5, store) { _ in

@@ -27,7 +27,7 @@ private nonisolated(unsafe) var failure: (any Error)?
 /// Valgrind counts while this function runs: it finds it by its name.
 @inline(never)
 private func countedByValgrind() {
-    do { try counted() } catch { failure = error }
+    do { unsafe try counted() } catch { unsafe failure = error }
 }
 
 /// A process that makes the store, and one for each case that runs in a copy of it.
@@ -133,11 +133,11 @@ struct InstructionRun {
 
     private func count<Work: Collection>(_ works: Work, _ body: (Work.Element) throws -> Void) throws -> Int {
         withoutActuallyEscaping(body) { body in
-            counted = { for work in works { try body(work) } }
+            unsafe counted = { for work in works { try body(work) } }
             countedByValgrind()
-            counted = {}
+            unsafe counted = {}
         }
-        if let failure { throw failure }
+        if let failure = unsafe failure { throw failure }
         return works.count
     }
 }

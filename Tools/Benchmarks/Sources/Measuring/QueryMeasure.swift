@@ -69,7 +69,7 @@ struct QueryMeasure {
 
     /// Trays of random moments, and of now for comparison.
     func asOf(_ store: BlockingStore, users: [String]) throws -> Figures {
-        let head = try store.head().rawValue
+        let head = UInt64(try store.head())
         var random = SplitMix64(state: 99)
         let moments = users.map { _ in Moment.seq(Seq(random.next() % head + 1)) }
         return Figures([
