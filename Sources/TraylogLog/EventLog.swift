@@ -30,15 +30,16 @@ package struct EventLog: Sendable {
         package init() {}
     }
 
+    /// - Parameter isWhole: whether the file has all that its events leave; false for one that is still being written.
     /// - Throws: ``LMDBError``, ``CodecError``.
     /// - Complexity: O(log n).
-    package func head(in transaction: borrowing ReadTransaction) throws -> Head {
+    package func head(in transaction: borrowing ReadTransaction, isWhole: Bool = true) throws -> Head {
         try transaction.withCursor(records) { cursor in
             var head = Head()
             guard try cursor.last() else { return head }
             try cursor.withEntry { key, record in
                 head.seq = try EventLog.seq(of: key)
-                guard head.seq <= transaction.fileBytes / EventLog.fewestBytesPerEvent else {
+                guard !isWhole || head.seq <= transaction.fileBytes / EventLog.fewestBytesPerEvent else {
                     throw CodecError(.damaged, seq: head.seq, "the file is too small for so many events")
                 }
                 head.recordedAt = try RecordHeader.read(record, seq: head.seq).recordedAt

@@ -44,7 +44,7 @@ package struct RebuiltRows: FoldTaker {
         var record = record
         record.states = StateProgress()
         record.states.nextStream = max(.first, record.floorStreams)
-        record.states.through = try environment.read { try tables.log.events.head(in: $0).seq }
+        record.states.through = try environment.read { try tables.log.events.head(in: $0, isWhole: false).seq }
         var fold = LogFold(rows: environment, log: tables.log, record: record, head: record.states.through)
         fold.bases = FoldBases(of: record, tables, environment)
         if let eventsPerPass { fold.eventsPerPass = eventsPerPass }

@@ -74,6 +74,21 @@ import TraylogPlatform
         }
     }
 
+    /// The file that an erasure writes is small for so many events until it is finished.
+    @Test(arguments: [1_200, 1_500, 1_504, 1_600, 2_000])
+    func anErasureWorksWhereACompactionTookNearlyAllEvents(count: Int) throws {
+        try withStorePath { path in
+            try withStore(path) { store in
+                _ = try store.perform((0..<count).map { _ in notify("ann") })
+                _ = try store.perform(notify("bob"))
+                _ = try store.perform(Command(user: "ann", .markAll(.deleted, ItemFilter())))
+                _ = try store.compact(before: .seq(Seq(UInt64(count))))
+                _ = try store.erase("ann")
+            }
+            try expectSound(path)
+        }
+    }
+
     @Test func theHistoryOfAnErasedPersonsPseudonymIsASkeleton() throws {
         try withStorePath { path in
             try withStore(path) { store in
