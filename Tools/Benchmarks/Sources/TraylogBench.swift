@@ -1,6 +1,6 @@
 import ArgumentParser
+import Foundation
 
-@main
 struct TraylogBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "traylog-bench",
@@ -11,4 +11,20 @@ struct TraylogBench: AsyncParsableCommand {
         ],
         defaultSubcommand: Run.self
     )
+}
+
+@main
+enum Main {
+    static func main() {
+        let arguments = CommandLine.arguments.dropFirst()
+        // Valgrind cannot count in a process whose main thread belongs to tasks.
+        guard arguments.first != CountCommand.configuration.commandName else {
+            return CountCommand.main(Array(arguments.dropFirst()))
+        }
+        Task {
+            await TraylogBench.main()
+            exit(0)
+        }
+        dispatchMain()
+    }
 }
