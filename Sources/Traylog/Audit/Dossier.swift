@@ -49,7 +49,8 @@ import TraylogDomain
     private let report: AuditReport
 
     /// - Parameter last: the newest event that it knows of.
-    init(of user: String, _ reader: some BlockingQueries, _ archives: Archives?, through last: Seq) throws(TraylogError) {
+    init(of user: String, _ reader: some BlockingQueries, _ archives: Archives?, through last: Seq) throws(TraylogError)
+    {
         self.user = user
         let asOf = Moment.seq(last)
         floor = try reader.statistics().floor
@@ -78,7 +79,9 @@ import TraylogDomain
         return try reader.audit(of: user, asOf: asOf)
     }
 
-    private static func items(of user: String, _ reader: some BlockingQueries, _ asOf: Moment) throws(TraylogError) -> [Item] {
+    private static func items(of user: String, _ reader: some BlockingQueries, _ asOf: Moment) throws(TraylogError)
+        -> [Item]
+    {
         var items: [Item] = []
         for view in [InboxQuery.View.inbox, .archived, .snoozed] {
             var query = InboxQuery(ItemFilter(includeSilent: true), view: view, limit: 100)

@@ -150,7 +150,8 @@ extension InstructionRun {
         // Valgrind gives up where it does not understand the debugger's information; it needs the names of functions alone.
         let program = directory.kept("traylog-bench")
         try Program(
-            path: "/usr/bin/env", arguments: ["strip", "--strip-debug", "-o", program, Bundle.main.executablePath ?? ""]
+            path: "/usr/bin/env",
+            arguments: ["strip", "--strip-debug", "-o", program, Bundle.main.executablePath ?? ""]
         ).run()
         let prepared = directory.kept("prepared")
         let copy = directory.kept("copy")
