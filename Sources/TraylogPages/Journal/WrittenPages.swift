@@ -13,6 +13,8 @@ struct WrittenPages {
     private var here: [UInt64] = []
     private var there: [UInt64] = []
     private var spare: [UInt64] = []
+    /// Tables that the commit changed.
+    private var tables: [(new: TableRecord, old: TableRecord)] = []
 
     var count: Int { ofTrees.count + ofValues.count }
 
@@ -26,8 +28,11 @@ struct WrittenPages {
         guard add(new.freeList, since: old.freeList, new, limit), add(new.tables, since: old.tables, new, limit) else {
             return false
         }
-        if let changed = try changedTables(of: new, since: old) {
-            return changed.allSatisfy { add($0.new, since: $0.old, new, limit) }
+        if try findTables(of: new, since: old) {
+            for index in tables.indices {
+                guard add(tables[index].new, since: tables[index].old, new, limit) else { return false }
+            }
+            return true
         }
         for index in 0..<new.pages.tableNames.count {
             guard add(try new.tableRecord(index), since: try old.tableRecord(index), new, limit) else { return false }
@@ -35,23 +40,21 @@ struct WrittenPages {
         return true
     }
 
-    /// The tables whose records differ, read side by side from the two leaves that mostly hold all of them.
+    /// Finds the tables whose records differ, side by side in the two leaves that mostly hold all of them.
     ///
-    /// - Returns: nil where the commits have other tables, or more than a leaf of them: each has to be searched then.
-    private func changedTables(
-        of new: Snapshot, since old: Snapshot
-    ) throws(LMDBError) -> [(new: TableRecord, old: TableRecord)]? {
+    /// - Returns: false where the commits have other tables, or more than a leaf of them: each has to be searched then.
+    private mutating func findTables(of new: Snapshot, since old: Snapshot) throws(LMDBError) -> Bool {
+        tables.removeAll(keepingCapacity: true)
         guard let newTables = new.tables, let oldTables = old.tables, newTables.depth == 1, oldTables.depth == 1
-        else { return nil }
+        else { return false }
         let (newLeaf, oldLeaf) = (
             try new.page(newTables.root, isLeaf: true, .tables), try old.page(oldTables.root, isLeaf: true, .tables)
         )
-        guard newLeaf.count == oldLeaf.count else { return nil }
-        var changed: [(new: TableRecord, old: TableRecord)] = []
+        guard newLeaf.count == oldLeaf.count else { return false }
         for index in 0..<newLeaf.count {
             guard let key = newLeaf.key(index), let oldKey = oldLeaf.key(index), key.compare(oldKey) == 0,
                 let value = newLeaf.value(index), let oldValue = oldLeaf.value(index)
-            else { return nil }
+            else { return false }
             // Every change of a table gives it another root.
             guard newLeaf.number(at: value.offset + 40) != oldLeaf.number(at: oldValue.offset + 40) else { continue }
             let name = new.pages.tableName(key)
@@ -59,10 +62,10 @@ struct WrittenPages {
                 let record = TableRecord(newLeaf, at: value.offset, name: name, flags: 0, pageCount: new.pageCount),
                 let oldRecord = TableRecord(
                     oldLeaf, at: oldValue.offset, name: name, flags: 0, pageCount: old.pageCount)
-            else { return nil }
-            changed.append((record, oldRecord))
+            else { return false }
+            tables.append((record, oldRecord))
         }
-        return changed
+        return true
     }
 
     private mutating func add(
