@@ -54,7 +54,9 @@ import TraylogDomain
             let whole = event(.notified(Content(title: ascii.prefix(place) + "é" + ascii.dropFirst(place + 1))))
             #expect(try decode(encode(whole), like: whole) == whole)
 
-            var broken = encode(event(.notified(Content(title: ascii))))
+            var plain = event(.notified(Content(title: ascii)))
+            plain.user = "ann"
+            var broken = encode(plain)
             broken[broken.count - count + place] = 0xC3
             #expect(throws: CodecError.self) { try decode(broken, like: whole) }
             #expect(throws: CodecError.self) {

@@ -21,7 +21,9 @@ enum InstructionCase: String, CaseIterable {
 }
 
 /// The body that ``countedByValgrind()`` runs, and its error.
+// Sound: the process has one case, which its main thread sets and runs.
 private nonisolated(unsafe) var counted: () throws -> Void = {}
+// Sound: as above.
 private nonisolated(unsafe) var failure: (any Error)?
 
 /// Valgrind counts while this function runs: it finds it by its name.
