@@ -370,12 +370,12 @@ private struct StoryWords {
     public func story(of life: ItemLife) throws(TraylogError) -> ItemStory {
         let (user, item) = (life.user, life.item)
         var events = Dictionary(life.events.map { ($0.seq, $0) }) { first, _ in first }
+        let voided = try voidedEvents(of: user).filter { $0.value <= life.asOf }
         if item.isMuted {
-            for event in try mutes(before: item, of: user) { events[event.seq] = event }
+            for event in try mutes(before: item, of: user) where voided[event.seq] == nil { events[event.seq] = event }
         }
         // Where a mark was undone, one that changed nothing then may be what counts now.
-        let isUndone = try voidedEvents(of: user).contains { $0.key > item.seq && $0.value <= life.asOf }
-        if isUndone {
+        if voided.contains(where: { $0.key > item.seq }) {
             let since = try history(of: user, from: item.seq, limit: .max, asOf: .seq(life.asOf))
             for event in since.elements { events[event.seq] = event }
         }
