@@ -98,10 +98,10 @@ struct ItemFold {
     mutating func apply(_ event: Event) {
         switch event.body {
         case .muted(let scope, _):
-            let old = active.first { Self.scope($0.event) == scope }
-            active.removeAll { Self.scope($0.event) == scope }
+            let old = active.first { isOf(scope, $0.event) }
+            active.removeAll { isOf(scope, $0.event) }
             active.append((event, old?.since ?? event.recordedAt))
-        case .unmuted(let scope): active.removeAll { Self.scope($0.event) == scope }
+        case .unmuted(let scope): active.removeAll { isOf(scope, $0.event) }
         case .notified, .broadcast:
             if event.seq == item {
                 arrival = event
@@ -158,6 +158,16 @@ struct ItemFold {
         case .any: true
         case .unthreaded: content.thread == nil
         case .named(let name): content.thread?.hasSameBytes(as: name) ?? false
+        }
+    }
+
+    /// Whether an event is a mute of the scope, byte for byte: names that only look alike are two.
+    private func isOf(_ scope: MuteScope, _ event: Event) -> Bool {
+        switch (scope, Self.scope(event)) {
+        case (.all, .all): true
+        case (.category(let name), .category(let other)), (.thread(let name), .thread(let other)):
+            name.hasSameBytes(as: other)
+        default: false
         }
     }
 

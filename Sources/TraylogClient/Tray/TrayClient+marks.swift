@@ -87,7 +87,8 @@ extension TrayClient {
     /// `asOf`, it fails, `changedSince`: show the item again, and let the user answer anew.
     ///
     /// ```swift
-    /// try await client.act(.seq(item.seq), action: "approve", asOf: page.asOf)
+    /// let page = try await client.inbox()
+    /// try await client.act(.seq(page.elements[0].seq), action: "approve", asOf: page.asOf)
     /// ```
     ///
     /// - Parameter asOf: ``Page/asOf`` of what was on the screen; all that this client shows when nil.
