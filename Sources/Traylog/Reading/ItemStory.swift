@@ -98,10 +98,10 @@ struct ItemFold {
     mutating func apply(_ event: Event) {
         switch event.body {
         case .muted(let scope, _):
-            let old = active.first { isOf(scope, $0.event) }
-            active.removeAll { isOf(scope, $0.event) }
+            let old = active.first { Self.isOf(scope, $0.event) }
+            active.removeAll { Self.isOf(scope, $0.event) }
             active.append((event, old?.since ?? event.recordedAt))
-        case .unmuted(let scope): active.removeAll { isOf(scope, $0.event) }
+        case .unmuted(let scope): active.removeAll { Self.isOf(scope, $0.event) }
         case .notified, .broadcast:
             if event.seq == item {
                 arrival = event
@@ -162,7 +162,7 @@ struct ItemFold {
     }
 
     /// Whether an event is a mute of the scope, byte for byte: names that only look alike are two.
-    private func isOf(_ scope: MuteScope, _ event: Event) -> Bool {
+    private static func isOf(_ scope: MuteScope, _ event: Event) -> Bool {
         switch (scope, Self.scope(event)) {
         case (.all, .all): true
         case (.category(let name), .category(let other)), (.thread(let name), .thread(let other)):
