@@ -11,7 +11,7 @@ import TraylogQueries
 /// ```swift
 /// let last = try await store.recordAudit(of: "ann", actor: "legal", purpose: "request 7")
 /// let file = try await store.personFile(of: "ann", through: last)
-/// while let block = try await file.next() { send(block) }
+/// while let block = try await file.next() { print(block.count, "bytes") }
 /// ```
 @_spi(Operations) public final class PersonFile: @unchecked Sendable {
     // @unchecked: one caller at a time takes blocks.

@@ -3,7 +3,7 @@ extension InboxQuery {
     ///
     /// A search is a query by fields that are only in the log: actor, level, times, text. After this number of items its page ends,
     /// even empty, and ``Page/next`` goes on.
-    public static let searchedItems = 10_000
+    package static let searchedItems = 10_000
 }
 
 extension TrayState {

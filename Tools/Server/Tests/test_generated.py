@@ -132,6 +132,13 @@ class GeneratedClientTests(unittest.TestCase):
         self.assertEqual(json.loads(self.call("audit.get_history", "dora").splitlines()[0])["title"], "Proof")
         self.assertEqual(json.loads(self.call("audit.get_audit", "dora").splitlines()[0])["events"], 1)
         self.assertEqual(self.call("audit.get_difference", "dora", from_=str(seq - 1)).items[0].title, "Proof")
+        self.call("audit.hold_user", "dora", body=dict(actor="legal"))
+        held = self.call("audit.get_hold", "dora")
+        self.assertEqual((held.held, held.actor), (True, "legal"))
+        self.call("audit.release_user", "dora", body={})
+        for name in ("audit.get_complete_history", "audit.get_dossier"):
+            self.assertIn("dora", self.call(name, "dora", body=dict(purpose="request 7")))
+        self.call("audit.record_read", "dora", body=dict(purpose="request 8"))
         self.assertGreater(self.call("operation.get_statistics").head, 0)
         self.assertEqual(self.call("operation.get_health").status.value, "ok")
         self.assertGreater(self.call("operation.get_readiness").head, 0)
