@@ -7,7 +7,8 @@ import TraylogPlatform
 /// `traylog health`, `/readyz`, `/metrics` and the console all show this, and the dashboard and its alerts read the figures.
 ///
 /// ```swift
-/// let health = StoreHealth(try await store.statistics(), store.upkeep, diskFreeBytes: store.availableDiskBytes)
+/// let health = StoreHealth(
+///     try await store.statistics(), store.upkeep, diskFreeBytes: store.availableDiskBytes, damagedStates: nil)
 /// for finding in health.findings { print(finding.problem, finding.message) }
 /// ```
 @_spi(Operations) public struct StoreHealth: Hashable, Sendable {

@@ -7,7 +7,8 @@ import TraylogStates
 /// the same events always give the same words, whoever reads them.
 ///
 /// ```swift
-/// for clause in try await store.story(of: .seq(17), of: "ann").clauses { print(clause.text()) }
+/// let life = try await store.life(of: .seq(17), of: "ann")
+/// for clause in try await store.story(of: life).clauses { print(clause.text()) }
 /// // ann got this on 2026-11-24 11:20:00 UTC from shop.
 /// ```
 @_spi(Operations) public struct ItemStory: Hashable, Sendable, Codable {

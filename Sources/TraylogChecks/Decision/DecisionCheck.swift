@@ -8,7 +8,7 @@ import TraylogLog
 ///
 /// ```swift
 /// var check = try DecisionCheck(treeHeads: [checkpointText], publicKey: key)
-/// check.add(Array(text.utf8))
+/// check.add(Array(try Data(contentsOf: URL(filePath: "decision.json"))))
 /// check.finish()
 /// print(check.findings.first ?? check.conclusion)
 /// ```
