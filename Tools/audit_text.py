@@ -121,11 +121,11 @@ def written(value):
 
 
 def same(one, other):
-    """Whether two JSON values are the same; true is not 1, and 1.0 is not 1."""
+    """Whether two JSON values are the same, their members in the same order; true is not 1, and 1.0 is not 1."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(value, other[name]) for name, value in one.items())
+        return list(one) == list(other) and all(same(value, other[name]) for name, value in one.items())
     if isinstance(one, (list, tuple)):
         return len(one) == len(other) and all(map(same, one, other))
     return one == other

@@ -45,6 +45,14 @@ FIELDS = {
     44: ("asOf", int), 45: ("edits", int),
 }
 
+# The members of an event, in the order in which JSON shows them (Docs/reference/json.md, "Events").
+ORDER = (
+    "seq", "revision", "recordedAt", "occurredAt", "kind", "user", "key", "actor", "device", "topic", "topicRevision", "item", "event",
+    "action", "as", "items", "thread", "category", "all", "title", "body", "summaryArgument", "summaryCount", "silent", "level",
+    "expiresAt", "remindAt", "collapseKey", "actions", "data", "upTo", "until", "note", "asOf", "spans", "through", "dropped",
+    "archive", "purpose", "topicRevisions",
+)
+
 
 class Incomplete(ValueError):
     """What differs, in words."""
@@ -169,7 +177,8 @@ def event_of(kind, seq, revision, recorded, occurred, payload):
             raise ValueError(f"event {seq} names event {content[name]}, which is not before it")
     if max(content.get("items", ()), default=0) >= seq:
         raise ValueError(f"event {seq} names an event that is not before it")
-    return {**event, **content}
+    event |= content
+    return {name: event[name] for name in ORDER if name in event}
 
 
 # --- The fold -----------------------------------------------------------------------------------------------------------
