@@ -6,13 +6,8 @@
 import hashlib
 
 from audit_text import excerpt, member, same, written
-from tray_fold import FIELDS, content_of, event_of, kind_of
+from tray_fold import CONTENT, FIELDS, content_of, event_of, kind_of
 
-# The members of an item's text, in the order in which an event shows them.
-TEXT = (
-    "thread", "category", "title", "body", "summaryArgument", "summaryCount", "silent", "level", "expiresAt", "remindAt", "collapseKey",
-    "actions", "data",
-)
 DEFAULTS = {"summaryCount": 1, "silent": False, "level": "active"}
 
 
@@ -34,7 +29,7 @@ class Part:
         else:
             wanted = self.event = event_of(
                 self.kind, self.leaf.seq, self.leaf.revision, self.leaf.recorded, self.leaf.occurred, payload)
-            content = content_of(payload)
+            content = content_of(self.kind, payload)
             self.edits = content.get("edits", 0) if self.kind in ("edited", "acted") else 0
             self.cleared = [FIELDS[number][0] for number in content.get("cleared", ())]
         if not same(shown, wanted):
@@ -92,7 +87,7 @@ def decided(user, shown, answers, later):
     item, event = origin.seq, answer.event
     if origin.kind not in ("notified", "broadcast") or origin.event.get("user") != (user if origin.kind == "notified" else None):
         raise ValueError(f"event {item} brought no item of {user}")
-    text, last = {name: origin.event[name] for name in TEXT if name in origin.event}, item
+    text, last = {name: origin.event[name] for name in CONTENT if name in origin.event}, item
     for number, edit in enumerate(shown[1:], 1):
         check_edit(edit, origin, last, number)
         text, last = edited(text, edit), edit.seq
@@ -133,12 +128,12 @@ def check_edit(edit, origin, last, number):
 def edited(text, edit):
     """The text after an edit; what is cleared, or has its default, is left out."""
     changed = dict(text)
-    for name in TEXT:
+    for name in CONTENT:
         if name in edit.event:
             changed[name] = edit.event[name]
             if name in edit.cleared or (name in DEFAULTS and same(changed[name], DEFAULTS[name])):
                 del changed[name]
-    return {name: changed[name] for name in TEXT if name in changed}
+    return {name: changed[name] for name in CONTENT if name in changed}
 
 
 def erased(user, stated, parts):

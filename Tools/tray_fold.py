@@ -53,6 +53,24 @@ ORDER = (
     "archive", "purpose", "topicRevisions",
 )
 
+# The members that an event of a kind shows; its payload may hold other fields, which mean nothing.
+ANY = ("user", "key", "actor", "device")
+CONTENT = (
+    "thread", "category", "title", "body", "summaryArgument", "summaryCount", "silent", "level", "expiresAt", "remindAt", "collapseKey",
+    "actions", "data",
+)
+SHOWN = {
+    "notified": CONTENT, "traySeen": ("upTo",), "marked": ("as", "items"),
+    "allMarked": ("as", "thread", "unthreaded", "category", "upTo"), "muted": ("thread", "category", "all", "until"),
+    "unmuted": ("thread", "category", "all"), "snoozed": ("item", "until"), "woken": ("item",),
+    "edited": (
+        "item", "title", "body", "summaryArgument", "summaryCount", "level", "expiresAt", "remindAt", "data", "cleared", "edits"),
+    "retracted": ("item",), "subscribed": ("topic", "topicRevision"), "unsubscribed": ("topic", "topicRevision"),
+    "broadcast": ("topic", *CONTENT), "undone": ("event",), "expired": ("item",), "erased": ("spans",),
+    "compacted": ("through", "dropped", "archive"), "held": (), "released": (), "lost": (),
+    "acted": ("item", "action", "note", "asOf", "edits"), "reminded": ("item",), "audited": ("purpose", "topicRevisions"),
+}
+
 
 class Incomplete(ValueError):
     """What differs, in words."""
@@ -94,37 +112,49 @@ def message_of(members, message):
     return {name: found[name] for name in names}
 
 
-def content_of(payload):
-    """The members of an event that its payload has, as JSON shows them."""
-    found = {}
+def content_of(kind, payload):
+    """The members of an event of a kind that its payload has, as JSON shows them."""
+    last, repeated = {}, {}
     for number, wire, value in parts(payload):
-        name, kind = FIELDS.get(number, (None, None))
+        name, form = FIELDS.get(number, (None, None))
         if name is None:
             continue
         # Numbers may stand one by one, or packed.
-        if wire != (0 if kind in (int, bool, "time") or kind in ENUMS else 2) and (kind, wire) != ("packed", 0):
+        if wire != (0 if form in (int, bool, "time") or form in ENUMS else 2) and (form, wire) != ("packed", 0):
             raise ValueError(f"{name} of a payload has another type")
-        if kind is str:
-            found[name] = value.decode()
-        elif kind is int:
-            found[name] = value
-        elif kind is bool:
-            found[name] = value != 0
-        elif kind == "time":
-            found[name] = rfc3339((value >> 1) ^ -(value & 1))
-        elif kind is json:
-            found[name] = parse(value)
-        elif kind == "packed":
-            found.setdefault(name, []).extend(packed(value, wire))
-        elif kind is LEVELS and value == 0:
-            found.pop(name, None)
-        elif kind in ENUMS:
-            if value not in kind:
-                raise ValueError(f"{name} of a payload has no value {value}")
-            found[name] = kind[value]
+        if name == "cleared" and any(FIELDS.get(field, ("",))[0] not in CHANGING for field in packed(value, wire)):
+            raise ValueError("a payload clears a field that no edit can clear")
+        if form == "packed" or isinstance(form, dict) and form not in ENUMS:
+            repeated.setdefault(name, []).append((form, wire, value))
         else:
-            found.setdefault(name, []).append(message_of(kind, value))
-    return found
+            last[name] = form, value
+    content = {name: shown(name, *found) for name, found in last.items() if name in ANY or name in SHOWN[kind]}
+    for name, found in repeated.items():
+        if name in SHOWN[kind]:
+            values = [packed(value, wire) if form == "packed" else [message_of(form, value)] for form, wire, value in found]
+            content[name] = [one for some in values for one in some]
+    if content.get("level", LEVELS) is None:
+        del content["level"]
+    return content
+
+
+def shown(name, form, value):
+    """A field's value as JSON shows it."""
+    if form is str:
+        return value.decode()
+    if form is bool:
+        return value != 0
+    if form == "time":
+        return rfc3339((value >> 1) ^ -(value & 1))
+    if form is json:
+        return parse(value)
+    if form is LEVELS and value == 0:
+        return None
+    if form in ENUMS:
+        if value not in form:
+            raise ValueError(f"{name} of a payload has no value {value}")
+        return form[value]
+    return value
 
 
 def check(kind, content):
@@ -152,7 +182,7 @@ def event_of(kind, seq, revision, recorded, occurred, payload):
         del event["revision"]
     if occurred != ABSENT:
         event["occurredAt"] = rfc3339(occurred)
-    content = content_of(payload)
+    content = content_of(kind, payload)
     if kind in ("notified", "broadcast"):
         for name, default in (("summaryCount", 1), ("silent", False), ("level", "active")):
             if content.get(name) == default:
@@ -161,8 +191,6 @@ def event_of(kind, seq, revision, recorded, occurred, payload):
     if content.pop("unthreaded", False):
         content["thread"] = None
     for number in content.pop("cleared", []):
-        if number not in FIELDS:
-            raise ValueError(f"a payload clears the field {number}, which does not exist")
         content[FIELDS[number][0]] = None
     if kind in ("subscribed", "unsubscribed"):
         content.setdefault("topicRevision", 0)
@@ -430,7 +458,7 @@ class Tray:
         listed = [item for item in self.items.values() if item.listed]
         counted = [item for item in listed if not item.muted]
         categories = {}
-        for item in counted:
+        for item in sorted(counted, key=lambda item: (item.category or "").encode()):
             if item.category is not None and not (item.seen and item.read):
                 found = categories.setdefault(item.category, {"unseen": 0, "unread": 0})
                 found["unseen"] += not item.seen
