@@ -790,6 +790,8 @@ export class TrayClient extends EventTarget {
 	}
 
 	async #listen(turn, onEvent) {
+		// Its lock may have come after its end.
+		if (turn.signal.aborted) return;
 		const attempt = new AbortController();
 		const abort = () => attempt.abort();
 		let timer = setTimeout(abort, SILENCE);
