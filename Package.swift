@@ -363,8 +363,8 @@ if Context.environment["TRAYLOG_BUILD_SERVER"] != nil {
         .testTarget(
             name: "TraylogServerTests",
             dependencies: [
-                "TraylogServer", "TraylogServerCluster", "Traylog", "TraylogCluster", hummingbird, crypto, log, metrics,
-                nio,
+                "TraylogServer", "TraylogServerAPNs", "TraylogServerCluster", "TraylogServerNovu", "Traylog",
+                "TraylogCluster", hummingbird, crypto, log, metrics, nio,
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

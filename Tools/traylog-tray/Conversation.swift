@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Synchronization
 import TerminalText
@@ -48,10 +49,13 @@ struct Conversation {
             },
         ]
         await client.start()
-        var lines = LineInput.lines.makeAsyncIterator()
+        var lines = LineInput()
         while let line = await lines.next() {
-            guard !line.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }) else { continue }
-            await answer(line)
+            switch line {
+            case .whole(let line) where line.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }): continue
+            case .whole(let line): await answer(line)
+            case .tooLong: refuse("invalid", "the line has more than \(LineInput.longest) bytes")
+            }
         }
         for teller in tellers { teller.cancel() }
     }
@@ -62,12 +66,16 @@ struct Conversation {
             try await LineOutput.write(question.answer(from: client))
         } catch {
             let (name, message) = Self.words(error)
-            LineOutput.write { writer in
-                writer.beginObject()
-                writer.member("error", name)
-                writer.member("message", message)
-                writer.endObject()
-            }
+            refuse(name, message)
+        }
+    }
+
+    private func refuse(_ name: String, _ message: String) {
+        LineOutput.write { writer in
+            writer.beginObject()
+            writer.member("error", name)
+            writer.member("message", message)
+            writer.endObject()
         }
     }
 
@@ -103,22 +111,46 @@ enum LineOutput {
 }
 
 /// Standard input, a line at a time, read on a thread of its own.
-enum LineInput {
-    static var lines: AsyncStream<[UInt8]> {
-        let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
-        let thread = Thread {
-            var rest: [UInt8] = []
+///
+/// Whoever writes it may write without a line's end, or faster than answers come: it holds sixteen lines and the beginning of one
+/// more, and then leaves the rest where it is.
+struct LineInput: ~Copyable {
+    enum Line: Sendable {
+        case whole([UInt8])
+        /// A line of more than ``longest`` bytes, which were left out.
+        case tooLong
+    }
+
+    /// A command has 64 KiB of data at most, each byte of which takes six as an escape.
+    static let longest = 1 << 20
+
+    private var lines: AsyncStream<Line>.Iterator
+    private let room = DispatchSemaphore(value: 16)
+
+    init() {
+        let (stream, continuation) = AsyncStream.makeStream(of: Line.self)
+        lines = stream.makeAsyncIterator()
+        let thread = Thread { [room] in
+            var line: [UInt8] = []
+            func end() {
+                room.wait()
+                continuation.yield(line.count > Self.longest ? .tooLong : .whole(line))
+                line.removeAll(keepingCapacity: true)
+            }
             while case let data = FileHandle.standardInput.availableData, !data.isEmpty {
-                rest += data
-                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                    continuation.yield(Array(rest[..<end]))
-                    rest.removeSubrange(...end)
+                for (index, part) in data.split(separator: 0x0a, omittingEmptySubsequences: false).enumerated() {
+                    if index > 0 { end() }
+                    line += part.prefix(Self.longest + 1 - line.count)
                 }
             }
-            if !rest.isEmpty { continuation.yield(rest) }
+            if !line.isEmpty { end() }
             continuation.finish()
         }
         thread.start()
-        return stream
+    }
+
+    mutating func next() async -> Line? {
+        defer { room.signal() }
+        return await lines.next()
     }
 }

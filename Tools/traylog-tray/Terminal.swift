@@ -109,6 +109,8 @@ enum Key: Hashable, Sendable {
 
 /// Makes keys of the bytes that a terminal sends.
 struct KeyReader {
+    private static let longestSequence = 64
+
     private var rest: [UInt8] = []
 
     /// What follows `ESC [` or `ESC O`.
@@ -125,7 +127,12 @@ struct KeyReader {
             switch first {
             case 0x1b where rest.count >= 3 && (rest[1] == UInt8(ascii: "[") || rest[1] == UInt8(ascii: "O")):
                 // It ends with its first byte from @ to ~; a sequence that is not known is no key.
-                guard let end = rest[2...].firstIndex(where: { 0x40...0x7e ~= $0 }) else { return keys }
+                guard let end = rest[2...].prefix(Self.longestSequence).firstIndex(where: { 0x40...0x7e ~= $0 }) else {
+                    if rest.count < Self.longestSequence + 2 { return keys }
+                    // No terminal sends one that long.
+                    count = rest.count
+                    break
+                }
                 count = end + 1
                 if let key = Self.sequences[String(decoding: rest[2...end], as: UTF8.self)] { keys.append(key) }
             case 0x1b: keys.append(.escape)

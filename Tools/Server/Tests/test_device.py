@@ -356,6 +356,27 @@ class DeviceTests(unittest.TestCase):
                 device.process.stdin.flush()
                 self.assertEqual(set(device.answers.get(timeout=30)), {"error", "message"}, line)
 
+    def test_a_line_without_an_end_is_refused_and_not_kept(self):
+        with Server() as server, Device(server, "ann") as device:
+            for _ in range(256):
+                device.process.stdin.write("x" * (1 << 20))
+            device.process.stdin.write("\n")
+            device.process.stdin.flush()
+            self.assertEqual(
+                device.answers.get(timeout=60), {"error": "invalid", "message": "the line has more than 1048576 bytes"})
+            with open(f"/proc/{device.process.pid}/status") as status:
+                peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+            self.assertLess(peak, 160 << 10, "KiB at most")
+            self.assertIn("entries", device.ask("outbox"))
+
+    def test_questions_that_come_faster_than_answers_are_all_answered(self):
+        with Server() as server, Device(server, "ann") as device:
+            writer = threading.Thread(target=lambda: device.process.stdin.write('{"do":"outbox"}\n' * 2_000), daemon=True)
+            writer.start()
+            for _ in range(2_000):
+                self.assertIn("entries", device.answers.get(timeout=60))
+            writer.join()
+
 
 @unittest.skipUnless(PROGRAM, "TRAYLOG_TRAY does not name the program")
 class BrokenNetworkTests(unittest.TestCase):

@@ -7,6 +7,8 @@ import Testing
 import Traylog
 
 @testable import TraylogServer
+@testable import TraylogServerAPNs
+@testable import TraylogServerNovu
 
 /// Every route of the table, with values that a stranger would choose for its variables, query fields, headers and members.
 ///
@@ -165,12 +167,72 @@ struct HostileRequestTests {
 
     @Test func noValueInAnyPlaceOfAnyRouteEndsTheServerOrFailsInIt() async throws {
         print("seed \(Self.seed)")
-        try await ServedStore.with { store async throws in
+        try await ServedStore.with(parts: [.novu]) { store async throws in
             try await fill(store)
             // What goes on for long is looked at below.
             let routes = store.server.responder.routes.routes.filter { !$0.isLive }
-            #expect(routes.count > 50)
+            #expect(routes.count > 70)
+            #expect(routes.contains { $0.path.text.hasPrefix("/compat/novu/") })
             try await send(routes, to: store)
+            #expect(try await store.send(.get, "/healthz").status == .ok)
+            #expect(store.server.services[0].admission.isIdle, "all places are given back")
+        }
+    }
+
+    /// What a push provider says, beside Apple's own path: the token, each header and each member of a payload.
+    @Test func noPushOfAProviderEndsTheServerOrFailsInIt() async throws {
+        print("seed \(Self.seed)")
+        let token = String(repeating: "ab", count: 32)
+        let headers: [HTTPField.Name] = [
+            .apnsID, .apnsPushType, .apnsPriority, .apnsExpiration, .apnsCollapseID, .interruptionLevel, .authorization,
+        ]
+        let members = [
+            "alert", "badge", "sound", "thread-id", "category", "content-available", "mutable-content",
+            "target-content-id", "interruption-level", "relevance-score", "filter-criteria", "stale-date",
+        ]
+        let alert = [
+            "title", "subtitle", "body", "title-loc-key", "title-loc-args", "loc-args", "summary-arg",
+            "summary-arg-count",
+        ]
+        var random = Random(state: Self.seed)
+        var pushes: [Hostile] = []
+        for value in Self.some(Self.numbers + Self.texts, &random) + Self.wrongEncodings {
+            for path in ["/3/device/\(value)", "/3/device/\(Self.encoded(value))", "/\(value)"] {
+                pushes.append(Hostile(path: path, body: "{\"aps\":{\"alert\":\"a\"}}"))
+            }
+        }
+        for name in headers {
+            for value in Self.some(Self.numbers + Self.texts, &random) where HTTPField.isValidValue(value) {
+                pushes.append(
+                    Hostile(path: "/3/device/\(token)", headers: [name: value], body: "{\"aps\":{\"alert\":\"a\"}}"))
+            }
+        }
+        for value in Self.some(Self.numbers, &random) + Self.texts.map({ JSONValue.string($0).text }) + Self.values {
+            for name in members {
+                pushes.append(Hostile(path: "/3/device/\(token)", body: "{\"aps\":{\"\(name)\":\(value)}}"))
+            }
+            for name in alert {
+                pushes.append(Hostile(path: "/3/device/\(token)", body: "{\"aps\":{\"alert\":{\"\(name)\":\(value)}}}"))
+            }
+            pushes.append(Hostile(path: "/3/device/\(token)", body: "{\"aps\":\(value),\"own\":\(value)}"))
+            pushes.append(Hostile(path: "/3/device/\(token)", body: value))
+        }
+        try await ServedStore.with { [pushes] store async throws in
+            _ = try await store.send(.put, "/v1/users/ann/devices/\(token)")
+            let app = Application(responder: APNsResponder(service: store.server.services[0], partitions: nil))
+            try await app.test(.router) { provider in
+                var taken = 0
+                for push in pushes {
+                    let answer = try await provider.executeRequest(
+                        uri: push.path, method: .post, headers: push.headers,
+                        body: push.body.map { ByteBuffer(string: $0) })
+                    #expect(
+                        answer.status.code < 500,
+                        "seed \(Self.seed): \(answer.status) to \(push.path) \(push.headers) \(push.body ?? "")")
+                    if answer.status == .ok { taken += 1 }
+                }
+                #expect(taken > 0, "some pushes are right")
+            }
             #expect(try await store.send(.get, "/healthz").status == .ok)
             #expect(store.server.services[0].admission.isIdle, "all places are given back")
         }
