@@ -1,5 +1,6 @@
 """The programs of the guides that stand between Traylog and something else, run as they stand and killed anywhere."""
 
+import base64
 import contextlib
 import datetime
 import http.server
@@ -20,7 +21,11 @@ from served import Server
 from standardwebhooks.webhooks import Webhook
 from test_guide import TRAYLOG, blocks
 
+import http_ece
 import psycopg
+from browsed import Browser, missing
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
@@ -102,6 +107,79 @@ class Hook(http.server.BaseHTTPRequestHandler):
             self.server.taken.append((self.headers["webhook-id"], event))
         self.send_response(503 if refused else 204)
         self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+class PushService(http.server.ThreadingHTTPServer):
+    """Takes pushes as a browser's service does, and reads them with the browsers' keys."""
+
+    daemon_threads = True
+
+    def __init__(self, chance):
+        super().__init__(("127.0.0.1", 0), Push)
+        self.chance, self.browsers, self.taken, self.gone = chance, {}, [], set()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def subscribe(self, directory, user, name):
+        """A new browser of a user."""
+        key, secret = ec.generate_private_key(ec.SECP256R1()), os.urandom(16)
+        point = key.public_key().public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
+        self.browsers[f"/{user}/{name}"] = key, secret
+        text = lambda data: base64.urlsafe_b64encode(data).rstrip(b"=").decode()  # noqa: E731
+        folder = pathlib.Path(directory, "subscriptions", user)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.json").write_text(json.dumps({
+            "endpoint": f"http://127.0.0.1:{self.server_address[1]}/{user}/{name}", "keys": {"p256dh": text(point), "auth": text(secret)}}))
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
+
+
+class Push(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        status = 410 if self.path in self.server.gone else 201
+        if status == 201:
+            key, secret = self.server.browsers[self.path]
+            message = json.loads(http_ece.decrypt(body, private_key=key, auth_secret=secret, version="aes128gcm"))
+            signed = self.headers["Authorization"].startswith("vapid t=")
+            self.server.taken.append((self.path, message, signed and self.headers["Topic"]))
+        self.send_response(status)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+class Site(http.server.ThreadingHTTPServer):
+    """A page with a service worker."""
+
+    daemon_threads = True
+
+    def __init__(self, worker):
+        super().__init__(("127.0.0.1", 0), Files)
+        self.files = {"/": ("text/html", "<!doctype html><title>App</title>"), "/sw.js": ("text/javascript", worker)}
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def origin(self):
+        return f"http://localhost:{self.server_address[1]}"
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
+
+
+class Files(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        kind, text = self.server.files.get(self.path, ("text/plain", ""))
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.end_headers()
+        self.wfile.write(text.encode())
 
     def log_message(self, *_):
         pass
@@ -209,6 +287,66 @@ class RecipeTests(unittest.TestCase):
             firsts = list({id: event for id, event in receiver.taken}.values())
             self.assertEqual([event["data"]["title"] for event in firsts], [f"Title {number}" for number in range(40)])
             self.assertEqual({event["type"] for event in firsts}, {"tray.notified"})
+
+    def test_web_push_ends_with_the_exact_number_in_each_browser_wherever_the_program_dies(self):
+        with Server() as server, PushService(self.chance) as service, self.directory() as directory:
+            subprocess.run(
+                ["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", os.path.join(directory, "private_key.pem")],
+                check=True, capture_output=True)
+            browsers = [("ann", "phone"), ("ann", "laptop"), ("bob%20b", "phone"), ("cleo", "phone")]
+            for user, name in browsers:
+                service.subscribe(directory, user, name)
+            service.gone.add("/ann/laptop")
+            server.call("PUT", "/v1/users/bob%20b/subscriptions/news")
+
+            def start():
+                return self.start("web-push", server, directory)
+
+            program = start()
+            self.wait_for(pathlib.Path(directory, "push.state").exists, "the program knows where the log stands", program)
+            server.notify("cleo", title="Nobody hears this", silent=True)
+            for number in range(20):
+                server.notify("ann", title=f"Title {number}")
+                if number % 4 == 0:
+                    server.call("POST", "/v1/users/ann/seen", {"upTo": server.get("/v1/users/ann/tray").json["newest"]})
+                    program.kill()
+                    program.communicate()
+                    program = start()
+            server.call("POST", "/v1/topics/news/broadcasts", {"title": "News for all", "body": "Text"})
+            last = {}
+
+            def is_done():
+                last.update({path: message for path, message, _ in service.taken})
+                return last.get("/ann/phone", {}).get("title") == "Title 19" and "/bob%20b/phone" in last
+
+            try:
+                self.wait_for(is_done, "the newest was pushed", program)
+            finally:
+                program.kill()
+                program.communicate()
+            self.assertEqual(last, {
+                "/ann/phone": {"unseen": server.get("/v1/users/ann/tray").json["unseen"], "title": "Title 19", "body": ""},
+                "/bob%20b/phone": {"unseen": 1, "title": "News for all", "body": "Text"}})
+            self.assertEqual({topic for _, _, topic in service.taken}, {"tray"})
+            # The browser that had unsubscribed is forgotten.
+            self.assertFalse(pathlib.Path(directory, "subscriptions/ann/laptop.json").exists())
+
+    @unittest.skipIf(missing(), missing())
+    def test_the_service_worker_shows_what_was_pushed(self):
+        with Site(blocks("Docs/guides/web-push.md", "javascript")) as site, Browser() as browser:
+            browser.driver.execute_cdp_cmd("Browser.grantPermissions", {"origin": site.origin, "permissions": ["notifications"]})
+            browser.driver.execute_cdp_cmd("ServiceWorker.enable", {})
+            browser.open(f"{site.origin}/")
+            browser.run("navigator.serviceWorker.register('/sw.js').then(() => navigator.serviceWorker.ready).then(() => (window.isReady = true))")
+            browser.wait("window.isReady")
+            # The first registration of a new profile.
+            for unseen, title in ((2, "One"), (3, "Two")):
+                browser.driver.execute_cdp_cmd("ServiceWorker.deliverPushMessage", {
+                    "origin": site.origin, "registrationId": "0",
+                    "data": json.dumps({"unseen": unseen, "title": title, "body": "Text"})})
+                browser.run("navigator.serviceWorker.ready.then((r) => (window.ask = () => r.getNotifications().then((n) => (window.shown = n.map((one) => `${one.title} ${one.body}`)))))")
+                # The second takes the first one's place.
+                browser.wait(f"(window.ask?.(), window.shown?.join() === '{title} Text')")
 
     def people(self, directory, **people):
         pathlib.Path(directory, "people.json").write_text(json.dumps(people))
