@@ -53,6 +53,7 @@ public final class Store: TrayQueries {
             log?.executor.close()
             queries.hub.end()
             rewriter.erasures.close()
+            OpenEnvironments.remove(environment)
             environment.close()
             queries.closePools()
             if isTemporary { TemporaryStores.remove(directory) }
@@ -238,8 +239,10 @@ public final class Store: TrayQueries {
                 directory: directory, access: .readWrite, databases: Tables.allNames,
                 configuration: Environment.Configuration(options))
             do {
-                return try start(
+                let store = try start(
                     directory, environment, options, logOfRecord, origin: origin, isTemporary: isTemporary)
+                OpenEnvironments.add(environment)
+                return store
             } catch {
                 environment.close()
                 throw error

@@ -30,18 +30,39 @@ public final class StoreReader: TrayQueries {
     /// The absolute path of the store's directory, as it was resolved at opening.
     public var path: String { directory }
 
-    /// Whether the reader was closed: its queries fail with `closed`.
-    public var isClosed: Bool { closed.load(ordering: .relaxed) }
+    /// Whether the reader was closed, or the ``Store`` of this process whose files it uses: its queries fail with `closed`.
+    public var isClosed: Bool { end.isSet.load(ordering: .relaxed) }
 
     private let directory: String
     private let environment: Environment
-    private let closed = Atomic(false)
+    private let end: End
+
+    /// Ends a reader from outside.
+    private final class End: Sendable {
+        let isSet = Atomic(false)
+        private let hub = Monitor<ObservationHub?>(nil)
+
+        /// Whether it was ended before.
+        func watch(_ hub: ObservationHub) {
+            let isSet = self.hub.withLock { known in
+                known = hub
+                return self.isSet.load(ordering: .relaxed)
+            }
+            if isSet { hub.end() }
+        }
+
+        func callAsFunction() {
+            isSet.store(true, ordering: .relaxed)
+            hub.withLock { $0 }?.end()
+        }
+    }
 
     private init(
-        directory: String, environment: Environment, source: FileSource, observer: (any StoreObserver)?
+        directory: String, environment: Environment, source: FileSource, end: End, observer: (any StoreObserver)?
     ) {
         self.directory = directory
         self.environment = environment
+        self.end = end
         // In this process identities only distinguish observers.
         // The opening made sure of it.
         var random = RandomPool()
@@ -50,6 +71,7 @@ public final class StoreReader: TrayQueries {
             try TailWatcher.start(source, hub)
         }
         queries = _Queries(source: source, hub: hub, observer: observer)
+        end.watch(hub)
     }
 
     deinit {
@@ -60,6 +82,10 @@ public final class StoreReader: TrayQueries {
     ///
     /// It blocks the calling thread for a few milliseconds; in a task there is `opened`.
     ///
+    /// A process may have several readers of a store, also beside its ``Store``: they share the files, and each sees every
+    /// append that returned. When the ``Store`` is closed, so are the readers that were opened beside it. A ``Store`` cannot be
+    /// opened while this process has a reader that was opened before.
+    ///
     /// ```swift
     /// let reader = try StoreReader.open("/var/lib/shop/trays")
     /// print(try await reader.tray(of: "ann").unseen)
@@ -67,8 +93,8 @@ public final class StoreReader: TrayQueries {
     /// ```
     ///
     /// - Throws: ``TraylogError/refused(_:)``, `invalid`, for an option out of its range; ``TraylogError/failed(_:)``: `notFound` (also
-    ///   later, when the directory was removed or replaced), `unusableTarget` for a path with a NUL character, `alreadyOpen` (this process has the store open),
-    ///   `newerFormat`, `foreignFile`, `damaged`, `permissionDenied`, `readersFull`, `unsupported`.
+    ///   later, when the directory was removed or replaced), `unusableTarget` for a path with a NUL character, `alreadyOpen` (this process is opening
+    ///   it for writing at this moment), `newerFormat`, `foreignFile`, `damaged`, `permissionDenied`, `readersFull`, `unsupported`.
     public static func open(
         _ directory: String, options: StoreOptions = StoreOptions()
     ) throws(TraylogError) -> StoreReader {
@@ -76,11 +102,14 @@ public final class StoreReader: TrayQueries {
             try options.validate()
             let directory = try Environment.resolve(directory)
             Shutdown.finish(directory)
-            let environment = try Tables.openForReading(directory, options)
+            let end = End()
+            let environment = try OpenEnvironments.borrow(directory, for: ObjectIdentifier(end), end: { end() }) {
+                try Tables.openForReading(directory, options)
+            }
             let source = FileSource(
                 directory: directory, environment: environment, tables: Tables(environment))
             return StoreReader(
-                directory: directory, environment: environment, source: source, observer: options.observer)
+                directory: directory, environment: environment, source: source, end: end, observer: options.observer)
         } catch {
             throw TraylogError(error, in: directory)
         }
@@ -118,11 +147,11 @@ public final class StoreReader: TrayQueries {
     }
 
     func closeNow() {
-        closed.store(true, ordering: .relaxed)
+        end.isSet.store(true, ordering: .relaxed)
         guard !environment.isInherited else { return }
         queries.hub.end()
-        environment.close()
         queries.closePools()
+        if OpenEnvironments.giveBack(environment, from: ObjectIdentifier(end)) { environment.close() }
     }
 }
 

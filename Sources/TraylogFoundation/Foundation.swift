@@ -5,13 +5,11 @@ import TraylogAudit
 extension Timestamp {
     /// The time to the millisecond, rounded down.
     ///
-    /// A date that is too far away becomes the earliest or latest time.
-    ///
-    /// - Precondition: the date is a number of seconds: `Date(timeIntervalSince1970: .nan)` is no time.
+    /// A date that is too far away becomes the earliest or latest time, and one whose seconds are not a number (NaN) the earliest.
+    /// Commands refuse both (`invalid`).
     public init(_ date: Date) {
         let milliseconds = (date.timeIntervalSince1970 * 1_000).rounded(.down)
-        precondition(!milliseconds.isNaN, "a date whose seconds are not a number (NaN) is no time")
-        self.init(milliseconds: Int64(exactly: milliseconds) ?? (milliseconds < 0 ? .min : .max))
+        self.init(milliseconds: Int64(exactly: milliseconds) ?? (milliseconds > 0 ? .max : .min))
     }
 }
 

@@ -38,7 +38,7 @@ import Synchronization
     /// ``LMDBError/Code/overtaken`` when its pages may have been written over (record 0012).
     @usableFromInline let usesLocks: Bool
     /// The directory that was opened; nil for a successor.
-    let identity: FileIdentity?
+    package let identity: FileIdentity?
     /// The file that names the data file, for the look at the place before each transaction.
     let currentPath: String
     /// When a read last made sure of the place, by the monotonic clock.

@@ -47,7 +47,8 @@ struct StoreDirectory: Sendable {
     /// What a killed process left of a new store, ``companions`` and hidden files are no hindrance.
     private func checkIsFree() throws(LMDBError) {
         let names = try LMDBError.attempt("open", path, Files.names(in: path)).filter { name in
-            !Self.companions.contains(name) && !name.hasPrefix(".")
+            // Somebody else may be making the store since the look at `CURRENT`; the claims say who is first.
+            name != "CURRENT" && !Self.companions.contains(name) && !name.hasPrefix(".")
                 && !EnvironmentDirectory(store: path, name: name).isOurs
         }
         guard let first = names.first else { return }

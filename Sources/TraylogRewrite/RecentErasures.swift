@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogPages
 import TraylogPlatform
 import TraylogQueries
 
@@ -131,8 +132,17 @@ package final class RecentErasures: Sendable {
 
     /// Writes the file anew, without what is older than 24 hours; removes it where nothing is left.
     ///
-    /// - Throws: failed `closed` once the store was closed: the file may be another writer's then.
+    /// - Throws: failed `closed` once the store was closed: the file may be another writer's then. ``LMDBError``, which says
+    ///   what to do about a full disk.
     private func write() throws {
+        do {
+            try writeFile()
+        } catch let error as SystemError {
+            throw LMDBError.system(error, operation: "write", path: path)
+        }
+    }
+
+    private func writeFile() throws {
         try isClosed.withLock { isClosed in
             guard !isClosed else {
                 throw StoreFailure(code: .closed, message: "\(directory) was closed; open the store again")

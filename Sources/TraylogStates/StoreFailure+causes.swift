@@ -59,8 +59,8 @@ extension TraylogError {
             StoreFailure(
                 code: .calledFromObserver,
                 message:
-                    "\(directory): the store's observer called the store and waits for it, and the store waits for the "
-                    + "observer; start a Task for the call, and return from observe(_:) without waiting for it",
+                    "\(directory): the store's observer or clock called the store and waits for it, and the store waits for "
+                    + "that; start a Task for the call, and return without waiting for it",
                 path: directory))
     }
 }

@@ -50,9 +50,16 @@ package final class ObserverCall: Sendable {
     ///
     /// - Parameter held: what does nothing else until the observer returns.
     package static func tell(_ observer: any StoreObserver, _ activity: StoreActivity, holding held: AnyObject) {
+        hold(held) { observer.observe(activity) }
+    }
+
+    /// Runs a function of the embedding program.
+    ///
+    /// - Parameter held: what does nothing else until it returns.
+    package static func hold<Answer>(_ held: AnyObject, _ body: () -> Answer) -> Answer {
         let call = ObserverCall(ObjectIdentifier(held))
-        $current.withValue(call) { observer.observe(activity) }
-        call.isOver.store(true, ordering: .releasing)
+        defer { call.isOver.store(true, ordering: .releasing) }
+        return $current.withValue(call) { body() }
     }
 
     /// The call under way from which this one comes, and which holds something; nil for none.
@@ -93,8 +100,8 @@ public enum StoreActivity: Hashable, Sendable {
     /// `waited` is how long the command that came first had waited when the transaction began; `writing` is the time that
     /// the file took, its syncs included.
     case committed(events: UInt64, head: Seq, waited: Duration, writing: Duration)
-    /// A query of a task was answered, after it had waited for a thread. Trays that are known are answered without one, and
-    /// not told of.
+    /// A query of a task was answered, after it had waited for a thread; not at all where the task read by itself. Trays that are
+    /// known are not told of.
     case queried(waited: Duration, running: Duration)
     /// Some stored states were brought up to the log.
     case flushed(writing: Duration)

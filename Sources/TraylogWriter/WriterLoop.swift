@@ -74,7 +74,12 @@ package struct WriterLoop: ~Copyable, Sendable {
     }
 
     /// The present, as the store's clock says it.
-    var now: Timestamp { clock?() ?? Timestamp(milliseconds: SystemClock.nowMilliseconds()) }
+    ///
+    /// The writer waits for a clock as it does for an observer.
+    var now: Timestamp {
+        guard let clock else { return Timestamp(milliseconds: SystemClock.nowMilliseconds()) }
+        return ObserverCall.hold(writer, clock)
+    }
 
     // MARK: The loop
 

@@ -57,11 +57,13 @@ import TestSupport
         }
     }
 
-    @Test func aProcessOpensAStoreOnce() throws {
+    @Test func aProcessOpensAStoreOnceForWritingAndReadsItBeside() throws {
         try withStorePath { path in
-            try withStore(path) { _ throws in
+            try withStore(path) { store throws in
                 #expect(try failure { try Store.open(path) }?.code == .alreadyOpen)
-                #expect(try failure { try StoreReader.open(path) }?.code == .alreadyOpen)
+                let reader = try StoreReader.open(path)
+                #expect(try reader.head() == store.head())
+                reader.close()
             }
             #expect(try withStore(path) { try $0.head() } == .zero)
         }
