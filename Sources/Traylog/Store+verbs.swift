@@ -59,21 +59,47 @@ extension Store {
         try await perform(.broadcast(to: topic, content, key: key))
     }
 
-    /// Changes an item in place, for its publisher: an item notified to the user or, with nil, a broadcast for everyone.
+    /// Changes an item that was notified to the user in place, for its publisher.
     ///
     /// ```swift
-    /// try await store.edit("build-17", of: "ann", edit)
+    /// try await store.edit("build-17", of: "ann", ContentEdit(title: .set("Build 17 passed")))
     /// ```
     ///
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `itemGone`, `compacted`; failed.
     @discardableResult
     public func edit(
-        _ item: ItemReference, of user: String?, _ edit: ContentEdit
+        _ item: some ItemNaming, of user: String, _ edit: ContentEdit
     ) async throws(TraylogError) -> Receipt {
         try await perform(.edit(item, of: user, edit))
     }
 
-    /// Takes an item back, for its publisher: an item notified to the user or, with nil, a broadcast from everyone.
+    /// Changes a broadcast in place, for everyone who got it.
+    ///
+    /// ```swift
+    /// try await store.editBroadcast(notice, ContentEdit(title: .set("1.4.1 is out")))
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `itemGone`, `compacted`; failed.
+    @discardableResult
+    public func editBroadcast(
+        _ broadcast: Seq, _ edit: ContentEdit
+    ) async throws(TraylogError) -> Receipt {
+        try await perform(.editBroadcast(broadcast, edit))
+    }
+
+    /// Takes a broadcast back from everyone who got it.
+    ///
+    /// ```swift
+    /// try await store.retractBroadcast(notice)
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `itemGone`, `compacted`; failed.
+    @discardableResult
+    public func retractBroadcast(_ broadcast: Seq) async throws(TraylogError) -> Receipt {
+        try await perform(.retractBroadcast(broadcast))
+    }
+
+    /// Takes an item back that was notified to the user, for its publisher.
     ///
     /// ```swift
     /// try await store.retract("build-17", of: "ann")
@@ -82,7 +108,7 @@ extension Store {
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `itemGone`, `compacted`; failed.
     @discardableResult
     public func retract(
-        _ item: ItemReference, of user: String?
+        _ item: some ItemNaming, of user: String
     ) async throws(TraylogError) -> Receipt {
         try await perform(.retract(item, of: user))
     }
@@ -169,7 +195,7 @@ extension Store {
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `itemGone`, `compacted`; failed.
     @discardableResult
     public func snooze(
-        _ item: ItemReference, of user: String, until: Timestamp
+        _ item: some ItemNaming, of user: String, until: Timestamp
     ) async throws(TraylogError) -> Receipt {
         try await perform(.snooze(item, of: user, until: until))
     }
@@ -183,7 +209,7 @@ extension Store {
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `notSnoozed`, `itemGone`, `compacted`; failed.
     @discardableResult
     public func wake(
-        _ item: ItemReference, of user: String
+        _ item: some ItemNaming, of user: String
     ) async throws(TraylogError) -> Receipt {
         try await perform(.wake(item, of: user))
     }
@@ -267,7 +293,7 @@ extension Store {
     ///   `alreadyActed`, `changedSince`, `upToBeyondHead`; failed.
     @discardableResult
     public func act(
-        _ item: ItemReference, of user: String, action: String, note: String? = nil, asOf: Seq? = nil
+        _ item: some ItemNaming, of user: String, action: String, note: String? = nil, asOf: Seq? = nil
     ) async throws(TraylogError) -> Receipt {
         try await perform(.act(item, of: user, action: action, note: note, asOf: asOf))
     }

@@ -150,6 +150,7 @@ public final class StoreReader: TrayQueries {
         end.isSet.store(true, ordering: .relaxed)
         guard !environment.isInherited else { return }
         queries.hub.end()
+        queries.isClosed.store(true, ordering: .relaxed)
         queries.closePools()
         if OpenEnvironments.giveBack(environment, from: ObjectIdentifier(end)) { environment.close() }
     }

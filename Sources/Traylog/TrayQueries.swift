@@ -1,3 +1,4 @@
+import Synchronization
 import TraylogObservation
 import TraylogQueries
 import TraylogStates
@@ -32,6 +33,8 @@ public final class _Queries: Sendable {
     /// For jobs that read or write the whole store; a fifth caller waits.
     let jobs: WorkPool
     let tree = TreeTail()
+    /// Whether a reader was closed whose files others still use.
+    let isClosed = Atomic(false)
 
     init(source: any SnapshotSource, hub: ObservationHub, observer: (any StoreObserver)?) {
         pool = WorkPool(directory: source.directory, observer: observer)

@@ -6,7 +6,7 @@ import TraylogJSON
 /// Each one that is given must match; nil and empty ones are not asked about.
 ///
 /// Names are compared byte by byte.
-public struct EventFilter: Hashable, Sendable, Codable {
+public struct EventFilter: Hashable, Sendable, Encodable {
     /// Whose own events; a broadcast has no user.
     public var user: String?
     /// Events of these kinds; of all when empty.
@@ -28,11 +28,23 @@ public struct EventFilter: Hashable, Sendable, Codable {
     /// Recorded at or before this time.
     public var until: Timestamp?
 
-    /// A filter that every event passes; set the fields that shall narrow it.
-    public init() {}
+    /// A filter by the criteria that are given; without any, one that every event passes.
+    ///
+    /// ```swift
+    /// let answers = EventFilter(user: "ann", kinds: [.acted])
+    /// ```
+    public init(
+        user: String? = nil, kinds: Set<EventKind> = [], actor: String? = nil, device: String? = nil,
+        key: String? = nil, thread: String? = nil, category: String? = nil, text: String? = nil,
+        since: Timestamp? = nil, until: Timestamp? = nil
+    ) {
+        (self.user, self.kinds, self.actor, self.device, self.key) = (user, kinds, actor, device, key)
+        (self.thread, self.category, self.text) = (thread, category, text)
+        (self.since, self.until) = (since, until)
+    }
 }
 
-extension EventFilter {
+@_spi(JSON) extension EventFilter: Decodable {
     /// Asks nothing of what is missing.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
@@ -49,8 +61,7 @@ extension EventFilter {
     /// Whether an event is one of those that are looked for.
     ///
     /// ```swift
-    /// var filter = EventFilter()
-    /// filter.kinds = [.notified]
+    /// let filter = EventFilter(kinds: [.notified])
     /// for event in try await store.events().elements where filter.matches(event) { print(event.seq) }
     /// ```
     public func matches(_ event: Event) -> Bool {

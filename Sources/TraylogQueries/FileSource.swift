@@ -34,6 +34,8 @@ package final class FileSource: SnapshotSource {
 
     package func knownTray(of user: String) -> (tray: Tray, stream: UInt32)? { nil }
 
+    package func isInMemory(_ user: String) -> Bool { false }
+
     package func knownVersion(of user: String) -> TrayVersion? { nil }
 
     package func read<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws -> Answer {

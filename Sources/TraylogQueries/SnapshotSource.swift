@@ -23,6 +23,8 @@ package protocol SnapshotSource: Sendable {
     func knownTray(of user: String) throws -> (tray: Tray, stream: UInt32)?
     /// The version of the user's tray, where that takes no wait for a disk; else nil.
     func knownVersion(of user: String) throws -> TrayVersion?
+    /// Whether the user's state is in memory, so that queries of it hardly wait for the disk.
+    func isInMemory(_ user: String) -> Bool
     /// Lends the store, to a query that concerns no user.
     func read<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws -> Answer
     /// Lends one user's state after the head.

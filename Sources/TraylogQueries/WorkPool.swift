@@ -12,6 +12,8 @@ package final class WorkPool: Sendable {
         var queue = WorkQueue()
         var threads: [OSThread] = []
         var idle = 0
+        /// Queries that run on threads of their callers.
+        var elsewhere = 0
         var isClosing = false
     }
 
@@ -50,6 +52,33 @@ package final class WorkPool: Sendable {
         return try await run(cancellation) { () throws(TraylogError) in
             try Cancellation.bind(cancellation, query)
         }
+    }
+
+    /// Runs a query on the calling thread, in place of a thread of the pool that has nothing to do.
+    ///
+    /// That saves two wake-ups of a thread, some 70 µs, where the query itself takes 20. It is for queries that find all they need
+    /// in memory: the thread may be one of the few that all tasks share.
+    ///
+    /// - Returns: nil, without running it, where others wait or as many queries run as the pool has threads.
+    /// - Throws: failed `cancelled`, and what `query` throws.
+    package func runHere<Answer>(_ query: () throws(TraylogError) -> Answer) throws(TraylogError) -> Answer? {
+        guard forkCount == ForkGuard.forkCount else { return nil }
+        let isFree = state.withLock { state in
+            guard !state.isClosing, state.queue.count == 0, state.idle == state.threads.count, state.elsewhere < limit
+            else { return false }
+            state.elsewhere += 1
+            return true
+        }
+        guard isFree else { return nil }
+        defer { state.withLock { $0.elsewhere -= 1 } }
+        guard !Task.isCancelled else { throw .cancelled(directory) }
+        guard let observer else { return try query() }
+        let begin = SystemClock.monotonicNanoseconds()
+        defer {
+            let running = Duration.nanoseconds(SystemClock.monotonicNanoseconds() - begin)
+            ObserverCall.tell(observer, .queried(waited: .zero, running: running), holding: self)
+        }
+        return try query()
     }
 
     /// Runs work that may write on one of the threads.

@@ -274,7 +274,7 @@ public struct CompactionReport: Hashable, Sendable {
     }
 
     /// The report of a compaction that changed nothing yet; set what a test needs.
-    public init(floor: Seq) {
+    package init(floor: Seq) {
         self.floor = floor
     }
 }

@@ -21,24 +21,24 @@ public struct StoreOptions: Sendable {
     }
 
     /// What survives a power loss.
-    public var durability: Durability = .durable
+    public var durability: Durability
     /// What wakes and expires items.
-    public var ticking: Ticking = .automatic
+    public var ticking: Ticking
     /// When the store compacts itself; nil for never.
     public var compaction: CompactionPolicy?
     /// The maximum size of the file, in bytes: 1 MiB to 64 TiB.
     ///
     /// It only reserves address space. All processes that open the store should use the same.
-    public var mapSizeBytes: Int = 64 << 30
+    public var mapSizeBytes: Int
     /// The target size of the state cache, in bytes: 0 to 64 TiB.
     ///
     /// Unflushed events and, in stores with idempotency keys, a filter of 8 MiB come on top.
-    public var cacheBytes: Int = 128 << 20
+    public var cacheBytes: Int
     /// How many events of the log the stored states may lack, under a steady load: 1 to a billion.
     ///
     /// While more than twice as many wait, every other transaction stores states alone, and callers wait for it. When states
     /// cannot be stored, which the observer hears, appends fail as soon as eight times as many wait.
-    public var tailEvents: Int = 800_000
+    public var tailEvents: Int
 
     /// Is told of commits, queries, ticks, and of what fails in the background.
     public var observer: (any StoreObserver)?
@@ -47,7 +47,9 @@ public struct StoreOptions: Sendable {
     /// A time that steps back is clamped, as the system's is. ``Moment/daysAgo(_:)``, a ``CompactionPolicy`` and
     /// ``Store/lastErasure(of:)`` go by the system's clock.
     ///
-    /// A store waits by the system's clock, so tests call ``Store/tick(now:)``.
+    /// A store waits by the system's clock, so tests call ``Store/tick(now:)``. The writer asks for the time while it writes: a
+    /// clock that calls the store and waits for the writer gets ``StoreFailure/Code/calledFromObserver``, as an observer does;
+    /// queries work.
     public var clock: (@Sendable () -> Timestamp)?
 
     /// Facts between two states of a user that are kept for queries of the past.
@@ -59,8 +61,20 @@ public struct StoreOptions: Sendable {
     /// The size at which the journal begins anew.
     package var journalBytes = 2 << 20
 
-    /// The usual options.
-    public init() {}
+    /// The usual options, but for those that are given.
+    ///
+    /// ```swift
+    /// let store = try Store.open(path, options: StoreOptions(ticking: .manual))
+    /// ```
+    public init(
+        durability: Durability = .durable, ticking: Ticking = .automatic, compaction: CompactionPolicy? = nil,
+        mapSizeBytes: Int = 64 << 30, cacheBytes: Int = 128 << 20, tailEvents: Int = 800_000,
+        observer: (any StoreObserver)? = nil, clock: (@Sendable () -> Timestamp)? = nil
+    ) {
+        (self.durability, self.ticking, self.compaction) = (durability, ticking, compaction)
+        (self.mapSizeBytes, self.cacheBytes, self.tailEvents) = (mapSizeBytes, cacheBytes, tailEvents)
+        (self.observer, self.clock) = (observer, clock)
+    }
 }
 
 extension StoreOptions {

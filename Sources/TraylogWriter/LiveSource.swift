@@ -66,6 +66,15 @@ package final class LiveSource: SnapshotSource {
         }
     }
 
+    package func isInMemory(_ user: String) -> Bool {
+        let name = UserName(user, hasher)
+        return
+            (try? withStore { store in
+                guard let state = store.directory[name]?.states.committed?.state else { return false }
+                return store.head.seq < state.appliedSeq + Self.eventsAtOnce
+            }) ?? false
+    }
+
     package func knownVersion(of user: String) throws -> TrayVersion? {
         let name = UserName(user, hasher)
         return try withStore { store in

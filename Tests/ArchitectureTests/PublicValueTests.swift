@@ -7,7 +7,7 @@ import Testing
     /// Public structs and enums that are no values to be sent.
     private static let reasons = [
         "are asked or read, and hold a store, files, a connection or a fold": [
-            "Archives", "BlockingProjector", "BlockingReader", "BlockingStore", "ChangeFollower", "CompleteCheck",
+            "Archives", "BlockingReader", "BlockingStore", "ChangeFollower", "CompleteCheck",
             "CompleteHistory", "Iterator", "Lines", "LogExport", "MerkleAccumulator", "HandedOutCheck", "JSONWriter",
             "Projected", "Projector", "Rebuild", "TokenFile", "TrayReplica", "SystemDeviceClock",
         ],

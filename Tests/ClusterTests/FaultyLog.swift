@@ -1,5 +1,5 @@
 import TestSupport
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogAudit
 import TraylogCluster
 

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 import TraylogLog
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 @testable import TraylogStates
 

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
-@_spi(JSON) @_spi(Replication) import Traylog
+@_spi(Operations) @_spi(JSON) @_spi(Replication) import Traylog
 
 /// A process that follows another store's log, killed at any moment: it goes on from the stored position, with no event
 /// twice and none left out.

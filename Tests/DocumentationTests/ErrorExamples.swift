@@ -20,6 +20,26 @@ final class ErrorExamples {
     }
     // end
 
+    // example: one error
+    func notifyOnce(_ store: Store) async throws {
+        do {
+            try await store.notify("ann", title: "Build 17 failed", key: "build-17")
+        } catch {
+            guard error.refusal?.code == .keyConflict else { throw error }
+            log.append("used before: \(error.message)")
+        }
+    }
+    // end
+
+    @Test func oneErrorIsLookedAtAndTheOthersAreThrownOn() async throws {
+        let store = try Store.temporary()
+        try await store.notify("ann", title: "Another build", key: "build-17")
+        try await notifyOnce(store)
+        #expect(log.count == 1 && log[0].hasPrefix("used before: "))
+        await store.close()
+        await #expect(throws: TraylogError.self) { try await self.notifyOnce(store) }
+    }
+
     // example: trying again
     func deliver(_ command: Command, to store: Store) async throws -> Receipt {
         for delay in [1, 5, 30] {

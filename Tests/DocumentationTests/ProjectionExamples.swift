@@ -67,7 +67,7 @@ struct ProjectionExamples {
         let reader = try StoreReader.open(path)
         var hourly = try await reader.projected(HourlyCounts.self)
         print("\(hourly.value.total(of: "build")) builds as of event \(hourly.position)")  // 1 builds as of event 1
-        try await reader.advance(&hourly)  // some time later: folds only what is new
+        hourly = try await reader.advanced(hourly)  // some time later: folds only what is new
         await reader.close()
         // end
 

@@ -155,7 +155,7 @@ import TraylogLMDB
         }
         _ = try? store.events(from: 1, limit: .max).elements
         _ = try? store.statistics()
-        for seq in ((try? store.search(broadcasts, limit: 3).elements) ?? []).map(\.seq) {
+        for seq in ((try? store.events(matching: broadcasts, limit: 3).elements) ?? []).map(\.seq) {
             _ = try? store.audience(of: seq)
         }
     }

@@ -79,11 +79,13 @@ import Testing
     private struct Scripted: InboxSource {
         var items: [Item]
 
-        func page(of user: String, _ query: InboxQuery) -> Page<Item, Cursor> {
+        // swift-format-ignore: NoLeadingUnderscores
+        func _page(of user: String, _ query: InboxQuery) -> Page<Item, Cursor> {
             Page(items, asOf: 9)
         }
 
-        func items(_ seqs: [Seq], of user: String) -> [Item] { items.filter { seqs.contains($0.seq) } }
+        // swift-format-ignore: NoLeadingUnderscores
+        func _items(_ seqs: [Seq], of user: String) -> [Item] { items.filter { seqs.contains($0.seq) } }
     }
 
     @Test func aListIsTestedWithoutAStore() async throws {

@@ -58,7 +58,7 @@ import TraylogFoundation
             var count = try await store.projected(Count.self)
             #expect(count.value.events == 1 && count.position == 1)
             try await store.notify("ann", title: "2")
-            try await store.advance(&count)
+            count = try await store.advanced(count)
             #expect(count.value.events == 2 && count.position == 2)
             let running = try await store.project(Count.self)
             #expect(try await running.value().events == 2)

@@ -1,13 +1,9 @@
 import Testing
 import Traylog
 
-/// Every command is a method of a store, of its blocking form and of `Command`, with the same labels.
+/// Every command is a method of a store and of `Command`, with the same labels; threads notify, and perform the others.
 @Suite struct VerbTests {
-    private static let edit: ContentEdit = {
-        var edit = ContentEdit()
-        edit.title = .set("Edited")
-        return edit
-    }()
+    private static let edit = ContentEdit(title: .set("Edited"))
     private static let later = Timestamp.now + .seconds(3_600)
     private static let seqs: [Seq] = [1, 2]
 
@@ -47,7 +43,7 @@ import Traylog
         }
     }
 
-    @Test func aBlockingVerbStoresWhatItsCommandStores() async throws {
+    @Test func aThreadStoresWhatItsCommandsStore() async throws {
         try await Store.withTemporary { store in
             try Self.performBlocking(store)
             try await expectTheEventsOfTheCommands(store)
@@ -59,21 +55,21 @@ import Traylog
         try store.notify(
             "ann", title: "1", body: "b", thread: "t", category: "c", level: .passive, data: "{}", key: "k")
         try store.notify("ann", Content(title: "2"), key: "second")
-        try store.subscribe("ann", to: "releases")
-        try store.broadcast(to: "releases", Content(title: "3"), key: "third")
-        try store.edit("k", of: "ann", edit)
-        try store.mark(.read, 1, 2, of: "ann")
-        try store.mark(.unread, seqs, of: "ann")
-        try store.mark(.archived, ["k", .seq(2)], of: "ann")
-        try store.markAll(.seen, of: "ann", ItemFilter(thread: "t", categories: ["c"]), upTo: 1)
-        try store.undo(8, of: "ann")
-        try store.snooze(1, of: "ann", until: later)
-        try store.wake(1, of: "ann")
-        try store.mute(.thread("t"), of: "ann")
-        try store.unmute(.thread("t"), of: "ann")
-        try store.seeTray(of: "ann", upTo: 4)
-        try store.unsubscribe("ann", from: "releases")
-        try store.retract("second", of: "ann")
+        try store.perform(.subscribe("ann", to: "releases"))
+        try store.perform(.broadcast(to: "releases", Content(title: "3"), key: "third"))
+        try store.perform(.edit("k", of: "ann", edit))
+        try store.perform(.mark(.read, 1, 2, of: "ann"))
+        try store.perform(.mark(.unread, seqs, of: "ann"))
+        try store.perform(.mark(.archived, ["k", .seq(2)], of: "ann"))
+        try store.perform(.markAll(.seen, of: "ann", ItemFilter(thread: "t", categories: ["c"]), upTo: 1))
+        try store.perform(.undo(8, of: "ann"))
+        try store.perform(.snooze(1, of: "ann", until: later))
+        try store.perform(.wake(1, of: "ann"))
+        try store.perform(.mute(.thread("t"), of: "ann"))
+        try store.perform(.unmute(.thread("t"), of: "ann"))
+        try store.perform(.seeTray(of: "ann", upTo: 4))
+        try store.perform(.unsubscribe("ann", from: "releases"))
+        try store.perform(.retract("second", of: "ann"))
     }
 
     private func expectTheEventsOfTheCommands(_ store: Store) async throws {

@@ -60,7 +60,7 @@ extension BlockingQueries {
     /// - Throws: ``TraylogError/failed(_:)``: `notFound` (no such directory, or no archive in it), `foreignFile` (another
     ///   store's archive, or not an archive), `newerFormat`, `damaged`, `permissionDenied`.
     @available(*, noasync, message: "use `await store.archives`; this call blocks a thread that tasks share")
-    public func archives(in directory: String) throws(TraylogError) -> Archives {
+    @_spi(Operations) public func archives(in directory: String) throws(TraylogError) -> Archives {
         try queries.answer { store in try Archives(directory, of: store.record) }
     }
 

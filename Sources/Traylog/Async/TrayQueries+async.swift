@@ -34,21 +34,24 @@ extension TrayQueries {
         return try await asking { store throws(TraylogError) in try store.tray(of: user, asOf: asOf) }
     }
 
-    /// The tray, and the number of the stream whose tray it is, as of one moment.
-    func trayAndStream(of user: String) async throws(TraylogError) -> (tray: Tray, stream: UInt32) {
-        if let known = try queries.knownTrayAndStream(of: user) { return known }
-        return try await asking { store throws(TraylogError) in
-            try store.queries.answer(.now, of: user) { (try $0.tray(), $0.stream.rawValue) }
-        }
-    }
-
     /// A user's mutes, with their ends.
     ///
     /// ```swift
     /// let isQuiet = try await store.mutes(of: "ann").mutes.contains { $0.scope == .all }
     /// ```
     public func mutes(of user: String, asOf: Moment? = nil) async throws(TraylogError) -> Mutes {
-        try await asking { store throws(TraylogError) in try store.mutes(of: user, asOf: asOf) }
+        try await asking(of: user, asOf) { store throws(TraylogError) in try store.mutes(of: user, asOf: asOf) }
+    }
+
+    /// The topics that a user is subscribed to, in the byte order of their names.
+    ///
+    /// ```swift
+    /// let wantsReleases = try await store.subscriptions(of: "ann").contains("releases")
+    /// ```
+    ///
+    /// - Complexity: O(the user's events since the oldest of these subscriptions); nothing without one.
+    public func subscriptions(of user: String, asOf: Moment? = nil) async throws(TraylogError) -> [String] {
+        try await asking { store throws(TraylogError) in try store.subscriptions(of: user, asOf: asOf) }
     }
 
     /// One page of a user's items, newest position first.
@@ -60,7 +63,12 @@ extension TrayQueries {
     public func inbox(
         of user: String, _ query: InboxQuery = InboxQuery(), asOf: Moment? = nil
     ) async throws(TraylogError) -> Page<Item, TraylogDomain.Cursor> {
-        try await asking { store throws(TraylogError) in try store.inbox(of: user, query, asOf: asOf) }
+        guard query.filter.readsNoContent else {
+            return try await asking { store throws(TraylogError) in try store.inbox(of: user, query, asOf: asOf) }
+        }
+        return try await asking(of: user, asOf) { store throws(TraylogError) in
+            try store.inbox(of: user, query, asOf: asOf)
+        }
     }
 
     /// One page of a user's groups, the group with the newest item first.
@@ -140,9 +148,12 @@ extension TrayQueries {
     /// let item = try await store.item("build-17", of: "ann")
     /// ```
     public func item(
-        _ item: ItemReference, of user: String, asOf: Moment? = nil
+        _ item: some ItemNaming, of user: String, asOf: Moment? = nil
     ) async throws(TraylogError) -> Item {
-        try await asking { store throws(TraylogError) in try store.item(item, of: user, asOf: asOf) }
+        let item = item._reference
+        return try await asking(of: user, asOf) { store throws(TraylogError) in
+            try store.item(item, of: user, asOf: asOf)
+        }
     }
 
     /// One item with the events that changed it.
@@ -153,9 +164,11 @@ extension TrayQueries {
     /// }
     /// ```
     public func life(
-        of item: ItemReference, of user: String, asOf: Moment? = nil
+        of item: some ItemNaming, of user: String, asOf: Moment? = nil
     ) async throws(TraylogError) -> ItemLife {
-        try await asking(atLength: true) { store throws(TraylogError) in try store.life(of: item, of: user, asOf: asOf)
+        let item = item._reference
+        return try await asking(atLength: true) { store throws(TraylogError) in
+            try store.life(of: item, of: user, asOf: asOf)
         }
     }
 
@@ -216,6 +229,17 @@ extension TrayQueries {
         }
     }
 
+    /// The same for a query of one user's state, which the task answers by itself if that is in memory and a thread is idle.
+    private func asking<Answer: Sendable>(
+        of user: String, _ asOf: Moment?, _ query: @escaping @Sendable (BlockingView) throws(TraylogError) -> Answer
+    ) async throws(TraylogError) -> Answer {
+        if asOf == nil, queries.source.isInMemory(user) {
+            let store = view
+            if let answer = try queries.pool.runHere({ () throws(TraylogError) in try query(store) }) { return answer }
+        }
+        return try await asking(query)
+    }
+
     /// - Parameter atLength: the query may take long.
     func asking<Answer: Sendable>(
         atLength: Bool = false,
@@ -224,5 +248,12 @@ extension TrayQueries {
         let store = view
         return try await (atLength ? queries.longPool : queries.pool).run { () throws(TraylogError) in try query(store)
         }
+    }
+}
+
+extension ItemFilter {
+    /// Whether an item's flags and thread decide, so that a page reads the events of its own items alone.
+    fileprivate var readsNoContent: Bool {
+        text == nil && actor == nil && level == nil && since == nil && until == nil && categories.isEmpty
     }
 }

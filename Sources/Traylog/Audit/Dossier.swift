@@ -70,13 +70,13 @@ import TraylogDomain
     ) throws(TraylogError) -> AuditReport {
         if let archives {
             do throws(TraylogError) {
-                return try reader.audit(of: user, asOf: asOf, including: archives)
+                return try reader.auditReport(of: user, asOf: asOf, including: archives)
             } catch {
                 guard case .failed(let failure) = error, failure.code == .notFound else { throw error }
                 // Some events are in no archive. Those that are there are listed without the effects of all.
             }
         }
-        return try reader.audit(of: user, asOf: asOf)
+        return try reader.auditReport(of: user, asOf: asOf)
     }
 
     private static func items(of user: String, _ reader: some BlockingQueries, _ asOf: Moment) throws(TraylogError)
@@ -132,12 +132,11 @@ import TraylogDomain
     private static func search(
         actor: String, _ reader: some BlockingQueries, _ archives: Archives?, _ head: Seq
     ) throws(TraylogError) -> [Event] {
-        var filter = EventFilter()
-        filter.actor = actor
+        let filter = EventFilter(actor: actor)
         var events: [Event] = []
         var next: Seq?
         repeat {
-            let page = try reader.search(filter, from: next, limit: 1_000, including: archives)
+            let page = try reader.events(matching: filter, from: next, limit: 1_000, including: archives)
             events += page.elements.filter { $0.seq <= head }
             next = page.next
         } while next != nil

@@ -6,14 +6,15 @@ import TraylogQueries
 
 /// The lines of a file about a person: the complete history, or with it all else that a store holds of the person.
 ///
-/// Docs/reference/json.md has its form. The lines come block by block, so that a long history takes little memory.
+/// Docs/reference/json.md has its form, and ``CompleteCheck`` checks it. The lines come block by block, so that a long history takes
+/// little memory.
 ///
 /// ```swift
-/// let last = try await store.recordAudit(of: "ann", actor: "legal", purpose: "request 7")
-/// let file = try await store.personFile(of: "ann", through: last)
+/// let last = try await store.recordAccess(of: "ann", actor: "legal", purpose: "request 7")
+/// let file = try await store.completeHistory(of: "ann", through: last)
 /// while let block = try await file.next() { print(block.count, "bytes") }
 /// ```
-@_spi(Operations) public final class PersonFile: @unchecked Sendable {
+public final class PersonFile: @unchecked Sendable {
     // @unchecked: one caller at a time takes blocks.
 
     private enum Part {
@@ -21,17 +22,17 @@ import TraylogQueries
     }
 
     /// The person.
-    public let user: String
+    @_spi(Operations) public let user: String
     /// The head of the log's tree where the file ends.
     public var treeHead: TreeHead { dossier?.head ?? history?.treeHead ?? TreeHead(size: 0, root: .ofEmptyTree) }
     /// All that is held of the person; nil for a history alone.
-    public let dossier: Dossier?
+    @_spi(Operations) public let dossier: Dossier?
     /// The number of events of the history.
-    public var eventCount: Int { history?.count ?? 0 }
+    @_spi(Operations) public var eventCount: Int { history?.count ?? 0 }
     /// How many of them were written.
-    public private(set) var written = 0
+    @_spi(Operations) public private(set) var written = 0
     /// What neither the log nor the archives have of the history, as far as blocks were taken.
-    public var gaps: [RevisionGap] { history?.gaps ?? [] }
+    @_spi(Operations) public var gaps: [RevisionGap] { history?.gaps ?? [] }
 
     private let store: BlockingView
     private let last: Seq
@@ -61,7 +62,7 @@ import TraylogQueries
 
     /// The next block of whole lines; nil after the last.
     @available(*, noasync, message: "use `await file.next`; this call blocks a thread that tasks share")
-    public func take() throws(TraylogError) -> [UInt8]? {
+    @_spi(Operations) public func take() throws(TraylogError) -> [UInt8]? {
         block.removeAll(keepingCapacity: true)
         switch part {
         case .start:
@@ -84,7 +85,9 @@ import TraylogQueries
         return block
     }
 
-    /// The same, while the task waits.
+    /// The next block of whole lines; nil after the last.
+    ///
+    /// For one task.
     public func next() async throws(TraylogError) -> [UInt8]? {
         try await store.queries.jobs.work { [self] (_) throws(TraylogError) in try take() }
     }
@@ -205,6 +208,29 @@ import TraylogQueries
     }
 }
 
+extension TrayQueries {
+    /// A user's history with nothing left out, as the lines of a file that anyone can check without the store.
+    ///
+    /// ```swift
+    /// let last = try await store.recordAccess(of: "ann", actor: "legal", purpose: "request 7")
+    /// let file = try await store.completeHistory(of: "ann", through: last)
+    /// while let block = try await file.next() { print(String(decoding: block, as: UTF8.self), terminator: "") }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - user: the user; for an erased person, the pseudonym.
+    ///   - last: where it ends: what ``Store/recordAccess(of:actor:device:purpose:)`` appended; of somebody who was erased, any
+    ///     event after the `erased`.
+    ///   - archives: all archives of the store's compactions; nil for the log alone.
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `invalid` for somebody without events; failed.
+    /// - Complexity: O(events of the user and of the user's topics), with archives O(log); 16 bytes of memory for each.
+    public func completeHistory(
+        of user: String, through last: Seq, including archives: Archives? = nil
+    ) async throws(TraylogError) -> PersonFile {
+        try await personFile(of: user, through: last, including: archives)
+    }
+}
+
 @_spi(Operations) extension TrayQueries {
     /// The same, while the task waits.
     public func personFile(
@@ -243,7 +269,7 @@ import TraylogQueries
     ///
     /// - Returns: where the file ends: that event; the head for somebody who was erased, of whom nothing is appended, and for somebody
     ///   without events.
-    /// - Throws: as ``recordAudit(of:actor:device:purpose:)``.
+    /// - Throws: as ``recordAccess(of:actor:device:purpose:)``.
     @available(*, noasync, message: "use `await store.closeHistory`; this call blocks a thread that tasks share")
     public func closeHistory(
         of user: String, actor: String? = nil, device: String? = nil, purpose: String? = nil
@@ -252,7 +278,7 @@ import TraylogQueries
         let newest = try history(of: user, newestFirst: true, limit: 1).elements.first
         if newest?.kind == .erased { return try head() }
         if newest == nil, try !isKnown(user) { return try head() }
-        return try recordAudit(of: user, actor: actor, device: device, purpose: purpose)
+        return try recordAccess(of: user, actor: actor, device: device, purpose: purpose)
     }
 
     /// Records that somebody reads what is stored about a person, at most once an hour for the same reader, place and purpose.
@@ -262,10 +288,9 @@ import TraylogQueries
     public func recordReading(
         of user: String, actor: String?, device: String?, purpose: String?, now: Timestamp = .now
     ) throws(TraylogError) {
-        var filter = EventFilter()
-        (filter.user, filter.actor, filter.kinds) = (user, actor, [.audited])
-        filter.since = Timestamp(milliseconds: now.milliseconds - 3_600_000)
-        let known = try search(filter, newestFirst: true, limit: 100).elements
+        let filter = EventFilter(
+            user: user, kinds: [.audited], actor: actor, since: Timestamp(milliseconds: now.milliseconds - 3_600_000))
+        let known = try events(matching: filter, newestFirst: true, limit: 100).elements
         let isKnown = known.contains { event in
             if case .audited(let said, _) = event.body { said == purpose && event.device == device } else { false }
         }

@@ -11,7 +11,7 @@ extension Store {
     /// The event has the revision of each topic from which the user can have items, so it closes a complete history.
     ///
     /// ```swift
-    /// try await store.recordAudit(of: "ann", actor: "support", purpose: "complaint 17")
+    /// try await store.recordAccess(of: "ann", actor: "support", purpose: "complaint 17")
     /// ```
     ///
     /// - Parameters:
@@ -23,22 +23,22 @@ extension Store {
     /// - Throws: ``TraylogError``: refused `invalid`, also for somebody without events and for somebody who was erased; failed.
     /// - Complexity: O(the user's events since the oldest subscription that counts).
     @discardableResult
-    public func recordAudit(
+    public func recordAccess(
         of user: String, actor: String? = nil, device: String? = nil, purpose: String? = nil
     ) async throws(TraylogError) -> Seq {
         try await queries.jobs.work { [blocking] (_) throws(TraylogError) in
-            try blocking.recordAudit(of: user, actor: actor, device: device, purpose: purpose)
+            try blocking.recordAccess(of: user, actor: actor, device: device, purpose: purpose)
         }
     }
 }
 
 extension BlockingStore {
-    /// Records that somebody reads a user's whole history; see ``Store/recordAudit(of:actor:device:purpose:)``.
+    /// Records that somebody reads a user's whole history; see ``Store/recordAccess(of:actor:device:purpose:)``.
     ///
     /// - Throws: as that one.
-    @available(*, noasync, message: "use `await store.recordAudit`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.recordAccess`; this call blocks a thread that tasks share")
     @discardableResult
-    public func recordAudit(
+    @_spi(Operations) public func recordAccess(
         of user: String, actor: String? = nil, device: String? = nil, purpose: String? = nil
     ) throws(TraylogError) -> Seq {
         try Store.check(user, actor, device, purpose: purpose)

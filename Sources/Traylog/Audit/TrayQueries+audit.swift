@@ -23,8 +23,8 @@ extension BlockingQueries {
     ///   event is in no archive.
     /// - Complexity: O(events of the user and of the user's topics); 72 bytes of memory for each. With archives, O(log events
     ///   and archived ones); memory for the events of the user and the user's topics that left the log.
-    @available(*, noasync, message: "use `await store.audit`; this call blocks a thread that tasks share")
-    public func audit(
+    @available(*, noasync, message: "use `await store.auditReport`; this call blocks a thread that tasks share")
+    @_spi(Operations) public func auditReport(
         of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false,
         including archives: Archives? = nil
     ) throws(TraylogError) -> AuditReport {
@@ -115,7 +115,7 @@ extension BlockingQueries {
 
     /// The events of steps, in the order of the steps.
     @available(*, noasync, message: "use `await store.events`; this call blocks a thread that tasks share")
-    public func events(of steps: [AuditStep]) throws(TraylogError) -> [Event] {
+    @_spi(Operations) public func events(of steps: [AuditStep]) throws(TraylogError) -> [Event] {
         var events: [Event] = []
         events.reserveCapacity(steps.count)
         while events.count < steps.count {

@@ -12,7 +12,7 @@ extension BlockingQueries {
     ///
     /// - Parameters:
     ///   - user: the user; for an erased person, the pseudonym.
-    ///   - last: where it ends: what ``BlockingStore/recordAudit(of:actor:device:purpose:)`` appended; of somebody who was
+    ///   - last: where it ends: what ``BlockingStore/recordAccess(of:actor:device:purpose:)`` appended; of somebody who was
     ///     erased, any event after the `erased`.
     ///   - archives: all archives of the store's compactions; nil for the log alone.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `invalid` for somebody without events; failed.

@@ -21,12 +21,17 @@ extension BlockingQueries {
 }
 
 extension TrayQueries {
-    /// The same, while the task waits.
+    /// The salt and the payload of an event, for those who may read it; nil when its person was erased.
+    ///
+    /// With the event's proof, anyone can check what the event says.
     ///
     /// ```swift
     /// if let disclosure = try await store.disclosure(of: 17) { print(disclosure.payload.count) }
     /// ```
-    @_spi(Operations) public func disclosure(of seq: Seq) async throws(TraylogError) -> EventDisclosure? {
+    ///
+    /// - Throws: ``TraylogError/refused(_:)``: `unknownEvent` for a seq that the log never had, `compacted` for an event that
+    ///   left it; ``TraylogError/failed(_:)``.
+    public func disclosure(of seq: Seq) async throws(TraylogError) -> EventDisclosure? {
         try await asking { store throws(TraylogError) in try store.disclosure(of: seq) }
     }
 }

@@ -16,7 +16,7 @@ extension BlockingQueries {
     /// - Complexity: O(log events) where the tree is stored (`storeTree()`, or a compaction), with 255 events of the
     ///   log to hash for each stored level. Later events are hashed; this store or reader hashes each 256 of them once.
     @available(*, noasync, message: "use `await store.treeHead`; this call blocks a thread that tasks share")
-    public func treeHead(asOf: Moment? = nil) throws(TraylogError) -> TreeHead {
+    @_spi(Operations) public func treeHead(asOf: Moment? = nil) throws(TraylogError) -> TreeHead {
         let size = try queries.treeSize(asOf)
         return try queries.treeHead(of: size)
     }
@@ -37,7 +37,7 @@ extension BlockingQueries {
     ///   `upToBeyondHead`.
     /// - Complexity: as for ``treeHead(asOf:)``.
     @available(*, noasync, message: "use `await store.proof`; this call blocks a thread that tasks share")
-    public func proof(of seq: Seq, asOf: Moment? = nil) throws(TraylogError) -> EventProof {
+    @_spi(Operations) public func proof(of seq: Seq, asOf: Moment? = nil) throws(TraylogError) -> EventProof {
         let size = try queries.treeSize(asOf)
         return try queries.prove(through: size) { nodes in
             guard seq > .zero else { throw Refusal.unknownEvent(seq) }
@@ -55,7 +55,8 @@ extension BlockingQueries {
     ///   `old`) when `first` is after `second`.
     /// - Complexity: as for ``treeHead(asOf:)``.
     @available(*, noasync, message: "use `await store.treeGrowth`; this call blocks a thread that tasks share")
-    public func treeGrowth(from first: Seq, to second: Seq? = nil) throws(TraylogError) -> TreeGrowth {
+    @_spi(Operations) public func treeGrowth(from first: Seq, to second: Seq? = nil) throws(TraylogError) -> TreeGrowth
+    {
         let size = try queries.treeSize(second.map(Moment.seq))
         return try queries.prove(through: size) { nodes in
             guard first.rawValue <= size else {
@@ -169,17 +170,17 @@ extension TrayQueries {
     /// Every event that touched a user's tray, with its effect on the counts.
     ///
     /// ```swift
-    /// let report = try await store.audit(of: "ann", from: .time(.now - .seconds(86_400)))
+    /// let report = try await store.auditReport(of: "ann", from: .time(.now - .seconds(86_400)))
     /// print("\(report.steps.count) steps")
     /// ```
     ///
-    /// Parameters, errors and cost are as in ``BlockingQueries/audit(of:from:to:asOf:withTrays:including:)``.
-    public func audit(
+    /// Parameters, errors and cost are as in ``BlockingQueries/auditReport(of:from:to:asOf:withTrays:including:)``.
+    public func auditReport(
         of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false,
         including archives: Archives? = nil
     ) async throws(TraylogError) -> AuditReport {
         try await asking(atLength: archives != nil) { store throws(TraylogError) in
-            try store.audit(of: user, from: from, to: to, asOf: asOf, withTrays: withTrays, including: archives)
+            try store.auditReport(of: user, from: from, to: to, asOf: asOf, withTrays: withTrays, including: archives)
         }
     }
 
@@ -203,7 +204,16 @@ extension TrayQueries {
     /// let difference = try await store.difference(of: "ann", from: .seq(100), to: .seq(200))
     /// print(difference.before.unread, difference.after.unread)
     /// ```
-    @_spi(Operations) public func difference(
+    ///
+    /// - Parameters:
+    ///   - user: the tray's owner.
+    ///   - from: the earlier moment.
+    ///   - to: the later moment; nil for now.
+    ///   - limit: the largest number of items, and of steps, in the result: the newest ones; nil for all.
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted`, and `invalid` (field `from`) when `from` is after `to`.
+    /// - Complexity: O(the user's items + events in between). Each event that can touch all items, such as `traySeen`, costs
+    ///   another O(the user's items).
+    public func difference(
         of user: String, from: Moment, to: Moment? = nil, limit: Int? = nil
     ) async throws(TraylogError) -> TrayDifference {
         try await asking { store throws(TraylogError) in

@@ -22,7 +22,7 @@ extension BlockingQueries {
     /// - Complexity: reads and writes all of the store.
     @available(*, noasync, message: "use `await store.backup`; this call blocks a thread that tasks share")
     @discardableResult
-    public func backup(
+    @_spi(Operations) public func backup(
         to directory: String, progress: ((_ done: UInt64, _ total: UInt64) throws -> Void)? = nil
     ) throws(TraylogError) -> BackupReport {
         try queries.backUp(to: directory, progress: progress)

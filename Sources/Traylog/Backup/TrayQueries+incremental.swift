@@ -19,7 +19,7 @@ extension BlockingQueries {
     ///   - Complexity: O(new events), or O(the store) if one of them is a compaction or an erasure.
     @available(*, noasync, message: "use `await store.updateBackup`; this call blocks a thread that tasks share")
     @discardableResult
-    public func updateBackup(
+    @_spi(Operations) public func updateBackup(
         in directory: String, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
     ) throws(TraylogError) -> BackupReport {
         let (head, place) = try headAndPlace()

@@ -48,14 +48,10 @@ extension BlockingStore {
 
     /// Adds an item to the tray of everybody who is subscribed to a topic.
     ///
-    /// ```swift
-    /// try store.blocking.broadcast(to: "releases", Content(title: "1.4 is out"))
-    /// ```
-    ///
     /// - Throws: ``TraylogError``: refused `invalid`, `keyConflict`; failed.
     @available(*, noasync, message: "use `await store.broadcast`; this call blocks a thread that tasks share")
     @discardableResult
-    public func broadcast(
+    package func broadcast(
         to topic: String, _ content: Content, key: String? = nil
     ) throws(TraylogError) -> Receipt {
         try perform(.broadcast(to: topic, content, key: key))
@@ -63,30 +59,22 @@ extension BlockingStore {
 
     /// Changes an item in place, for its publisher: an item notified to the user or, with nil, a broadcast for everyone.
     ///
-    /// ```swift
-    /// try store.blocking.edit("build-17", of: "ann", edit)
-    /// ```
-    ///
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `itemGone`, `compacted`; failed.
     @available(*, noasync, message: "use `await store.edit`; this call blocks a thread that tasks share")
     @discardableResult
-    public func edit(
-        _ item: ItemReference, of user: String?, _ edit: ContentEdit
+    package func edit(
+        _ item: some ItemNaming, of user: String, _ edit: ContentEdit
     ) throws(TraylogError) -> Receipt {
         try perform(.edit(item, of: user, edit))
     }
 
     /// Takes an item back, for its publisher: an item notified to the user or, with nil, a broadcast from everyone.
     ///
-    /// ```swift
-    /// try store.blocking.retract("build-17", of: "ann")
-    /// ```
-    ///
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `itemGone`, `compacted`; failed.
     @available(*, noasync, message: "use `await store.retract`; this call blocks a thread that tasks share")
     @discardableResult
-    public func retract(
-        _ item: ItemReference, of user: String?
+    package func retract(
+        _ item: some ItemNaming, of user: String
     ) throws(TraylogError) -> Receipt {
         try perform(.retract(item, of: user))
     }
@@ -95,14 +83,10 @@ extension BlockingStore {
     ///
     /// Pass the `asOf` of the page that was on the screen, so that later items do not count as seen.
     ///
-    /// ```swift
-    /// try store.blocking.seeTray(of: "ann", upTo: page.asOf)
-    /// ```
-    ///
     /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
     @available(*, noasync, message: "use `await store.seeTray`; this call blocks a thread that tasks share")
     @discardableResult
-    public func seeTray(
+    package func seeTray(
         of user: String, upTo: Seq? = nil
     ) throws(TraylogError) -> Receipt {
         try perform(.seeTray(of: user, upTo: upTo))
@@ -110,14 +94,10 @@ extension BlockingStore {
 
     /// Marks items by their seqs, as arguments.
     ///
-    /// ```swift
-    /// try store.blocking.mark(.archived, 12, 13, of: "ann")
-    /// ```
-    ///
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `compacted`; failed.
     @available(*, noasync, message: "use `await store.mark`; this call blocks a thread that tasks share")
     @discardableResult
-    public func mark(
+    package func mark(
         _ mark: Mark, _ items: Seq..., of user: String
     ) throws(TraylogError) -> Receipt {
         try perform(.mark(mark, items, of: user))
@@ -125,15 +105,11 @@ extension BlockingStore {
 
     /// Marks 1 to 1,000 items by their seqs.
     ///
-    /// ```swift
-    /// try store.blocking.mark(.read, page.elements.map(\.seq), of: "ann")
-    /// ```
-    ///
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `compacted`; failed.
     @_disfavoredOverload
     @available(*, noasync, message: "use `await store.mark`; this call blocks a thread that tasks share")
     @discardableResult
-    public func mark(
+    package func mark(
         _ mark: Mark, _ items: some Sequence<Seq>, of user: String
     ) throws(TraylogError) -> Receipt {
         try perform(.mark(mark, items, of: user))
@@ -141,14 +117,10 @@ extension BlockingStore {
 
     /// Marks 1 to 1,000 items by their keys or seqs.
     ///
-    /// ```swift
-    /// try store.blocking.mark(.read, ["build-17", .seq(12)], of: "ann")
-    /// ```
-    ///
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `compacted`; failed.
     @available(*, noasync, message: "use `await store.mark`; this call blocks a thread that tasks share")
     @discardableResult
-    public func mark(
+    package func mark(
         _ mark: Mark, _ items: [ItemReference], of user: String
     ) throws(TraylogError) -> Receipt {
         try perform(.mark(mark, items, of: user))
@@ -156,14 +128,10 @@ extension BlockingStore {
 
     /// Marks all matching items up to a position, or up to the head when nil.
     ///
-    /// ```swift
-    /// try store.blocking.markAll(.read, of: "ann", ItemFilter(thread: "ci"), upTo: page.asOf)
-    /// ```
-    ///
     /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
     @available(*, noasync, message: "use `await store.markAll`; this call blocks a thread that tasks share")
     @discardableResult
-    public func markAll(
+    package func markAll(
         _ mark: BulkMark, of user: String, _ filter: ItemFilter = ItemFilter(), upTo: Seq? = nil
     ) throws(TraylogError) -> Receipt {
         try perform(.markAll(mark, of: user, filter, upTo: upTo))
@@ -171,39 +139,27 @@ extension BlockingStore {
 
     /// Hides an item until it wakes and comes to the top, unseen and unread.
     ///
-    /// ```swift
-    /// try store.blocking.snooze("build-17", of: "ann", until: .now + .seconds(3_600))
-    /// ```
-    ///
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `itemGone`, `compacted`; failed.
     @available(*, noasync, message: "use `await store.snooze`; this call blocks a thread that tasks share")
     @discardableResult
-    public func snooze(
-        _ item: ItemReference, of user: String, until: Timestamp
+    package func snooze(
+        _ item: some ItemNaming, of user: String, until: Timestamp
     ) throws(TraylogError) -> Receipt {
         try perform(.snooze(item, of: user, until: until))
     }
 
     /// Ends a snooze: the item comes to the top, unseen and unread.
     ///
-    /// ```swift
-    /// try store.blocking.wake("build-17", of: "ann")
-    /// ```
-    ///
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `notSnoozed`, `itemGone`, `compacted`; failed.
     @available(*, noasync, message: "use `await store.wake`; this call blocks a thread that tasks share")
     @discardableResult
-    public func wake(
-        _ item: ItemReference, of user: String
+    package func wake(
+        _ item: some ItemNaming, of user: String
     ) throws(TraylogError) -> Receipt {
         try perform(.wake(item, of: user))
     }
 
     /// Mutes a thread, a category or everything: items that arrive from now on are listed and never counted.
-    ///
-    /// ```swift
-    /// try store.blocking.mute(.all, of: "ann", until: .now + .seconds(3_600))
-    /// ```
     ///
     /// - Parameters:
     ///   - scope: everything, a category or a thread.
@@ -212,7 +168,7 @@ extension BlockingStore {
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     @available(*, noasync, message: "use `await store.mute`; this call blocks a thread that tasks share")
     @discardableResult
-    public func mute(
+    package func mute(
         _ scope: MuteScope, of user: String, until: Timestamp? = nil
     ) throws(TraylogError) -> Receipt {
         try perform(.mute(scope, of: user, until: until))
@@ -220,14 +176,10 @@ extension BlockingStore {
 
     /// Ends a mute: items that arrive from now on count again; those that arrived before stay muted.
     ///
-    /// ```swift
-    /// try store.blocking.unmute(.category("marketing"), of: "ann")
-    /// ```
-    ///
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     @available(*, noasync, message: "use `await store.unmute`; this call blocks a thread that tasks share")
     @discardableResult
-    public func unmute(
+    package func unmute(
         _ scope: MuteScope, of user: String
     ) throws(TraylogError) -> Receipt {
         try perform(.unmute(scope, of: user))
@@ -235,14 +187,10 @@ extension BlockingStore {
 
     /// Subscribes the user to a topic: its broadcasts from now on come into the user's tray.
     ///
-    /// ```swift
-    /// try store.blocking.subscribe("ann", to: "releases")
-    /// ```
-    ///
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     @available(*, noasync, message: "use `await store.subscribe`; this call blocks a thread that tasks share")
     @discardableResult
-    public func subscribe(
+    package func subscribe(
         _ user: String, to topic: String
     ) throws(TraylogError) -> Receipt {
         try perform(.subscribe(user, to: topic))
@@ -250,14 +198,10 @@ extension BlockingStore {
 
     /// Ends the user's subscription to a topic: received broadcasts stay, and no further ones come into the tray.
     ///
-    /// ```swift
-    /// try store.blocking.unsubscribe("ann", from: "releases")
-    /// ```
-    ///
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     @available(*, noasync, message: "use `await store.unsubscribe`; this call blocks a thread that tasks share")
     @discardableResult
-    public func unsubscribe(
+    package func unsubscribe(
         _ user: String, from topic: String
     ) throws(TraylogError) -> Receipt {
         try perform(.unsubscribe(user, from: topic))
@@ -267,16 +211,12 @@ extension BlockingStore {
     ///
     /// Of two simultaneous answers one counts; the other is unchanged if it is the same, else refused.
     ///
-    /// ```swift
-    /// try store.blocking.act("deploy-17", of: "ann", action: "approve", asOf: page.asOf)
-    /// ```
-    ///
     /// - Throws: ``TraylogError``: refused `unknownItem`, `itemGone`, `invalid` (`action` for one that the item does not have),
     ///   `alreadyActed`, `changedSince`, `upToBeyondHead`; failed.
     @available(*, noasync, message: "use `await store.act`; this call blocks a thread that tasks share")
     @discardableResult
-    public func act(
-        _ item: ItemReference, of user: String, action: String, note: String? = nil, asOf: Seq? = nil
+    package func act(
+        _ item: some ItemNaming, of user: String, action: String, note: String? = nil, asOf: Seq? = nil
     ) throws(TraylogError) -> Receipt {
         try perform(.act(item, of: user, action: action, note: note, asOf: asOf))
     }
@@ -286,14 +226,10 @@ extension BlockingStore {
     /// A command that changed nothing left no event, so it cannot take effect after the undo: an item that the user opened
     /// after the `allMarked` is unread again when that is undone.
     ///
-    /// ```swift
-    /// try store.blocking.undo(17, of: "ann")
-    /// ```
-    ///
     /// - Throws: ``TraylogError``: refused `unknownEvent`, `notUndoable`, `compacted`; failed.
     @available(*, noasync, message: "use `await store.undo`; this call blocks a thread that tasks share")
     @discardableResult
-    public func undo(
+    package func undo(
         _ event: Seq, of user: String
     ) throws(TraylogError) -> Receipt {
         try perform(.undo(event, of: user))

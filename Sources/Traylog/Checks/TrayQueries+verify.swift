@@ -17,7 +17,7 @@ extension BlockingQueries {
     /// - Throws: ``TraylogError``: failed `closed`, `permissionDenied`, `cancelled`. Damage is a finding, not an error.
     /// - Complexity: reads all of the file, and folds the log.
     @available(*, noasync, message: "use `await store.verify`; this call blocks a thread that tasks share")
-    public func verify(
+    @_spi(Operations) public func verify(
         archives: String? = nil, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
     ) throws(TraylogError) -> VerificationReport {
         let source = queries.source

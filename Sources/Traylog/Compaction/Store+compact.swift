@@ -87,7 +87,7 @@ extension BlockingStore {
     /// - Throws: as that one.
     @available(*, noasync, message: "use `await store.compact`; this call blocks a thread that tasks share")
     @discardableResult
-    public func compact(
+    @_spi(Operations) public func compact(
         before moment: Moment, archive: String? = nil, isDryRun: Bool = false, actor: String? = nil,
         device: String? = nil, progress: @escaping (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
     ) throws(TraylogError) -> CompactionReport {

@@ -76,7 +76,7 @@ extension BlockingStore {
     /// - Throws: as that one.
     @available(*, noasync, message: "use `await store.erase`; this call blocks a thread that tasks share")
     @discardableResult
-    public func erase(
+    @_spi(Operations) public func erase(
         _ user: String, actor: String? = nil, device: String? = nil, archives: String? = nil,
         progress: @escaping (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
     ) throws(TraylogError) -> ErasureReport {

@@ -82,7 +82,9 @@ extension BlockingStore {
     /// - Throws: as that one.
     @available(*, noasync, message: "use `await store.hold`; this call blocks a thread that tasks share")
     @discardableResult
-    public func hold(_ user: String, actor: String? = nil, device: String? = nil) throws(TraylogError) -> Receipt {
+    @_spi(Operations) public func hold(_ user: String, actor: String? = nil, device: String? = nil) throws(TraylogError)
+        -> Receipt
+    {
         try setHeld(true, user, actor, device)
     }
 
@@ -91,7 +93,9 @@ extension BlockingStore {
     /// - Throws: as ``hold(_:actor:device:)``.
     @available(*, noasync, message: "use `await store.release`; this call blocks a thread that tasks share")
     @discardableResult
-    public func release(_ user: String, actor: String? = nil, device: String? = nil) throws(TraylogError) -> Receipt {
+    @_spi(Operations) public func release(_ user: String, actor: String? = nil, device: String? = nil)
+        throws(TraylogError) -> Receipt
+    {
         try setHeld(false, user, actor, device)
     }
 
@@ -115,7 +119,7 @@ extension BlockingQueries {
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     /// - Complexity: O(the user's events).
     @available(*, noasync, message: "use `await store.isHeld`; this call blocks a thread that tasks share")
-    public func isHeld(_ user: String) throws(TraylogError) -> Bool {
+    @_spi(Operations) public func isHeld(_ user: String) throws(TraylogError) -> Bool {
         try hold(of: user) != nil
     }
 

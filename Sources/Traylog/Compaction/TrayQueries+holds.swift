@@ -12,10 +12,8 @@ import TraylogStates
     /// - Complexity: O(the user's events).
     @available(*, noasync, message: "use `await store.hold(of:)`; this call blocks a thread that tasks share")
     public func hold(of user: String) throws(TraylogError) -> Event? {
-        var filter = EventFilter()
-        filter.user = user
-        filter.kinds = [.held, .released]
-        let newest = try search(filter, newestFirst: true, limit: 1).elements.first
+        let filter = EventFilter(user: user, kinds: [.held, .released])
+        let newest = try events(matching: filter, newestFirst: true, limit: 1).elements.first
         return newest?.kind == .held ? newest : nil
     }
 

@@ -67,66 +67,130 @@ struct TrayUpdates: AsyncSequence, Sendable {
 
     /// Iterates over the states of the tray; for one task.
     struct Iterator: AsyncIteratorProtocol {
-        /// Kept, so that it stays open.
-        private let store: any TrayQueries
-        private let user: String
-        private var following: Following
-        private var last: Tray?
-        /// The stream of the tray's user; 0 while the user is unknown.
-        private var stream: UInt32 = 0
-        private var isErased = false
+        private let watch: TrayWatch
 
         init(store: any TrayQueries, user: String, stopper: Stopper?) {
-            self.store = store
-            self.user = user
-            following = Following(stopper)
+            watch = TrayWatch(store, user, stopper)
         }
 
         /// The next state, once it differs; nil at the end.
         mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(TraylogError) -> Tray? {
-            guard !following.hasEnded else { return nil }
-            do {
-                if let tray = try await change(isolation: actor) { return tray }
-                try following.end()
-            } catch {
-                try following.end(error)
+            while try watch.begins() {
+                if watch.mustWait, await !watch.waits() { break }
+                if try watch.asks() { await watch.ask() }
+                if let tray = try watch.take() { return tray }
             }
+            try watch.end()
             return nil
         }
+    }
+}
 
-        /// The next tray that differs; nil at the end.
-        private mutating func change(
-            isolation actor: isolated (any Actor)?
-        ) async throws(TraylogError) -> Tray? {
-            guard !isErased else { throw .refused(.erased(user: user)) }
-            var isFirst = following.isNew
-            let signal = try following.signal(in: store.queries.source.directory) {
+/// The part of a ``TrayUpdates`` iteration that needs no `await`.
+///
+/// It is an object, and has the trays: all that an asynchronous function holds over an `await` stays in its task's memory, and
+/// thousands of tasks wait here.
+private final class TrayWatch: @unchecked Sendable {
+    // @unchecked: one task has the iterator, and waits while the task of `ask()` writes the answer.
+
+    private typealias Answer = (tray: Tray, stream: UInt32)
+
+    /// Kept, so that it stays open.
+    private let store: any TrayQueries
+    private let user: String
+    private var following: Following
+    private var signal: Signal?
+    private var last: Tray?
+    /// The answer of the store to the last question.
+    private var answer: Result<Answer, TraylogError>?
+    /// The stream of the tray's user; 0 while the user is unknown.
+    private var stream: UInt32 = 0
+    private var isErased = false
+    private var isFirst = false
+
+    init(_ store: any TrayQueries, _ user: String, _ stopper: Stopper?) {
+        (self.store, self.user) = (store, user)
+        following = Following(stopper)
+    }
+
+    /// Whether the iteration goes on; observes from the first call on.
+    func begins() throws(TraylogError) -> Bool {
+        guard !following.hasEnded else { return false }
+        guard !isErased else { return try ending(.refused(.erased(user: user))) }
+        isFirst = following.isNew
+        do {
+            signal = try following.signal(in: store.queries.source.directory) {
                 [store, user] () throws(ThreadRefused) in try store.queries.hub.observe(user: user)
             }
-            guard let signal else { return nil }
-            while true {
-                if isFirst {
-                    isFirst = false
-                } else {
-                    guard await signal.wait() else { return nil }
-                }
-                var (tray, newStream) = try await store.trayAndStream(of: user)
-                guard !Task.isCancelled, !signal.isEnded else { return nil }
-                if stream != 0, newStream != stream {
-                    isErased = true
-                    tray = Tray(user: user, asOf: tray.asOf)
-                }
-                stream = newStream
-                if let last, tray.asOf < last.asOf || tray.isSame(as: last) {
-                    if isErased { throw .refused(.erased(user: user)) }
-                    continue
-                }
-                last = tray
-                return tray
-            }
+        } catch {
+            return try ending(error)
         }
+        return signal != nil
+    }
+
+    /// Whether the state was shown that the store had at the beginning.
+    var mustWait: Bool { !isFirst }
+
+    /// Waits for a change; false at the end.
+    func waits() async -> Bool { await signal?.wait() ?? false }
+
+    /// Whether the tray is not in memory.
+    func asks() throws(TraylogError) -> Bool {
+        do throws(TraylogError) {
+            answer = try store.queries.knownTrayAndStream(of: user).map { .success($0) }
+        } catch {
+            answer = .failure(error)
+        }
+        return answer == nil
+    }
+
+    /// Has another task ask for the tray: the memory that a task takes for a call stays with it.
+    func ask() async {
+        let queries = store.queries
+        await Task { [user] in
+            do throws(TraylogError) {
+                answer = .success(
+                    try await queries.pool.run { () throws(TraylogError) in
+                        try queries.answer(.now, of: user) { (try $0.tray(), $0.stream.rawValue) }
+                    })
+            } catch {
+                answer = .failure(error)
+            }
+        }.value
+    }
+
+    /// The tray, if it differs from the last one.
+    func take() throws(TraylogError) -> Tray? {
+        guard let answer, let signal else { return nil }
+        self.answer = nil
+        guard !Task.isCancelled, !signal.isEnded else {
+            _ = try ending(nil)
+            return nil
+        }
+        let found: Answer
+        do throws(TraylogError) { found = try answer.get() } catch {
+            _ = try ending(error)
+            return nil
+        }
+        var tray = found.tray
+        if stream != 0, found.stream != stream {
+            isErased = true
+            tray = Tray(user: user, asOf: tray.asOf)
+        }
+        stream = found.stream
+        if let last, tray.asOf < last.asOf || tray.isSame(as: last) { return nil }
+        last = tray
+        return tray
+    }
+
+    func end() throws(TraylogError) { _ = try ending(nil) }
+
+    private func ending(_ error: TraylogError?) throws(TraylogError) -> Bool {
+        signal = nil
+        if !following.hasEnded { try following.end(error) }
+        return false
     }
 }
 

@@ -57,24 +57,25 @@ extension TrayQueries {
     ///
     /// - Throws: ``TraylogError``: refused `invalid` for a bad name; failed.
     /// - Complexity: O(value + events after the stored position). While the projection runs, these are about the events of
-    ///   the last second. ``advance(_:)`` continues from an earlier answer.
+    ///   the last second. ``advanced(_:)`` continues from an earlier answer.
     public func projected<Value: Projection>(_ type: Value.Type) async throws(TraylogError) -> Projected<Value> {
         try await asking(atLength: true) { store throws(TraylogError) in try store.projected(type) }
     }
 
-    /// Folds the events since an earlier answer into it.
+    /// An earlier answer with the events since then folded in.
     ///
     /// ```swift
     /// var counts = try await store.projected(HourlyCounts.self)
-    /// try await store.advance(&counts)
+    /// counts = try await store.advanced(counts)
     /// ```
     ///
-    /// - Throws: ``TraylogError/failed(_:)``; the value then stays as it was.
+    /// - Throws: ``TraylogError/failed(_:)``.
     /// - Complexity: O(value + events after ``Projected/position``).
-    public func advance<Value: Projection>(_ projected: inout Projected<Value>) async throws(TraylogError) {
-        let earlier = projected
-        projected = try await asking(atLength: true) { store throws(TraylogError) in
-            var later = earlier
+    public func advanced<Value: Projection>(
+        _ projected: Projected<Value>
+    ) async throws(TraylogError) -> Projected<Value> {
+        try await asking(atLength: true) { store throws(TraylogError) in
+            var later = projected
             try store.advance(&later)
             return later
         }
@@ -96,7 +97,7 @@ extension BlockingQueries {
     ///
     /// - Complexity: O(value + events after the stored position). While the projection runs, these are about the events of
     ///   the last second. ``advance(_:)`` continues from an earlier answer.
-    public func projected<Value: Projection>(_ type: Value.Type) throws(TraylogError) -> Projected<Value> {
+    package func projected<Value: Projection>(_ type: Value.Type) throws(TraylogError) -> Projected<Value> {
         var projected = try queries.answer { store in
             try store.tables.projections.find(type, ProjectionName(Value.name), in: store).projected
         }
@@ -107,10 +108,10 @@ extension BlockingQueries {
     /// Folds the events since an earlier answer into it.
     ///
     /// - Complexity: O(events after ``Projected/position``).
-    public func advance<Value: Projection>(_ projected: inout Projected<Value>) throws(TraylogError) {
+    package func advance<Value: Projection>(_ projected: inout Projected<Value>) throws(TraylogError) {
         try queries.translatingErrors { source in
             // In parts, so that no read transaction lives long.
-            try projected.advance(through: source.head(), source.tables.log, source.environment)
+            try projected.advance(through: source.head(), queries)
         }
     }
 
@@ -142,6 +143,10 @@ extension ProjectionTable {
             guard record.version == Value.version else {
                 return FoundProjection(Value(), .otherVersion(record.version), record)
             }
+            if type._takesChanges, store.record.floor.isAbove(record.position) {
+                return FoundProjection(
+                    Value(), .damaged("a compaction took events after \(record.position) that it lacks"), record)
+            }
             guard record.position <= store.head else {
                 return FoundProjection(Value(), .damaged("it holds event \(record.position), which the log does not"))
             }
@@ -166,15 +171,22 @@ extension FoundProjection {
 }
 
 extension Projected {
-    mutating func apply(_ chunk: LogChunk) {
-        for event in chunk.events { value.apply(event) }
+    mutating func apply(_ chunk: ProjectionChunk) {
+        if chunk.beginsAgain { value = Value() }
+        for event in chunk.events {
+            if Value._takesChanges {
+                value._apply(chunk.changes[event.seq.rawValue] ?? [], of: event)
+            } else {
+                value.apply(event)
+            }
+        }
         position = Seq(chunk.position)
     }
 
     /// Folds in the events through `head`.
-    mutating func advance(through head: UInt64, _ tables: LogTables, _ environment: Environment) throws {
+    mutating func advance(through head: UInt64, _ queries: _Queries) throws {
         while position.rawValue < head {
-            apply(try tables.chunk(after: position.rawValue, through: head, environment))
+            apply(try queries.chunk(after: position.rawValue, through: head, withChanges: Value._takesChanges))
         }
     }
 }

@@ -1,4 +1,6 @@
 import TraylogDomain
+import TraylogJSON
+import TraylogQueries
 
 /// A custom fold over the log.
 ///
@@ -39,4 +41,81 @@ public protocol Projection: Sendable {
     ///
     /// An error counts as damage: the log is folded again.
     init(decoding bytes: [UInt8]) throws
+
+    // swift-format-ignore: NoLeadingUnderscores
+    /// Whether it takes in what events changed, as a ``TrayProjection`` does.
+    static var _takesChanges: Bool { get }
+    // swift-format-ignore: NoLeadingUnderscores
+    /// Takes in an event with what it changed.
+    mutating func _apply(_ changes: [TrayChange], of event: Event)
+}
+
+// swift-format-ignore: NoLeadingUnderscores
+extension Projection {
+    /// Whether it takes in what events changed.
+    public static var _takesChanges: Bool { false }
+    /// Takes in the event alone.
+    public mutating func _apply(_ changes: [TrayChange], of event: Event) { apply(event) }
+}
+
+/// A custom fold over what the events changed in the trays, for counts of items by one's own rules.
+///
+/// An event says what was asked, such as "mark all as read"; its changes say what that did to each item of each user: marks, mutes,
+/// snoozes and wakes, collapse keys, expiries, undo, and broadcasts to everybody who is subscribed.
+///
+/// ```swift
+/// struct UnreadByCategory: TrayProjection, Codable {
+///     static let name = "unread-by-category"
+///     static let version: UInt32 = 1
+///     private(set) var unread: [String: Int] = [:]
+///
+///     init() {}
+///
+///     mutating func apply(_ changes: [TrayChange], of event: Event) {
+///         for change in changes where change.wasUnread != change.isUnread {
+///             unread[change.item.content.category ?? "", default: 0] += change.isUnread ? 1 : -1
+///         }
+///     }
+///
+///     func encoded() throws -> [UInt8] { Array(try JSONEncoder().encode(self)) }
+///     init(decoding bytes: [UInt8]) throws { self = try JSONDecoder().decode(Self.self, from: Data(bytes)) }
+/// }
+/// ```
+public protocol TrayProjection: Projection {
+    /// Takes in one more event, and the items that stand differently after it, by user and seq; an edit of a text alone is none.
+    ///
+    /// The rules are those of ``Projection/apply(_:)``. Of a log that was compacted it gets the events after the floor. The first
+    /// of them also brings every item that the trays held at the floor, without ``TrayChange/before``. If a compaction passes
+    /// the position of a stored value, the value is folded again from there.
+    ///
+    /// - Complexity: for an event, the store reads the pages of the user's items that it changed; for one of a topic, the states of
+    ///   all users. Its changes are in memory together.
+    mutating func apply(_ changes: [TrayChange], of event: Event)
+}
+
+// swift-format-ignore: NoLeadingUnderscores
+extension TrayProjection {
+    /// Takes in what events changed.
+    public static var _takesChanges: Bool { true }
+    /// Takes in an event with what it changed.
+    public mutating func _apply(_ changes: [TrayChange], of event: Event) { apply(changes, of: event) }
+    /// Takes in an event that changed nothing.
+    public mutating func apply(_ event: Event) { apply([], of: event) }
+}
+
+/// What one event did to one item of a user.
+public struct TrayChange: Hashable, Sendable, Codable {
+    /// The owner of the tray.
+    public var user: String
+    /// The item as it is after the event.
+    public var item: Item
+    /// How it stood before; nil for one that was not there.
+    public var before: ItemStanding?
+    /// How it stands after the event.
+    public var after: ItemStanding
+
+    /// Whether it counted as unread before.
+    public var wasUnread: Bool { before?.isUnread ?? false }
+    /// Whether it counts as unread now.
+    public var isUnread: Bool { after.isUnread }
 }

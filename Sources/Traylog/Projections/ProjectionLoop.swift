@@ -121,7 +121,7 @@ struct ProjectionLoop<Value: Projection> {
 
     private mutating func fold(through head: UInt64) {
         do {
-            let chunk = try run.tables.log.chunk(after: position, through: head, run.environment)
+            let chunk = try run.queries.chunk(after: position, through: head, withChanges: Value._takesChanges)
             let waiters = run.status.withLock { status in
                 status.projected.apply(chunk)
                 status.foldFailure = nil
@@ -148,8 +148,9 @@ struct ProjectionLoop<Value: Projection> {
         do {
             for _ in 0..<ProjectionLoop.chunksOfRebuild where fresh.projected.position.rawValue < position {
                 fresh.projected.apply(
-                    try run.tables.log.chunk(
-                        after: fresh.projected.position.rawValue, through: position, run.environment))
+                    try run.queries.chunk(
+                        after: fresh.projected.position.rawValue, through: position,
+                        withChanges: Value._takesChanges))
             }
         } catch {
             let failure = TraylogError(error, in: run.directory)

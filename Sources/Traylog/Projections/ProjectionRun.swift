@@ -48,7 +48,7 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
     }
 
     let name: ProjectionName
-    let source: any SnapshotSource
+    let queries: _Queries
     let writer: Writer
     let observer: (any StoreObserver)?
     let orders: Monitor<Orders>
@@ -57,11 +57,11 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
     let folder = Atomic<UInt>(0)
 
     init(
-        _ name: ProjectionName, found: FoundProjection<Value>, source: any SnapshotSource, writer: Writer,
+        _ name: ProjectionName, found: FoundProjection<Value>, queries: _Queries, writer: Writer,
         observer: (any StoreObserver)? = nil
     ) {
         self.name = name
-        self.source = source
+        self.queries = queries
         (self.writer, self.observer) = (writer, observer)
         orders = Monitor(Orders(head: 0))
         let position = found.projected.position.rawValue
@@ -71,6 +71,7 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
                 storedBytes: position == 0 ? 0 : found.record?.byteCount ?? 0))
     }
 
+    var source: any SnapshotSource { queries.source }
     var directory: String { source.directory }
     var environment: Environment { source.environment }
     var tables: Tables { source.tables }

@@ -75,18 +75,18 @@ public struct Projector<Value: Projection>: Sendable {
     }
 
     /// The same calls for threads: they block the caller.
-    public var blocking: BlockingProjector<Value> { BlockingProjector(projector: self) }
+    package var blocking: BlockingProjector<Value> { BlockingProjector(projector: self) }
 }
 
 /// The calls of a ``Projector`` for threads.
-public struct BlockingProjector<Value: Projection>: Sendable {
+package struct BlockingProjector<Value: Projection>: Sendable {
     let projector: Projector<Value>
 
     /// Waits until the value holds `seq` or, without one, every event appended before the call.
     ///
     /// - Throws: as ``Projector/value(through:)``.
     @available(*, noasync, message: "use `await projector.value`; this call blocks a thread that tasks share")
-    public func value(through seq: Seq? = nil) throws(TraylogError) -> Value {
+    package func value(through seq: Seq? = nil) throws(TraylogError) -> Value {
         try Waiting.blocking { (answer: @escaping Waiting.Answer<Value>) in projector.run.whenApplied(seq, answer) }
     }
 
@@ -96,7 +96,7 @@ public struct BlockingProjector<Value: Projection>: Sendable {
     ///
     /// - Throws: as ``Projector/rebuild()``.
     @available(*, noasync, message: "use `await projector.rebuild`; this call blocks a thread that tasks share")
-    public func rebuild() throws(TraylogError) {
+    package func rebuild() throws(TraylogError) {
         let run = projector.run
         // It stores the value through the writer, which waits for the observer.
         guard !ObserverCall.isHere(holding: run.writer) else { throw .calledFromObserver(run.directory) }
@@ -107,7 +107,7 @@ public struct BlockingProjector<Value: Projection>: Sendable {
     ///
     /// From within the fold, and from within the store's observer, it returns at once.
     @available(*, noasync, message: "use `await projector.stop`; this call blocks a thread that tasks share")
-    public func stop() {
+    package func stop() {
         let run = projector.run
         guard !run.environment.isInherited else { return }
         run.stopSoon()
@@ -173,7 +173,7 @@ extension Store {
         let source = queries.source
         let erasures = projections.erasures
         let found = try source.read { try $0.tables.projections.find(type, name, in: $0) }
-        let run = ProjectionRun(name, found: found, source: source, writer: writer, observer: observer)
+        let run = ProjectionRun(name, found: found, queries: queries, writer: writer, observer: observer)
         let record = found.record
         let entry = try projections.start(name, run, since: erasures) {
             () throws(ThreadRefused) in
@@ -191,28 +191,20 @@ extension Store {
 extension BlockingStore {
     /// Starts a projection, as ``Store/project(_:)`` does.
     ///
-    /// ```swift
-    /// let hourly = try store.blocking.project(HourlyCounts.self)
-    /// ```
-    ///
     /// - Throws: as ``Store/project(_:)``.
     @available(*, noasync, message: "use `await store.project`; this call blocks a thread that tasks share")
     @discardableResult
-    public func project<Value: Projection>(_ type: Value.Type) throws(TraylogError) -> Projector<Value> {
+    package func project<Value: Projection>(_ type: Value.Type) throws(TraylogError) -> Projector<Value> {
         try store.project(type, storedEveryMilliseconds: 1_000)
     }
 
     /// Deletes the stored value of a projection, which must not run in this process.
     ///
-    /// ```swift
-    /// try store.blocking.forgetProjection(named: "hourly")
-    /// ```
-    ///
     /// - Returns: whether anything was stored.
     /// - Throws: as ``Store/forgetProjection(named:)``.
     @available(*, noasync, message: "use `await store.forgetProjection`; this call blocks a thread that tasks share")
     @discardableResult
-    public func forgetProjection(named text: String) throws(TraylogError) -> Bool {
+    package func forgetProjection(named text: String) throws(TraylogError) -> Bool {
         do {
             let name = try ProjectionName(text)
             try store.projections.reserve(name)

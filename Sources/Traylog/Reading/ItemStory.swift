@@ -399,11 +399,10 @@ private struct StoryWords {
         guard item.seq > 1, item.seq - 1 >= floor else { return [] }
         let then = try mutes(of: user, asOf: .seq(item.seq - 1)).mutes
         guard let first = then.map(\.since).min() else { return [] }
-        var filter = EventFilter()
-        (filter.user, filter.kinds, filter.since) = (user, [.muted, .unmuted], first)
+        let filter = EventFilter(user: user, kinds: [.muted, .unmuted], since: first)
         var (events, next): ([Event], Seq?) = ([], nil)
         repeat {
-            let page = try search(filter, from: next, limit: 1_000)
+            let page = try self.events(matching: filter, from: next, limit: 1_000)
             events += page.elements.filter { $0.seq < item.seq }
             next = page.next.flatMap { $0 < item.seq ? $0 : nil }
         } while next != nil

@@ -71,14 +71,14 @@ extension TrayQueries {
     ///   - filter: the events to find.
     ///   - newestFirst: goes from the end to the beginning.
     ///   - archives: read as well, as if nothing had left the log.
-    /// - Complexity: as ``search(_:newestFirst:from:limit:including:)``; one page is in memory.
+    /// - Complexity: as ``events(matching:newestFirst:from:limit:including:)``; one page is in memory.
     public func allEvents(
         matching filter: EventFilter = EventFilter(), newestFirst: Bool = false, including archives: Archives? = nil
     ) -> some AsyncSequence<Event, TraylogError> & Sendable {
         PagedSequence { cursor async throws(TraylogError) in
             let head = if let cursor { cursor.head } else { try await self.head() }
-            let page = try await self.search(
-                filter, newestFirst: newestFirst, from: cursor?.seq ?? (newestFirst ? head : 1), limit: 256,
+            let page = try await self.events(
+                matching: filter, newestFirst: newestFirst, from: cursor?.seq ?? (newestFirst ? head : 1), limit: 256,
                 including: archives)
             let events = page.elements.filter { $0.seq <= head }
             guard let next = page.next, next <= head else { return (events, nil) }

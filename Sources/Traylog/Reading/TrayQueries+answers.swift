@@ -1,7 +1,9 @@
 @_spi(Replication) import TraylogDomain
+import TraylogFold
 import TraylogPages
 import TraylogPlatform
 @_spi(Replication) import TraylogQueries
+@_spi(Replication) import TraylogReplica
 import TraylogStates
 
 // The queries, once for every kind of store.
@@ -49,6 +51,20 @@ extension BlockingQueries {
         try queries.answer(asOf == nil ? .now : .past, of: user) { now in
             let view = try now.at(asOf)
             return Mutes(user: user, asOf: Seq(view.asOf), mutes: try view.state.mutes(from: view.pages))
+        }
+    }
+
+    /// The topics that a user is subscribed to, in the byte order of their names.
+    ///
+    /// - Complexity: O(the user's events since the oldest of these subscriptions); nothing without one.
+    @available(*, noasync, message: "use `await store.subscriptions`; this call blocks a thread that tasks share")
+    public func subscriptions(of user: String, asOf: Moment? = nil) throws(TraylogError) -> [String] {
+        try queries.answer(asOf == nil ? .now : .past, of: user) { now in
+            let view = try now.at(asOf)
+            let named = try NamingEvents(
+                of: view.state, stored: view.pages, hasher: view.hasher, log: view.store.tables.log.events,
+                rows: view.store)
+            return named.topics.filter { $0.until == nil }.map(\.topic)
         }
     }
 
@@ -292,6 +308,7 @@ extension _Queries {
 
     /// Repeats the query while a writer overtakes a reader without locks, up to a limit.
     private func askingAgain<Answer>(_ body: (any SnapshotSource) throws -> Answer) throws -> Answer {
+        guard !isClosed.load(ordering: .relaxed) else { throw TraylogError.closed(source.directory) }
         for _ in 0..<Self.attemptsWithoutLocks {
             do {
                 return try body(source)

@@ -7,10 +7,6 @@ import TraylogStates
 extension BlockingQueries {
     /// How many recipients of a broadcast have seen, read, archived, deleted and answered it.
     ///
-    /// ```swift
-    /// let audience = try store.blocking.audience(of: notice)
-    /// ```
-    ///
     /// - Parameters:
     ///   - item: the seq of the `broadcast` event.
     ///   - asOf: a moment of the past; without it, now.
@@ -19,7 +15,7 @@ extension BlockingQueries {
     /// - Complexity: reads the state of every user of the store. For a past moment, it folds a few thousand events for each user
     ///   with later events.
     @available(*, noasync, message: "use `await store.audience`; this call blocks a thread that tasks share")
-    public func audience(
+    @_spi(Operations) public func audience(
         of item: Seq, asOf: Moment? = nil, progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) throws(TraylogError) -> Audience {
         let look = try AudienceLook(queries, item, asOf)
@@ -44,11 +40,6 @@ extension BlockingQueries {
 
     /// Recipients of a broadcast, page by page.
     ///
-    /// ```swift
-    /// var page = try store.blocking.recipients(of: notice, .unread)
-    /// while let next = page.next { page = try store.blocking.recipients(of: notice, .unread, after: next) }
-    /// ```
-    ///
     /// - Parameters:
     ///   - item: the seq of the `broadcast` event.
     ///   - part: the recipients to list.
@@ -60,7 +51,7 @@ extension BlockingQueries {
     /// - Complexity: reads the state of every user after `name` until the page is full; of each on the page, it folds the events since
     ///   the broadcast.
     @available(*, noasync, message: "use `await store.recipients`; this call blocks a thread that tasks share")
-    public func recipients(
+    @_spi(Operations) public func recipients(
         of item: Seq, _ part: Audience.Part, after name: String? = nil, limit: Int = 1_000,
         asOf: Moment? = nil, progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) throws(TraylogError) -> Page<Recipient, String> {

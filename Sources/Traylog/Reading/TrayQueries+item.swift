@@ -11,9 +11,10 @@ extension BlockingQueries {
     /// - Complexity: O(log n).
     @available(*, noasync, message: "use `await store.item`; this call blocks a thread that tasks share")
     public func item(
-        _ item: ItemReference, of user: String, asOf: Moment? = nil
+        _ item: some ItemNaming, of user: String, asOf: Moment? = nil
     ) throws(TraylogError) -> Item {
-        try queries.answer(asOf == nil ? .now : .past, of: user) { try $0.at(asOf).item(item, now: $0) }
+        let item = item._reference
+        return try queries.answer(asOf == nil ? .now : .past, of: user) { try $0.at(asOf).item(item, now: $0) }
     }
 
     /// One item with the events that changed it.
@@ -22,9 +23,10 @@ extension BlockingQueries {
     /// - Complexity: O(the user's events since the item came), which are folded again.
     @available(*, noasync, message: "use `await store.life`; this call blocks a thread that tasks share")
     public func life(
-        of item: ItemReference, of user: String, asOf: Moment? = nil
+        of item: some ItemNaming, of user: String, asOf: Moment? = nil
     ) throws(TraylogError) -> ItemLife {
-        try queries.answer(.past, of: user) { now in
+        let item = item._reference
+        return try queries.answer(.past, of: user) { now in
             let then = try now.at(asOf)
             let shown = try then.item(item, now: now)
             return ItemLife(

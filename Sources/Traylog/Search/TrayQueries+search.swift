@@ -6,10 +6,9 @@ extension BlockingQueries {
     /// Events that match a filter, in one scan of the log.
     ///
     /// ```swift
-    /// var filter = EventFilter()
-    /// filter.device = "phone"
-    /// var page = try store.blocking.search(filter, newestFirst: true)
-    /// while let next = page.next { page = try store.blocking.search(filter, newestFirst: true, from: next) }
+    /// let filter = EventFilter(device: "phone")
+    /// var page = try store.blocking.events(matching: filter, newestFirst: true)
+    /// while let next = page.next { page = try store.blocking.events(matching: filter, newestFirst: true, from: next) }
     /// ```
     ///
     /// - Parameters:
@@ -20,9 +19,9 @@ extension BlockingQueries {
     ///   - archives: searched as well, as if nothing had left the log.
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     /// - Complexity: O(events in the range of the filter's times); with a user, of that user's own events.
-    @available(*, noasync, message: "use `await store.search`; this call blocks a thread that tasks share")
-    public func search(
-        _ filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100,
+    @available(*, noasync, message: "use `await store.events`; this call blocks a thread that tasks share")
+    public func events(
+        matching filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100,
         including archives: Archives? = nil
     ) throws(TraylogError) -> Page<Event, Seq> {
         guard limit >= 0 else { throw .refused(.invalid(field: "limit", reason: "must be 0 or more, not \(limit)")) }
@@ -52,13 +51,22 @@ extension BlockingQueries {
 }
 
 extension TrayQueries {
-    /// The same, while the task waits.
-    public func search(
-        _ filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100,
+    /// Events that match a filter, in one scan of the log.
+    ///
+    /// Items are found by ``inbox(of:_:asOf:)``, whose ``ItemFilter/text`` is a search.
+    ///
+    /// ```swift
+    /// let answers = try await store.events(matching: EventFilter(kinds: [.acted]), newestFirst: true)
+    /// ```
+    ///
+    /// - Throws: ``TraylogError``: refused `invalid`; failed.
+    /// - Complexity: O(events in the range of the filter's times); with a user, of that user's own events.
+    public func events(
+        matching filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100,
         including archives: Archives? = nil
     ) async throws(TraylogError) -> Page<Event, Seq> {
         try await asking(atLength: true) { store throws(TraylogError) in
-            try store.search(filter, newestFirst: newestFirst, from: from, limit: limit, including: archives)
+            try store.events(matching: filter, newestFirst: newestFirst, from: from, limit: limit, including: archives)
         }
     }
 }

@@ -18,7 +18,7 @@ extension MerkleHash: Codable {
 }
 
 /// `{"seq","leafIndex","treeSize","rootHash","leafHash","leaf","path"}`; without `leaf` for an event that left the log.
-extension EventProof: Codable {
+@_spi(JSON) extension EventProof: Codable {
     private enum CodingKeys: String, CodingKey {
         case seq, leafIndex, leafHash, leaf, path
     }
@@ -60,7 +60,7 @@ extension EventProof: Codable {
 }
 
 /// `{"first","second","firstRoot","secondRoot","path"}`
-extension TreeGrowth: Codable {
+@_spi(JSON) extension TreeGrowth: Codable {
     private enum CodingKeys: String, CodingKey {
         case first, second, firstRoot, secondRoot, path
     }

@@ -26,8 +26,8 @@ public struct AuditReport: Hashable, Sendable {
     /// The steps' events that left the log, as an archive has them.
     package var archived: [Seq: LogRow] = [:]
 
-    /// A report as ``TrayQueries/audit(of:from:to:asOf:withTrays:including:)`` makes it, for tests and previews.
-    public init(
+    /// A report as ``TrayQueries/auditReport(of:from:to:asOf:withTrays:including:)`` makes it.
+    package init(
         user: String, from: Seq, through: Seq, treeHead: TreeHead, before: TrayCounts, tray: Tray, steps: [AuditStep]
     ) {
         (self.user, self.from, self.through, self.treeHead) = (user, from, through, treeHead)
@@ -67,7 +67,7 @@ public struct AuditStep: Hashable, Sendable, Codable {
     public var tray: Tray?
 
     /// Makes a step without a tray.
-    public init(seq: Seq, before: TrayCounts = TrayCounts(), after: TrayCounts = TrayCounts()) {
+    package init(seq: Seq, before: TrayCounts = TrayCounts(), after: TrayCounts = TrayCounts()) {
         self.seq = seq
         self.before = before
         self.after = after
@@ -84,7 +84,7 @@ public struct TrayCounts: Hashable, Sendable, Decodable {
     public var total = 0
 
     /// Those of an empty tray.
-    public init() {}
+    package init() {}
 
     package init(_ state: borrowing TrayState) {
         unseen = Int(clamping: state.unseen)
@@ -98,14 +98,14 @@ public struct TrayCounts: Hashable, Sendable, Decodable {
 /// Its leaf commits to them: the last 32 bytes of the leaf are SHA-256(salt ‖ payload) (Docs/internals/format.md, "Leaf").
 ///
 /// Give it only to those who may read the event: without the salt, the leaf reveals nothing.
-@_spi(Operations) public struct EventDisclosure: Hashable, Sendable {
+public struct EventDisclosure: Hashable, Sendable {
     /// 16 bytes.
     public var salt: [UInt8]
     /// The Protocol Buffers message of Docs/internals/format/event.proto, as it is stored.
     public var payload: [UInt8]
 
     /// What an auditor needs beside a leaf: the salt of 16 bytes and the payload.
-    public init(salt: [UInt8], payload: [UInt8]) {
+    package init(salt: [UInt8], payload: [UInt8]) {
         self.salt = salt
         self.payload = payload
     }

@@ -3,7 +3,7 @@ import TraylogJSON
 @_spi(Operations) import TraylogQueries
 
 /// The changes of one user's tray between two moments, and the events that caused them.
-@_spi(Operations) public struct TrayDifference: Hashable, Sendable {
+public struct TrayDifference: Hashable, Sendable {
     /// The user of the tray.
     public var user: String
     /// The trays at the two moments.
@@ -13,7 +13,7 @@ import TraylogJSON
     /// The items that changed, ascending.
     public var items: [ItemChange]
     /// Every event in between that touched the tray, also if its effect was taken back since.
-    public var steps: [AuditStep]
+    @_spi(Operations) public var steps: [AuditStep]
 
     package init(user: String, before: Tray, after: Tray, items: [ItemChange], steps: [AuditStep]) {
         (self.user, self.before, self.after, self.items, self.steps) = (user, before, after, items, steps)

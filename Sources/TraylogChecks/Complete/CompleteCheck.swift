@@ -15,23 +15,25 @@ import TraylogLog
 ///
 /// It keeps no content: some 300 bytes for each event, however long the file is. The checks are those of
 /// Docs/reference/json.md, "Complete histories".
-@_spi(Operations) public struct CompleteCheck {
+public struct CompleteCheck {
     /// What is wrong: runs of revisions that are missing, and then the first other difference; beyond a thousand, a last
     /// text says how many more there are.
     public var findings: [String] { found.words }
     private var found = Findings()
     /// Whose history it is; empty before the first line.
-    public private(set) var user = ""
+    @_spi(Operations) public private(set) var user = ""
     /// The revision of the newest own event.
-    public private(set) var revision: UInt64 = 0
+    @_spi(Operations) public private(set) var revision: UInt64 = 0
     /// Own events of which kind and time are left.
-    public private(set) var erasedEvents = 0
+    @_spi(Operations) public private(set) var erasedEvents = 0
     /// Shown events of topics.
-    public private(set) var topicEvents = 0
+    @_spi(Operations) public private(set) var topicEvents = 0
     /// Proved events, and those of them that are proved with all that they say.
-    public var provedEvents: (all: Int, disclosed: Int) { (check.provedEvents, check.disclosedEvents) }
+    @_spi(Operations) public var provedEvents: (all: Int, disclosed: Int) {
+        (check.provedEvents, check.disclosedEvents)
+    }
     /// The tree heads that everything is compared with.
-    public var heads: [TreeHead] { check.heads }
+    @_spi(Operations) public var heads: [TreeHead] { check.heads }
     /// The tray that the events lead to.
     public private(set) var tray: Tray?
 

@@ -25,8 +25,9 @@ extension TrayClient: MarkableInbox {
             self, of: user, pageSize: pageSize, limit: limit, query: query)
     }
 
+    // swift-format-ignore: NoLeadingUnderscores
     /// One page of the shown inbox, for a fetcher.
-    public func page(of user: String, _ query: InboxQuery) async throws(TraylogError) -> Page<Item, Cursor> {
+    public func _page(of user: String, _ query: InboxQuery) async throws(TraylogError) -> Page<Item, Cursor> {
         do {
             return try await inbox(query)
         } catch let refusal as Refusal {
@@ -36,13 +37,15 @@ extension TrayClient: MarkableInbox {
         }
     }
 
+    // swift-format-ignore: NoLeadingUnderscores
     /// Items as they are shown, for a fetcher.
-    public func items(_ seqs: [Seq], of user: String) throws(TraylogError) -> [Item] {
+    public func _items(_ seqs: [Seq], of user: String) throws(TraylogError) -> [Item] {
         seqs.compactMap { try? item(.seq($0)) }
     }
 
+    // swift-format-ignore: NoLeadingUnderscores
     /// Queues a user's action in a fetcher.
-    public func perform(_ action: Command.Action, of user: String) throws(TraylogError) -> OutboxEntry {
+    public func _perform(_ action: Command.Action, of user: String) throws(TraylogError) -> OutboxEntry {
         do throws(TrayClientRefusal) {
             if case .markAll(let mark, let filter, let upTo) = action {
                 return try markAll(mark, filter, upTo: upTo)

@@ -106,8 +106,8 @@ extension Command {
     /// ```swift
     /// let command: Command = .snooze("build-17", of: "ann", until: .now + .seconds(3_600))
     /// ```
-    public static func snooze(_ item: ItemReference, of user: String, until: Timestamp) -> Command {
-        Command(user: user, .snooze(item, until: until))
+    public static func snooze(_ item: some ItemNaming, of user: String, until: Timestamp) -> Command {
+        Command(user: user, .snooze(item._reference, until: until))
     }
 
     /// Ends a snooze: the item comes to the top, unseen and unread.
@@ -115,24 +115,44 @@ extension Command {
     /// ```swift
     /// let command: Command = .wake("build-17", of: "ann")
     /// ```
-    public static func wake(_ item: ItemReference, of user: String) -> Command { Command(user: user, .wake(item)) }
-
-    /// Changes an item in place, for its publisher: an item notified to the user; without a user a broadcast, for everyone.
-    ///
-    /// ```swift
-    /// let command: Command = .edit("build-17", of: "ann", edit)
-    /// ```
-    public static func edit(_ item: ItemReference, of user: String?, _ edit: ContentEdit) -> Command {
-        Command(user: user, .edit(item, edit))
+    public static func wake(_ item: some ItemNaming, of user: String) -> Command {
+        Command(user: user, .wake(item._reference))
     }
 
-    /// Takes an item back, for its publisher: an item notified to the user; without a user a broadcast, from everyone.
+    /// Changes an item that was notified to the user in place, for its publisher.
+    ///
+    /// ```swift
+    /// let command: Command = .edit("build-17", of: "ann", ContentEdit(title: .set("Build 17 passed")))
+    /// ```
+    public static func edit(_ item: some ItemNaming, of user: String, _ edit: ContentEdit) -> Command {
+        Command(user: user, .edit(item._reference, edit))
+    }
+
+    /// Changes a broadcast in place, for everyone who got it.
+    ///
+    /// ```swift
+    /// let command: Command = .editBroadcast(notice, ContentEdit(title: .set("1.4.1 is out")))
+    /// ```
+    public static func editBroadcast(_ broadcast: Seq, _ edit: ContentEdit) -> Command {
+        Command(user: nil, .edit(.seq(broadcast), edit))
+    }
+
+    /// Takes an item back that was notified to the user, for its publisher.
     ///
     /// ```swift
     /// let command: Command = .retract("build-17", of: "ann")
     /// ```
-    public static func retract(_ item: ItemReference, of user: String?) -> Command {
-        Command(user: user, .retract(item))
+    public static func retract(_ item: some ItemNaming, of user: String) -> Command {
+        Command(user: user, .retract(item._reference))
+    }
+
+    /// Takes a broadcast back from everyone who got it.
+    ///
+    /// ```swift
+    /// let command: Command = .retractBroadcast(notice)
+    /// ```
+    public static func retractBroadcast(_ broadcast: Seq) -> Command {
+        Command(user: nil, .retract(.seq(broadcast)))
     }
 
     /// Subscribes the user to a topic: its broadcasts from now on come into the user's tray.
@@ -168,9 +188,9 @@ extension Command {
     ///
     /// - Parameter asOf: the state that was on the screen; the answer is refused if the item was edited since. Nil compares nothing.
     public static func act(
-        _ item: ItemReference, of user: String, action: String, note: String? = nil, asOf: Seq? = nil
+        _ item: some ItemNaming, of user: String, action: String, note: String? = nil, asOf: Seq? = nil
     ) -> Command {
-        Command(user: user, .act(item, action: action, note: note, asOf: asOf))
+        Command(user: user, .act(item._reference, action: action, note: note, asOf: asOf))
     }
 
     /// The same command with an actor, a device, a time, an idempotency key and an expected revision.

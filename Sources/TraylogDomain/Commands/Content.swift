@@ -181,8 +181,21 @@ public struct ContentEdit: Hashable, Sendable {
     }
     private var value: Change<JSONText> = .keep
 
-    /// An edit that keeps everything.
-    public init() {}
+    /// An edit of the fields that are given; without any, one that keeps everything.
+    ///
+    /// ```swift
+    /// let edit = ContentEdit(title: .set("Build 17 passed"), body: .clear)
+    /// ```
+    public init(
+        title: Change<String> = .keep, body: Change<String> = .keep, summaryArgument: Change<String> = .keep,
+        summaryCount: Change<UInt32> = .keep, level: Change<InterruptionLevel> = .keep,
+        expiresAt: Change<Timestamp> = .keep, remindAt: Change<Timestamp> = .keep, data: Change<String> = .keep
+    ) {
+        (self.title, self.body, self.summaryArgument) = (title, body, summaryArgument)
+        (self.summaryCount, self.level) = (summaryCount, level)
+        (self.expiresAt, self.remindAt) = (expiresAt, remindAt)
+        self.data = data
+    }
 }
 
 /// JSON text that is compared by its value: white space, the order of members and the form of numbers and escapes do not count.

@@ -51,7 +51,8 @@ extension Refusal {
     /// ```swift
     /// do {
     ///     try await store.perform(command)
-    /// } catch let error where error.refusal?.code == .keyConflict {
+    /// } catch {
+    ///     guard error.refusal?.code == .keyConflict else { throw error }
     ///     print("used before")
     /// }
     /// ```

@@ -15,7 +15,7 @@ public struct ItemLife: Hashable, Sendable {
     public var events: [Event]
 
     /// An item's life as a query answers it, for tests and previews; `events` in the order of the log.
-    public init(user: String, asOf: Seq, item: Item, events: [Event]) {
+    package init(user: String, asOf: Seq, item: Item, events: [Event]) {
         self.user = user
         self.asOf = asOf
         self.item = item

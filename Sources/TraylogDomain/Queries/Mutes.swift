@@ -8,7 +8,7 @@ public struct Mutes: Hashable, Sendable {
     public var mutes: [Mute]
 
     /// The mutes as a query answers them, for tests and previews.
-    public init(user: String, asOf: Seq, mutes: [Mute] = []) {
+    package init(user: String, asOf: Seq, mutes: [Mute] = []) {
         self.user = user
         self.asOf = asOf
         self.mutes = mutes
@@ -25,7 +25,7 @@ public struct Mute: Hashable, Sendable {
     public var until: Timestamp?
 
     /// A mute as a query answers it, for tests and previews.
-    public init(scope: MuteScope, since: Timestamp, until: Timestamp? = nil) {
+    package init(scope: MuteScope, since: Timestamp, until: Timestamp? = nil) {
         self.scope = scope
         self.since = since
         self.until = until

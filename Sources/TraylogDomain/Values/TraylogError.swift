@@ -17,15 +17,28 @@ extension TraylogError {
         }
     }
 
+    /// What happened and what to do next, for a person, without the code.
+    ///
+    /// The message of a refusal is for the caller; that of a failure is for the operator.
+    public var message: String {
+        switch self {
+        case .refused(let refusal): refusal.message
+        case .failed(let failure): failure.message
+        }
+    }
+
     /// The reason why the rules forbid it; nil for a failure.
     ///
     /// ```swift
     /// do {
     ///     try await store.perform(command)
-    /// } catch let error where error.refusal?.code == .keyConflict {
+    /// } catch {
+    ///     guard error.refusal?.code == .keyConflict else { throw error }
     ///     print("used before")
     /// }
     /// ```
+    ///
+    /// End each `do` with a plain `catch`: the compiler of Swift 6.3 crashes on others in some async functions.
     public var refusal: Refusal? { if case .refused(let refusal) = self { refusal } else { nil } }
 
     /// What failed; nil for a refusal.
@@ -33,7 +46,8 @@ extension TraylogError {
     /// ```swift
     /// do {
     ///     try await store.perform(command)
-    /// } catch let error where error.failure?.code == .diskFull {
+    /// } catch {
+    ///     guard error.failure?.code == .diskFull else { throw error }
     ///     print("make room")
     /// }
     /// ```
@@ -93,8 +107,8 @@ public struct StoreFailure: Error, Hashable, Sendable {
         case busy
         /// The caller cancelled the work. Nothing was changed. See ``TraylogError/isCancellation``.
         case cancelled
-        /// A ``StoreObserver`` called its store and waits for the answer, which cannot come before it returns. Start a `Task`
-        /// for the call, and do not wait for it.
+        /// A ``StoreObserver``, or the clock of ``StoreOptions``, called its store and waits for the answer, which cannot come
+        /// before it returns. Start a `Task` for the call, and do not wait for it.
         case calledFromObserver
         /// The system has no room for another thread: raise the limit that the message names, or open fewer stores.
         case outOfThreads
@@ -142,8 +156,10 @@ public struct StoreFailure: Error, Hashable, Sendable {
 }
 
 extension TraylogError {
-    /// Whether the same call may succeed later without a repair: the disk has room again, another process
-    /// has closed the store, a compaction has ended, the log of record answers again.
+    /// Whether the same call may succeed later without a repair.
+    ///
+    /// The disk has room again, another process has closed the store, a compaction has ended, the log of record answers again. True
+    /// for every other error of the operating system (`inputOutput`), too, whose causes are not known.
     ///
     /// False for a refusal, which stays the same as long as the store does not change.
     public var isTransient: Bool {

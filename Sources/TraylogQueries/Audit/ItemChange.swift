@@ -2,9 +2,9 @@ import TraylogDomain
 import TraylogJSON
 
 /// The change of one item between two moments.
-@_spi(Operations) public struct ItemChange: Hashable, Sendable {
+public struct ItemChange: Hashable, Sendable {
     /// What became of the item.
-    public enum Kind: String, Hashable, Sendable, Codable {
+    @_spi(Operations) public enum Kind: String, Hashable, Sendable, Codable {
         /// The item is listed now and was not before: it is new, or it came back.
         case appeared
         /// The item was listed before and is not now.
@@ -16,13 +16,13 @@ import TraylogJSON
     /// The item.
     public var item: Seq
     /// What became of it.
-    public var kind: Kind
+    @_spi(Operations) public var kind: Kind
     /// Nil when the item was not there yet.
     public var before: ItemStanding?
     /// Its state at the later moment.
     public var after: ItemStanding
     /// Whether the content was edited in between.
-    public var isEdited: Bool
+    @_spi(Operations) public var isEdited: Bool
     /// The content at the later moment; empty for a deleted item whose content a compaction removed.
     public var content: Content
     /// The events that changed the item, ascending.
@@ -42,7 +42,7 @@ import TraylogJSON
 }
 
 /// The state of an item in its tray at one moment.
-@_spi(Operations) public struct ItemStanding: Hashable, Sendable, Codable {
+public struct ItemStanding: Hashable, Sendable, Codable {
     /// Its place in the inbox.
     public var position: Seq
     /// Whether the user has looked at it.
@@ -64,6 +64,8 @@ import TraylogJSON
 
     /// Whether the item is in the inbox and not silent.
     public var isListed: Bool { !(isDeleted || isGone || isArchived || isSnoozed || isSilent) }
+    /// Whether the item counts as unread: it is listed, not muted and not read.
+    public var isUnread: Bool { isListed && !isMuted && !isRead }
 
     package init(_ entry: ItemEntry, isSeen: Bool) {
         position = Seq(entry.position)
@@ -78,7 +80,7 @@ import TraylogJSON
     }
 }
 
-@_spi(Operations) extension ItemStanding {
+extension ItemStanding {
     private enum CodingKeys: String, CodingKey {
         case position
         case isSeen = "seen"

@@ -69,6 +69,19 @@ package struct ItemComparison {
         }
     }
 
+    /// The items that stand differently, ascending; without those of which only the content was edited.
+    package func standings() -> [(before: ItemStanding?, after: ItemStanding, shown: ShownItem)] {
+        var found: [(before: ItemStanding?, after: ItemStanding, shown: ShownItem)] = []
+        for (page, entry) in after {
+            let isSeen = new.state.isSeen(entry)
+            let (known, standing) = (before[entry.seq], ItemStanding(entry, isSeen: isSeen))
+            guard known?.standing != standing else { continue }
+            let overrides = Array(page.overrides(of: entry.seq))
+            found.append((known?.standing, standing, ShownItem(entry: entry, isSeen: isSeen, overrides: overrides)))
+        }
+        return found.sorted { $0.shown.entry.seq < $1.shown.entry.seq }
+    }
+
     private func differs(_ entry: ItemEntry, in page: ItemPage) -> Bool {
         guard let known = before[entry.seq] else { return true }
         let standing = ItemStanding(entry, isSeen: new.state.isSeen(entry))

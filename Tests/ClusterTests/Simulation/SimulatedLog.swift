@@ -1,4 +1,4 @@
-@_spi(Replication) import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
 import TraylogCluster
 
 /// A replicated log in memory, as honest as the real one has to be: compare-and-set, and duplicates known by their ids.

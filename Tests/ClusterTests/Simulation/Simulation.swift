@@ -1,5 +1,5 @@
 import TestSupport
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogCluster
 
 /// Some nodes, a log, a lease and clients, led through one history by a seed.

@@ -1,6 +1,6 @@
 import TestSupport
 import Testing
-@_spi(Replication) import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
 
 /// Readers who stay while people are erased and others get their names.
 @Suite struct ErasedStreamModelTests {

@@ -1,6 +1,6 @@
 import TestSupport
 import Testing
-@_spi(Replication) import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
 
 /// A snapshot at any moment and the changes after it, folded away from the store, against the store's own answers.
 @Suite struct ReplicaModelTests {

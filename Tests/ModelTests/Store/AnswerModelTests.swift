@@ -17,7 +17,7 @@ import TraylogDomain
         case 2...6:
             var edit = ContentEdit()
             if random.chance(50) { edit.title = .set("Pay \(random.below(3))?") } else { edit.body = .set("\(head)") }
-            return .edit(item, of: random.pick(["ann", "bob", nil]), edit)
+            return Command(user: random.pick(["ann", "bob", nil]), .edit(item, edit))
         case 7: return .mark(.deleted, [item], of: "ann")
         default:
             let asOf = random.chance(80) ? Seq(UInt64(random.between(max(0, Int(head) - 20), Int(head) + 1))) : nil

@@ -1,6 +1,6 @@
 import TestSupport
 import Testing
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// Audiences of one broadcast to many people; ``Comparison`` has those of random histories.

@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// The queries of the comparison, so that a store and the model behind its interface can both be compared.

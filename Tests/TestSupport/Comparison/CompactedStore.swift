@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// A store that can be compacted beside the model.

@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// Runs the same queries on a store and the naive model, and throws the first ``Difference``.

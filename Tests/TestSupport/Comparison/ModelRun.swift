@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// Plays a random history on a store and on the naive model, and compares them as it goes.

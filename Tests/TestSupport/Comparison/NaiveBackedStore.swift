@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 import class TraylogPlatform.Monitor
 

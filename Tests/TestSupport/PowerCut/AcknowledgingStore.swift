@@ -1,5 +1,5 @@
 import Foundation
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// A store that tells the world, after each call that may have appended, how far its log reaches.

@@ -1,5 +1,5 @@
 import Foundation
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// A history in which one person after the other is erased, with the events a store must show of each at any moment.

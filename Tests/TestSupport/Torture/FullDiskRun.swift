@@ -1,5 +1,5 @@
 import Foundation
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// A store on a file system that fills up at some moment of its life, and gets room again.

@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogClient
 
 /// A device's data and actions belong to the person whose stream it loaded, not to a newcomer with the same name.

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogClient
 
 /// The events in a device's life.

@@ -1,5 +1,5 @@
 import Testing
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogClient
 
 struct TrayClientTests {

@@ -13,7 +13,7 @@ import TestSupport
         try TestedStore.with(way) { tested in
             let users = try tested.play(seed: seed, steps: 150, mix: Self.mix)
             for user in users.prefix(3) + ["nobody"] {
-                let report = try tested.ask { try $0.audit(of: user, withTrays: true) }
+                let report = try tested.ask { try $0.auditReport(of: user, withTrays: true) }
                 try check(report, tested)
             }
         }
@@ -55,15 +55,15 @@ import TestSupport
             let users = try tested.play(seed: 100 + seed, steps: 300, mix: Self.mix)
             let head = try tested.store.head().rawValue
             for user in users {
-                let whole = try tested.ask { try $0.audit(of: user) }
+                let whole = try tested.ask { try $0.auditReport(of: user) }
                 let from = UInt64(random.between(1, Int(head)))
                 let to = UInt64(random.between(Int(from), Int(head)))
                 let part = try tested.ask {
-                    try $0.audit(of: user, from: .seq(Seq(from)), to: .seq(Seq(to)))
+                    try $0.auditReport(of: user, from: .seq(Seq(from)), to: .seq(Seq(to)))
                 }
                 #expect(part.steps == whole.steps.filter { $0.seq >= Seq(from) && $0.seq <= Seq(to) })
                 #expect(part.treeHead == whole.treeHead)
-                let past = try tested.ask { try $0.audit(of: user, asOf: .seq(Seq(to))) }
+                let past = try tested.ask { try $0.auditReport(of: user, asOf: .seq(Seq(to))) }
                 #expect(past.steps == whole.steps.filter { $0.seq <= Seq(to) })
                 #expect(past.treeHead.size == to)
             }
@@ -76,7 +76,7 @@ import TestSupport
             let users = try tested.play(seed: 7, steps: sized(250, nightly: 700), mix: Self.mix)
             if isStored { try tested.store.storeTree() }
             for user in users {
-                let report = try tested.store.audit(of: user)
+                let report = try tested.store.auditReport(of: user)
                 let entries = try tested.store.entries(of: report, report.steps.indices, withProofs: true)
                 #expect(entries.map(\.event.seq) == report.steps.map(\.seq))
                 for entry in entries {
@@ -96,17 +96,17 @@ import TestSupport
             let first = events[0].recordedAt
             let later = Timestamp.at(events[2].recordedAt.milliseconds + 1)
             let store = try tested.store
-            #expect(try store.audit(of: "ann", from: .time(first)).steps.count == 3)
-            #expect(try store.audit(of: "ann", from: .time(later)).steps.isEmpty)
-            #expect(try store.audit(of: "ann", to: .time(.at(first.milliseconds - 1))).steps.isEmpty)
-            #expect(try store.audit(of: "ann", to: .time(later)).steps.count == 3)
-            #expect(try store.audit(of: "ann", from: .time(.at(.min)), to: .time(.at(.max))).steps.count == 3)
+            #expect(try store.auditReport(of: "ann", from: .time(first)).steps.count == 3)
+            #expect(try store.auditReport(of: "ann", from: .time(later)).steps.isEmpty)
+            #expect(try store.auditReport(of: "ann", to: .time(.at(first.milliseconds - 1))).steps.isEmpty)
+            #expect(try store.auditReport(of: "ann", to: .time(later)).steps.count == 3)
+            #expect(try store.auditReport(of: "ann", from: .time(.at(.min)), to: .time(.at(.max))).steps.count == 3)
             #expect(throws: TraylogError.refused(.invalid(field: "from", reason: "is after the later moment"))) {
-                try store.audit(of: "ann", from: .seq(3), to: .seq(1))
+                try store.auditReport(of: "ann", from: .seq(3), to: .seq(1))
             }
-            #expect(try store.audit(of: "ann", from: .seq(9)).steps.isEmpty)
+            #expect(try store.auditReport(of: "ann", from: .seq(9)).steps.isEmpty)
             #expect(throws: TraylogError.refused(.upToBeyondHead(9, head: 3, field: "to"))) {
-                try store.audit(of: "ann", to: .seq(9))
+                try store.auditReport(of: "ann", to: .seq(9))
             }
         }
     }

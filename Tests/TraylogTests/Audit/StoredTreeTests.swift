@@ -228,7 +228,7 @@ import TraylogPlatform
             let proof = try await store.proof(of: 7)
             #expect(proof.isValid && proof.head == head)
             #expect(try await store.treeGrowth(from: 7).isValid)
-            let report = try await store.audit(of: "ann")
+            let report = try await store.auditReport(of: "ann")
             #expect(report.steps.count == 300 && report.treeHead == head)
             #expect(
                 try await store.entries(of: report, 0..<2, withProofs: true).allSatisfy { $0.proof?.isValid == true })

@@ -18,7 +18,7 @@ import Testing
             let store = try tested.store
             var random = SeededRandom(seed: seed)
             let head = try store.head()
-            let before = try users.map { try store.audit(of: $0, withTrays: true) }
+            let before = try users.map { try store.auditReport(of: $0, withTrays: true) }
             let entries = try before.map { report in
                 try store.entries(of: report, report.steps.indices, withProofs: true, disclosed: true)
             }
@@ -42,7 +42,7 @@ import Testing
         _ random: inout SeededRandom
     ) throws {
         let archives = try store.archives(in: directory)
-        let after = try store.audit(of: user, asOf: .seq(head), withTrays: true, including: archives)
+        let after = try store.auditReport(of: user, asOf: .seq(head), withTrays: true, including: archives)
         #expect(after.steps == before.steps, "\(user)")
         #expect(after.tray == before.tray && after.treeHead == before.treeHead)
         let found = try store.entries(of: after, after.steps.indices, withProofs: true, disclosed: true)
@@ -50,7 +50,7 @@ import Testing
         // A part of it, and one that ends below the floor.
         let from = random.between(1, Int(head.rawValue))
         let to = random.between(from, Int(head.rawValue))
-        let part = try store.audit(
+        let part = try store.auditReport(
             of: user, from: .seq(Seq(UInt64(from))), to: .seq(Seq(UInt64(to))), including: archives)
         let wanted = before.steps.filter { (from...to).contains(Int($0.seq.rawValue)) }
         #expect(part.steps.map(\.seq) == wanted.map(\.seq) && part.steps.map(\.after) == wanted.map(\.after))
@@ -60,7 +60,7 @@ import Testing
         try TestedStore.with(.atHand) { tested in
             let users = try tested.play(seed: 3, steps: 24, mix: Self.mix)
             let store = try tested.store
-            let reports = try users.map { try store.audit(of: $0) }
+            let reports = try users.map { try store.auditReport(of: $0) }
             let report = try #require(reports.max { $0.steps.count < $1.steps.count })
             #expect(report.steps.count > 1)
             var head = JSONWriter()

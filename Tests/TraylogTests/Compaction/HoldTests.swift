@@ -9,7 +9,7 @@ import TraylogPlatform
         var filter = EventFilter()
         filter.user = "ann"
         filter.kinds = [.held, .released]
-        return try store.search(filter, limit: 1_000).elements.map(\.kind)
+        return try store.events(matching: filter, limit: 1_000).elements.map(\.kind)
     }
 
     @Test func aHoldByManyAtOnceIsOneEvent() throws {
@@ -52,7 +52,7 @@ import TraylogPlatform
             }
             var filter = EventFilter()
             filter.user = "ann"
-            let kinds = try await store.search(filter, limit: 1_000).elements.map(\.kind)
+            let kinds = try await store.events(matching: filter, limit: 1_000).elements.map(\.kind)
             #expect(!kinds.isEmpty)
             for (index, kind) in kinds.enumerated() { #expect(kind == (index.isMultiple(of: 2) ? .held : .released)) }
             await store.close()

@@ -51,7 +51,7 @@ import TraylogPlatform
                 try fill(store)
                 var filter = EventFilter()
                 filter.user = "ann"
-                let before = try store.search(filter, limit: 100).elements
+                let before = try store.events(matching: filter, limit: 100).elements
                 var now = 0
                 do {
                     let report = try store.compact(before: .seq(31), archive: nil, isDryRun: false) { _, _ throws in
@@ -67,7 +67,7 @@ import TraylogPlatform
                 }
                 guard now > step else { return }
                 _ = try store.compact(before: .seq(31), archive: nil, isDryRun: false)
-                let after = try store.search(filter, limit: 100).elements
+                let after = try store.events(matching: filter, limit: 100).elements
                 #expect(Array(after.prefix(before.count)) == before, "step \(step)")
                 #expect(after.last?.kind == .held, "step \(step)")
             }

@@ -1,6 +1,6 @@
 import TestSupport
 import Testing
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 
 @Suite struct ErasedAudienceTests {

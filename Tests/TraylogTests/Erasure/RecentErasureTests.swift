@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import TraylogPlatform
-@_spi(Replication) @testable import Traylog
+@_spi(Operations) @_spi(Replication) @testable import Traylog
 @testable import TraylogDomain
 @testable import TraylogQueries
 @_spi(Operations) @testable import TraylogRewrite

@@ -37,19 +37,19 @@ import TraylogPlatform
 
     /// Every query that may take long, and the checks.
     private static let scans: [(name: String, scan: @Sendable (BlockingReader, String) throws -> Void)] = [
-        ("search", { store, _ in _ = try store.search(EventFilter()) }),
+        ("search", { store, _ in _ = try store.events(matching: EventFilter()) }),
         (
             "search of a user",
             { store, _ in
                 var filter = EventFilter()
                 filter.user = "user1"
-                _ = try store.search(filter, newestFirst: true)
+                _ = try store.events(matching: filter, newestFirst: true)
             }
         ),
         ("history", { store, _ in _ = try store.history(of: "user1", limit: .max) }),
         ("events", { store, _ in _ = try store.events(newestFirst: true, limit: .max) }),
         ("users", { store, _ in _ = try store.users(asOf: .seq(1_500)) }),
-        ("audit", { store, _ in _ = try store.audit(of: "user1") }),
+        ("audit", { store, _ in _ = try store.auditReport(of: "user1") }),
         ("treeHead", { store, _ in _ = try store.treeHead(asOf: .seq(1_900)) }),
         ("statistics", { store, _ in _ = try store.statistics() }),
         ("verify", { store, _ in _ = try store.verify() }),
@@ -82,7 +82,7 @@ import TraylogPlatform
             let holders = (0..<2).map { _ in
                 Task { try await store.queries.longPool.run { () throws(TraylogError) in gate.pass() } }
             }
-            let asked = Task { try await store.search(EventFilter()) }
+            let asked = Task { try await store.events(matching: EventFilter()) }
             let job = Task { try await store.history(of: "user1") }
             asked.cancel()
             // It is answered although nobody is free.
@@ -250,7 +250,7 @@ import TraylogPlatform
         let store = try Store.temporary()
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
-            return try await TraylogError.translatingCancellation { try await store.search(EventFilter()) }
+            return try await TraylogError.translatingCancellation { try await store.events(matching: EventFilter()) }
         }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }

@@ -5,7 +5,7 @@ import Testing
 import TraylogDomain
 import TraylogPlatform
 
-@_spi(Replication) @testable import Traylog
+@_spi(Operations) @_spi(Replication) @testable import Traylog
 @testable import TraylogStates
 
 /// Calls on a store from within its observer, for which the store waits.

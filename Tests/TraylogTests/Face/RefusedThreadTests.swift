@@ -60,7 +60,7 @@ import TraylogDomain
         let store = try Store.temporary()
         let calls: [(String, (Store) async throws -> Void)] = [
             ("traylog-query", { _ = try await $0.inbox(of: "ann") }),
-            ("traylog-query", { _ = try await $0.search(EventFilter()) }),
+            ("traylog-query", { _ = try await $0.events(matching: EventFilter()) }),
             ("traylog-job", { _ = try await $0.verify() }), ("traylog-values", { _ = try $0.project(Counted.self) }),
         ]
         try await store.notify("ann", title: "1")

@@ -130,7 +130,7 @@ import Testing
         try await store.notify("ann", Content(title: "1", expiresAt: Timestamp(milliseconds: 9_000_000)))
         try await store.notify("bob", title: "2")
         try await store.hold("ann")
-        try await store.recordAudit(of: "ann")
+        try await store.recordAccess(of: "ann")
         try await store.release("ann")
         try await store.compact(before: .seq(2))
         try await store.erase("bob")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@_spi(Replication) @testable import Traylog
+@_spi(Operations) @_spi(Replication) @testable import Traylog
 @testable import TraylogDomain
 @testable import TraylogStates
 

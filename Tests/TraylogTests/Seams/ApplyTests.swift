@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 import TraylogPages
-@_spi(JSON) @_spi(Replication) @testable import Traylog
+@_spi(Operations) @_spi(JSON) @_spi(Replication) @testable import Traylog
 @testable import TraylogStates
 
 /// Records that one store decided, applied to another one.

@@ -1,6 +1,6 @@
 import TestSupport
 import Testing
-import Traylog
+@_spi(Operations) import Traylog
 
 /// Searches of the log, in both directions, with and without archives, against a filter over all events.
 @Suite struct SearchTests {
@@ -58,16 +58,16 @@ import Traylog
             ])
             var filter = EventFilter()
             filter.text = "grüSSe".replacing("SS", with: "ß")
-            #expect(try store.search(filter).elements.map(\.seq) == [1])
+            #expect(try store.events(matching: filter).elements.map(\.seq) == [1])
             filter.text = "bald"
-            #expect(try store.search(filter).elements.map(\.seq) == [1])
+            #expect(try store.events(matching: filter).elements.map(\.seq) == [1])
             filter = EventFilter()
             filter.thread = "e\u{301}"
-            #expect(try store.search(filter).elements.map(\.seq) == [2])
+            #expect(try store.events(matching: filter).elements.map(\.seq) == [2])
             filter = EventFilter()
             filter.actor = "ann"
-            #expect(try store.search(filter).elements.map(\.seq) == [2])
-            #expect(throws: TraylogError.self) { try store.search(filter, limit: -1) }
+            #expect(try store.events(matching: filter).elements.map(\.seq) == [2])
+            #expect(throws: TraylogError.self) { try store.events(matching: filter, limit: -1) }
             store.close()
         }
     }
@@ -108,7 +108,8 @@ private func walk(
     var seqs: [Seq] = []
     var next: Seq?
     repeat {
-        let page = try store.search(filter, newestFirst: newestFirst, from: next, limit: limit, including: archives)
+        let page = try store.events(
+            matching: filter, newestFirst: newestFirst, from: next, limit: limit, including: archives)
         seqs += page.elements.map(\.seq)
         next = page.next
     } while next != nil

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TraylogFoundation
 
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogPlatform
 
 /// One store is one directory, whatever its path is called, and wherever the process goes.

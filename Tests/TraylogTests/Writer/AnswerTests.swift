@@ -1,6 +1,6 @@
 import Testing
 import TestSupport
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 
 /// An item's actions, of which its user chooses one.
@@ -222,7 +222,8 @@ import TestSupport
     private static func edit(_ item: Seq, isBroadcast: Bool, times: Int, _ store: Store) async throws {
         for time in 0..<times {
             await Task.yield()
-            try await store.perform(.edit(.seq(item), of: isBroadcast ? nil : "ann", title("Edit \(time)")))
+            try await store.perform(
+                Command(user: isBroadcast ? nil : "ann", .edit(.seq(item), title("Edit \(time)"))))
         }
     }
 

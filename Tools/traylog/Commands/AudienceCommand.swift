@@ -1,6 +1,6 @@
 import ArgumentParser
 import TerminalText
-@_spi(Wire) import Traylog
+@_spi(Operations) @_spi(Wire) import Traylog
 
 struct AudienceCommand: StoreCommand {
     static let configuration = CommandConfiguration(

@@ -97,9 +97,9 @@ struct AuditCommand: StoreCommand {
             let archives = try archive.open(for: reader)
             let report =
                 try archives.map {
-                    try reader.audit(
+                    try reader.auditReport(
                         of: user, from: from, to: to, asOf: moment.asOf, withTrays: trays, including: $0)
-                } ?? reader.audit(of: user, from: from, to: to, asOf: moment.asOf, withTrays: trays)
+                } ?? reader.auditReport(of: user, from: from, to: to, asOf: moment.asOf, withTrays: trays)
             if let html { return try writePage(html, report, reader) }
             var chunks = AuditChunks(
                 reader: reader, report: report, withProofs: !noProofs && global.json, disclosed: disclose)

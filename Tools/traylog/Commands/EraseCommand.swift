@@ -1,6 +1,6 @@
 import ArgumentParser
 import TerminalText
-import Traylog
+@_spi(Operations) import Traylog
 
 struct EraseCommand: StoreCommand {
     static let configuration = CommandConfiguration(

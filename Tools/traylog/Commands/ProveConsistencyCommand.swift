@@ -1,5 +1,5 @@
 import ArgumentParser
-@_spi(JSON) import Traylog
+@_spi(Operations) @_spi(JSON) import Traylog
 
 struct ProveConsistencyCommand: StoreCommand {
     static let configuration = CommandConfiguration(

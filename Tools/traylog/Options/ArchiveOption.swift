@@ -1,5 +1,5 @@
 import ArgumentParser
-import Traylog
+@_spi(Operations) import Traylog
 
 /// Whether to read what compaction has taken out of the log, too.
 struct ArchiveOption: ParsableArguments {

@@ -112,8 +112,8 @@ struct EventSearch {
     /// The next events; nil after the last.
     mutating func take() throws(TraylogError) -> [Event]? {
         guard let start = next, rest > 0 else { return nil }
-        let page = try reader.search(
-            filter, newestFirst: newestFirst, from: start, limit: min(rest, Self.size), including: archives)
+        let page = try reader.events(
+            matching: filter, newestFirst: newestFirst, from: start, limit: min(rest, Self.size), including: archives)
         let wanted = page.elements.prefix { newestFirst ? $0.seq >= first : $0.seq <= last }
         next = wanted.count < page.elements.count ? nil : page.next
         rest -= wanted.count

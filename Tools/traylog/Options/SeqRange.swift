@@ -40,7 +40,9 @@ struct SeqRange: ParsableArguments {
         case .time(let time):
             var filter = EventFilter()
             filter.since = time
-            if let found = try reader.search(filter, limit: 1, including: archives).elements.first { return found.seq }
+            if let found = try reader.events(matching: filter, limit: 1, including: archives).elements.first {
+                return found.seq
+            }
             return try reader.head() + 1
         }
     }
@@ -52,7 +54,8 @@ struct SeqRange: ParsableArguments {
         case .time(let time):
             var filter = EventFilter()
             filter.until = time
-            return try reader.search(filter, newestFirst: true, limit: 1, including: archives).elements.first?.seq ?? 0
+            return try reader.events(matching: filter, newestFirst: true, limit: 1, including: archives).elements.first?
+                .seq ?? 0
         }
     }
 }

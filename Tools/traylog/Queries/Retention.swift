@@ -1,5 +1,5 @@
 import ArgumentParser
-@_spi(Wire) import Traylog
+@_spi(Operations) @_spi(Wire) import Traylog
 
 /// How long items of a category may stay: `promotion=30`.
 struct Retention: ExpressibleByArgument {
@@ -37,7 +37,7 @@ struct RetentionRun {
         var (count, held): (UInt64, [String: Bool]) = (0, [:])
         var next: Seq? = 1
         while let from = next, from <= head {
-            let page = try store.search(filter, from: from, limit: Self.size)
+            let page = try store.events(matching: filter, from: from, limit: Self.size)
             var commands: [Command] = []
             for event in page.elements {
                 if let user = event.user {

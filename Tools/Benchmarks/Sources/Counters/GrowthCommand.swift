@@ -152,7 +152,7 @@ struct GrowthRun {
                 _ = try store.tray(of: Self.user, asOf: .seq(Seq(head - 5)))
             },
             try cost("`audit` of 100 events", 2, store) { _ in
-                _ = try store.audit(of: Self.user, from: .seq(Seq(head - 99)))
+                _ = try store.auditReport(of: Self.user, from: .seq(Seq(head - 99)))
             },
             try cost("`diff` over 100 events", 2, store) { _ in
                 _ = try store.difference(of: Self.user, from: .seq(Seq(head - 100)), to: .seq(Seq(head)))

@@ -35,7 +35,7 @@ struct AccessRecordTests {
     private static func records(_ store: ServedStore, for purpose: String) async throws -> Int {
         var filter = EventFilter()
         (filter.user, filter.kinds) = ("ann", [.audited])
-        return try await store.server.services[0].store.search(filter, limit: 1_000).elements.count { event in
+        return try await store.server.services[0].store.events(matching: filter, limit: 1_000).elements.count { event in
             if case .audited(purpose, _) = event.body { true } else { false }
         }
     }
@@ -104,7 +104,8 @@ struct AccessRecordTests {
             }
             // Ann and the 70; the records themselves are no content.
             #expect(try await own.head().events(after: before) == 71)
-            let record = try #require(try await own.search(EventFilter(), newestFirst: true, limit: 1).elements.first)
+            let newest = try await own.events(matching: EventFilter(), newestFirst: true, limit: 1)
+            let record = try #require(newest.elements.first)
             #expect(record.device == "/v1/log")
         }
     }

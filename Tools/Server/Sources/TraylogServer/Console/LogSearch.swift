@@ -31,8 +31,8 @@ struct LogSearch {
         var events: [Event] = []
         while high > .zero {
             let (part, low) = try await part(through: high, store)
-            let page = try await store.search(
-                part, newestFirst: true, from: high, limit: topic == nil ? limit - events.count : Self.window)
+            let page = try await store.events(
+                matching: part, newestFirst: true, from: high, limit: topic == nil ? limit - events.count : Self.window)
             for event in page.elements where event.seq >= low && isOfTopic(event) {
                 events.append(event)
                 if events.count == limit, event.seq > 1 { return (events, event.seq) }

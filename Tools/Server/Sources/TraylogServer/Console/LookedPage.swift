@@ -43,7 +43,7 @@ enum LookedPage {
         let start = ContinuousClock.now
         var (looks, next) = ([Event](), first)
         while true {
-            let page = try await store.search(filter, newestFirst: true, from: next, limit: window)
+            let page = try await store.events(matching: filter, newestFirst: true, from: next, limit: window)
             for event in page.elements where event.kind == .audited {
                 looks.append(event)
                 if looks.count == rows, event.seq > 1 { return (looks, event.seq - 1) }

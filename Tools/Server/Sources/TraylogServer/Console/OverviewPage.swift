@@ -200,7 +200,7 @@ final class LastCompaction: Sendable {
             Task {
                 var filter = EventFilter()
                 filter.kinds = [.compacted]
-                let page = try? await store.search(filter, newestFirst: true, limit: 1)
+                let page = try? await store.events(matching: filter, newestFirst: true, limit: 1)
                 state.withLock { state in
                     if let event = page?.elements.first { state.event = event }
                     (state.through, state.isLooking) = (max(start, statistics.head), false)

@@ -118,10 +118,10 @@ enum TimelinePages {
         var rounds = 0
         let start = ContinuousClock.now
         while high > .zero {
-            let page = try await store.search(
-                own, newestFirst: true, from: high, limit: isFiltered ? window : pageRows(visit))
+            let page = try await store.events(
+                matching: own, newestFirst: true, from: high, limit: isFiltered ? window : pageRows(visit))
             let low = page.next == nil ? nil : page.elements.last?.seq
-            let report = try await store.audit(of: user, from: low.map(Moment.seq), to: .seq(high))
+            let report = try await store.auditReport(of: user, from: low.map(Moment.seq), to: .seq(high))
             let events = try await store.events(of: report.steps)
             for (step, event) in zip(report.steps, events).reversed() where matching.matches(event) {
                 rows.append(EventRow(event: event, step: step))

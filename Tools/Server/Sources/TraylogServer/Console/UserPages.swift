@@ -261,7 +261,7 @@ enum UserPages {
         // That somebody looked, perhaps just now, is no cause of what the tray shows.
         if visit.query["asOf"] == nil { filter.kinds = Set(EventKind.allCases).subtracting([.audited]) }
         if asOf > .zero {
-            let before = try await visit.store.search(filter, newestFirst: true, from: asOf, limit: 2)
+            let before = try await visit.store.events(matching: filter, newestFirst: true, from: asOf, limit: 2)
             if let event = before.elements.first, visit.may(.audit) {
                 context["event"] = [EventRow(event: event).context]
             }
@@ -271,7 +271,7 @@ enum UserPages {
             context["hasEarlier"] = !before.elements.isEmpty
         }
         if asOf < head {
-            let after = try await visit.store.search(filter, from: asOf + 1, limit: 1)
+            let after = try await visit.store.events(matching: filter, from: asOf + 1, limit: 1)
             context["later"] = after.elements.first?.seq.description ?? ""
             context["hasLater"] = !after.elements.isEmpty
         }
@@ -330,7 +330,7 @@ enum UserPages {
     ///
     /// All are varints, about three bytes an event.
     private static func moments(_ visit: Visit) async throws -> Response {
-        let report = try await visit.store.audit(of: visit.segment("u"))
+        let report = try await visit.store.auditReport(of: visit.segment("u"))
         var bytes: [UInt8] = []
         bytes.reserveCapacity(report.steps.count * 4)
         func append(_ number: UInt64) {

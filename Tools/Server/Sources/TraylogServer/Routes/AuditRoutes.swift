@@ -44,7 +44,7 @@ enum AuditRoutes {
             query: ["from", "to", "asOf"], answers: .lines(.auditLine)
         ) { call in
             let store = call.store
-            let report = try await store.audit(
+            let report = try await store.auditReport(
                 of: call.user, from: call.moment("from"), to: call.moment("to"), asOf: call.asOf())
             return .lines { writer in
                 try await writer.write(ByteBuffer(bytes: report.jsonBytes + [UInt8(ascii: "\n")]))

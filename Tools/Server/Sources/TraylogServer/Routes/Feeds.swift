@@ -208,7 +208,7 @@ struct LogFeed: Feed {
     func page(after position: FeedPosition) async throws -> FeedPage {
         let (seq, head) = (position.seq, try await store.head())
         guard seq < head else { return FeedPage([], through: position, isAtHead: true) }
-        let found = try await store.search(filter, from: seq + 1, limit: FeedRoutes.pageEvents)
+        let found = try await store.events(matching: filter, from: seq + 1, limit: FeedRoutes.pageEvents)
         let events = found.elements.filter { $0.seq <= head && limits?.admits($0) ?? true }
         try await reader.record(events)
         guard let next = found.next, next <= head else {

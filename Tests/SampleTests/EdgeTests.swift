@@ -1,0 +1,226 @@
+import Foundation
+import Testing
+import Traylog
+import TraylogAudit
+
+/// An embedder's first guesses, with nothing but the public API.
+@Suite struct EdgeTests {
+    @Test func itemsAreNamedByThemselvesTheirSeqsAndTheirKeys() async throws {
+        try await Store.withTemporary(options: StoreOptions(ticking: .manual)) { store in
+            let seq = try #require(try await store.notify("ann", title: "Build", key: "build-17").seq)
+            let item = try await store.item(seq, of: "ann")
+            let later = Timestamp.now + .seconds(3_600)
+            for _ in 0..<2 {
+                try await store.snooze(item, of: "ann", until: later)
+                try await store.wake(item.seq, of: "ann")
+                try await store.snooze("build-17", of: "ann", until: later)
+                try await store.wake(.key("build-17"), of: "ann")
+                try await store.snooze(1, of: "ann", until: later)
+                try await store.wake(.seq(1), of: "ann")
+            }
+            let key = "build-17"
+            #expect(try await store.item(key, of: "ann").seq == 1)
+            #expect(try await store.life(of: item, of: "ann").events.count == 13)
+            try await store.edit(item, of: "ann", ContentEdit(title: .set("Passed")))
+            #expect(try await store.item(item, of: "ann").content.title == "Passed")
+            let edit = ContentEdit(body: .set("B"))
+            try await store.perform([.edit(item.seq, of: "ann", edit), .retract(item, of: "ann")])
+            #expect(try await store.item(item, of: "ann").isGone)
+            await #expect(throws: TraylogError.self) { try await store.wake(-1, of: "ann") }
+        }
+    }
+
+    @Test func onlyTheCallsForBroadcastsChangeThemForEverybody() async throws {
+        try await Store.withTemporary { store in
+            try await store.perform([.subscribe("ann", to: "news"), .subscribe("bob", to: "news")])
+            let notice = try #require(try await store.broadcast(to: "news", Content(title: "Tody")).seq)
+            try await store.editBroadcast(notice, ContentEdit(title: .set("Today")))
+            #expect(try await store.item(notice, of: "bob").content.title == "Today")
+            for user in ["ann", "bob"] {
+                await #expect(throws: TraylogError.self) { try await store.retract(notice, of: user) }
+            }
+            #expect(try await store.tray(of: "bob").unread == 1)
+            try await store.retractBroadcast(notice)
+            #expect(try await store.tray(of: "ann").unread == 0)
+            #expect(try await store.tray(of: "bob").unread == 0)
+        }
+    }
+
+    @Test func subscriptionsOfAUserCanBeAsked() async throws {
+        try await Store.withTemporary { store in
+            #expect(try await store.subscriptions(of: "ann") == [])
+            try await store.perform([
+                .subscribe("ann", to: "b"), .subscribe("ann", to: "a"), .broadcast(to: "b", Content(title: "1")),
+                .unsubscribe("ann", from: "b"), .subscribe("bob", to: "c"),
+            ])
+            #expect(try await store.subscriptions(of: "ann") == ["a"])
+            #expect(try await store.subscriptions(of: "ann", asOf: .seq(2)) == ["a", "b"])
+            try await store.compact(before: .seq(try await store.head()))
+            try await store.subscribe("ann", to: "d")
+            #expect(try await store.subscriptions(of: "ann") == ["a", "d"])
+        }
+    }
+
+    @Test func messagesOfErrorsHaveNoCode() async throws {
+        try await Store.withTemporary { store in
+            do {
+                try await store.wake(9, of: "ann")
+                Issue.record("woken")
+            } catch {
+                guard let error = error as? TraylogError else { throw error }
+                #expect(error.refusal?.message == error.message && !error.message.hasPrefix(error.code))
+            }
+            await store.close()
+            let closed = await #expect(throws: TraylogError.self) { try await store.head() }
+            #expect(closed?.failure?.message == closed?.message)
+        }
+    }
+
+    @Test func aProcessReadsWhatItWritesThroughAnotherHandle() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "traylog-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let store = try await Store.opened(path)
+        let first = try await StoreReader.opened(path)
+        let second = try StoreReader.open(path + "/../" + path.split(separator: "/").last!)
+        try await store.notify("ann", title: "1")
+        #expect(try await first.tray(of: "ann").unread == 1)
+        #expect(try await second.inbox(of: "ann").elements.map(\.seq) == [1])
+        let updates = Task {
+            var last = 0
+            for try await tray in second.trayUpdates(of: "ann") { last = tray.unread }
+            return last
+        }
+        await first.close()
+        #expect(first.isClosed && !second.isClosed && !store.isClosed)
+        await #expect(throws: TraylogError.self) { try await first.tray(of: "ann") }
+        try await store.notify("ann", title: "2")
+        #expect(try await second.tray(of: "ann").unread == 2)
+        try await Task.sleep(for: .milliseconds(300))
+        await store.close()
+        #expect(try await updates.value == 2)
+        #expect(second.isClosed)
+        let closed = await #expect(throws: TraylogError.self) { try await second.tray(of: "ann") }
+        #expect(closed?.failure?.code == .closed)
+        await second.close()
+        // Without a store, readers share one opening, and the last one ends it.
+        let readers = try await [StoreReader.opened(path), StoreReader.opened(path)]
+        await readers[0].close()
+        #expect(try await readers[1].tray(of: "ann").unread == 2)
+        await readers[1].close()
+        let again = try await Store.opened(path)
+        #expect(try await again.tray(of: "ann").unread == 2)
+        await again.close()
+    }
+
+    @Test func losersOfARaceForANewDirectoryLearnThatItIsOpen() async throws {
+        for _ in 0..<30 {
+            let path = FileManager.default.temporaryDirectory.appending(path: "traylog-\(UUID().uuidString)").path
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            let outcomes = await withTaskGroup(of: (Store?, StoreFailure.Code?).self) { group in
+                for _ in 0..<12 {
+                    group.addTask {
+                        do throws(TraylogError) { return (try await Store.opened(path), nil) } catch {
+                            return (nil, error.failure?.code)
+                        }
+                    }
+                }
+                return await group.reduce(into: [(Store?, StoreFailure.Code?)]()) { $0.append($1) }
+            }
+            #expect(outcomes.count { $0.0 != nil } == 1)
+            #expect(Set(outcomes.compactMap(\.1)) == [.alreadyOpen], "\(outcomes.compactMap(\.1))")
+            for (store, _) in outcomes { await store?.close() }
+        }
+    }
+
+    private final class Box: @unchecked Sendable { var store: Store? }
+
+    @Test func aClockThatAppendsIsToldSoAndHangsNobody() async throws {
+        let box = Box()
+        let codes = Codes()
+        let options = StoreOptions(
+            ticking: .manual,
+            clock: {
+                do throws(TraylogError) {
+                    _ = try box.store?.blocking.tray(of: "ann")
+                    _ = try box.store?.blocking.notify("bob", title: "From the clock")
+                } catch {
+                    codes.add(error.code)
+                }
+                return .now
+            })
+        let store = try Store.temporary(options: options)
+        box.store = store
+        #expect(try await store.notify("ann", title: "1").seq == 1)
+        #expect(try await store.perform([.seeTray(of: "ann")]).count == 1)
+        #expect(Set(codes.all) == ["calledFromObserver"])
+        #expect(try await store.tray(of: "bob").total == 0)
+        box.store = nil
+        await store.close()
+    }
+
+    private final class Codes: @unchecked Sendable {
+        private let lock = NSLock()
+        private var codes: [String] = []
+        var all: [String] { lock.withLock { codes } }
+        func add(_ code: String) { lock.withLock { codes.append(code) } }
+    }
+
+    /// The property of a model of an app, which no `inout` reaches from an asynchronous call.
+    @MainActor private final class Model {
+        var count: Projected<Count>
+        init(_ count: Projected<Count>) { self.count = count }
+        func refresh(_ store: Store) async throws { count = try await store.advanced(count) }
+    }
+
+    private struct Count: Projection {
+        static let name = "count"
+        static let version: UInt32 = 1
+        var events = 0
+        init() {}
+        mutating func apply(_ event: Event) { events += 1 }
+        func encoded() throws -> [UInt8] { [] }
+        init(decoding bytes: [UInt8]) throws {}
+    }
+
+    @Test func aModelOfAnAppAdvancesItsProjection() async throws {
+        try await Store.withTemporary { store in
+            let model = await Model(try await store.projected(Count.self))
+            try await store.notify("ann", title: "1")
+            try await model.refresh(store)
+            #expect(await model.count.value.events == 1)
+        }
+    }
+
+    @Test func anAuditorReadsAHistoryAndChecksIt() async throws {
+        try await Store.withTemporary { store in
+            try await store.perform([
+                .subscribe("ann", to: "news"), .notify("ann", title: "1"), .broadcast(to: "news", Content(title: "2")),
+            ])
+            try await store.mark(.read, 2, of: "ann")
+            let last = try await store.recordAccess(of: "ann", actor: "legal", purpose: "request 7")
+            let file = try await store.completeHistory(of: "ann", through: last)
+            let key = try NotePrivateKey(name: "trays.example.org")
+            let head = try Checkpoint(origin: "trays.example.org", head: file.treeHead).signed(with: key).text
+            var lines: [[UInt8]] = []
+            while let block = try await file.next() {
+                lines += block.split(separator: UInt8(ascii: "\n")).map { Array($0) }
+            }
+            func check(_ lines: [[UInt8]]) throws -> CompleteCheck {
+                var check = try CompleteCheck(treeHeads: [head], publicKey: key.publicKey)
+                for line in lines { check.add(line) }
+                check.finish()
+                return check
+            }
+            let sound = try check(lines)
+            #expect(sound.findings == [] && sound.tray?.unread == 1)
+            #expect(sound.conclusion.contains("no others, lead to 1 unread"))
+            lines.remove(at: 3)
+            #expect(try !check(lines).findings.isEmpty)
+            let difference = try await store.difference(of: "ann", from: .seq(3), to: .seq(last))
+            #expect(difference.items.map(\.item) == [2] && difference.items.first?.after.isRead == true)
+            let disclosure = try #require(try await store.disclosure(of: 2))
+            let leaf = try #require(try await store.proof(of: 2).leaf)
+            #expect(leaf.commits(toPayload: disclosure.payload, salt: disclosure.salt))
+        }
+    }
+}
