@@ -112,8 +112,11 @@ extension _Queries {
 extension UserSnapshot {
     /// The items that differ between two states of the user.
     fileprivate func changes(from old: UserSnapshot, to new: UserSnapshot) throws -> [TrayChange] {
-        // Of what a compaction removed only the mark that it was there is left.
-        let found = try ItemComparison(old, new).standings().filter { try !pages.hasLeft($0.shown.entry.seq) }
+        // Of what a compaction removed, and of its edits, only the mark that it was there is left.
+        let found = try ItemComparison(old, new).standings().filter { change in
+            let events = [change.shown.entry.seq] + change.shown.overrides.map(\.event)
+            return try events.allSatisfy { try store.holds($0) }
+        }
         let items = try pages.items(found.map(\.shown))
         return zip(found, items).map { change, item in
             TrayChange(user: user, item: item, before: change.before, after: change.after)

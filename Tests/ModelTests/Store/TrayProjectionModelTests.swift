@@ -165,9 +165,9 @@ private struct UnreadByDay: TrayProjection, Codable {
 
     init() {}
 
-    /// Its days are short, so that a test has many.
+    /// Its days are short, so that a test has many; categories are different when their bytes are.
     static func key(_ item: Item) -> String {
-        "\(item.content.category ?? "-") on day \(item.recordedAt.milliseconds / 20)"
+        "\(item.content.category.map { Array($0.utf8) } ?? []) on day \(item.recordedAt.milliseconds / 20)"
     }
 
     mutating func apply(_ changes: [TrayChange], of event: Event) {
