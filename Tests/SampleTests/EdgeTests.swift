@@ -132,7 +132,10 @@ import TraylogAudit
         }
     }
 
-    private final class Box: @unchecked Sendable { var store: Store? }
+    private final class Box: @unchecked Sendable {
+        // @unchecked: it is set while nothing is appended.
+        var store: Store?
+    }
 
     @Test func aClockThatAppendsIsToldSoAndHangsNobody() async throws {
         let box = Box()
@@ -159,6 +162,7 @@ import TraylogAudit
     }
 
     private final class Codes: @unchecked Sendable {
+        // @unchecked: the lock guards the codes.
         private let lock = NSLock()
         private var codes: [String] = []
         var all: [String] { lock.withLock { codes } }
