@@ -39,6 +39,7 @@ COMMANDS = [
     {"kind": "notify", "user": "ann", "title": "Pay?", "actions": [{"id": "yes", "label": "Yes"}], "data": {"n": [1.0]}},
     {"kind": "edit", "user": "ann", "item": 11, "title": "Pay 2?", "level": None}, {"kind": "edit", "user": "ann", "item": 11, "data": [3]},
     {"kind": "act", "user": "ann", "item": 11, "action": "yes", "note": "ok", "asOf": 13}, {"kind": "edit", "user": "ann", "item": 11, "body": "?"},
+    {"kind": "mute", "user": "ann", "topic": "news", "until": "2026-01-15T00:00:00Z"},
 ]
 
 
@@ -57,7 +58,7 @@ class Files:
         self.save("plain", self.run("tree-head", "--json"))
         for name, words in (
             ("report", ("audit", "ann", "--json", "--disclose")), ("bare", ("audit", "ann", "--json")),
-            ("proof", ("prove", "3", "--disclose", "--json")), ("growth", ("prove-consistency", "4", "16", "--json")),
+            ("proof", ("prove", "3", "--disclose", "--json")), ("growth", ("prove-consistency", "4", "17", "--json")),
             ("decision", ("decision", "ann", "11", "--json")),
         ):
             self.right.append((self.save(name, self.run(*words)), False))

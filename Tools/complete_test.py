@@ -85,7 +85,7 @@ class Log:
         if kind in ("subscribe", "unsubscribe"):
             command["topic"] = pick(TOPICS)
         if kind in ("mute", "unmute"):
-            command |= pick(({"thread": pick("xyz")}, {"category": "a"}, {"all": True}))
+            command |= pick(({"thread": pick("xyz")}, {"category": "a"}, {"topic": pick(TOPICS)}, {"all": True}))
         if kind == "mute" and chance() < 0.5:
             command["until"] = "2026-01-15T00:00:00Z"
         if kind == "markAll":

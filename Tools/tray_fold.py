@@ -163,8 +163,8 @@ def check(kind, content):
         if name not in content:
             raise ValueError(f"{name} of an event of the kind {kind} is missing")
     if kind in ("muted", "unmuted"):
-        if [name in content and content[name] is not False for name in ("thread", "category", "all")].count(True) != 1:
-            raise ValueError("a mute is of one of a thread, a category and all")
+        if [name in content and content[name] is not False for name in ("thread", "category", "topic", "all")].count(True) != 1:
+            raise ValueError("a mute is of one of a thread, a category, a topic and all")
     if kind == "allMarked" and content["as"] not in ("seen", "read", "archived", "deleted"):
         raise ValueError(f"all cannot be marked as {content['as']}")
     if content.get("unthreaded") and "thread" in content:
@@ -372,7 +372,7 @@ class Tray:
                 if self.items[other].live:
                     self.change(other, gone=True)
         muted = any(
-            fact[scope] is not None and self.other.get(("muted", scope, fact[scope])) for scope in ("thread", "category")
+            fact[scope] is not None and self.other.get(("muted", scope, fact[scope])) for scope in ("thread", "category", "topic")
         ) or bool(not fact["passes"] and self.other.get(("muted", "all", True)))
         self.put(
             seq,
@@ -413,7 +413,7 @@ class Tray:
                 self.change(seq, **values)
 
     def on_muted(self, seq, fact, value=True):
-        for scope in ("thread", "category", "all"):
+        for scope in ("thread", "category", "topic", "all"):
             if scope in fact:
                 self.set(("muted", scope, fact[scope]), value)
 
@@ -468,5 +468,6 @@ class Tray:
             "user": user, "asOf": as_of, "revision": revision, "isSeen": self.unseen == 0, "unseen": self.unseen,
             "unread": self.unread, "awaiting": self.awaiting, "total": self.total,
             "seenUpTo": up_to, "seenAt": at, "newest": max((item.position for item in listed), default=None),
-            "newestCounted": max((item.position for item in counted), default=None), "categories": categories,
+            "newestCounted": max((item.position for item in counted), default=None),
+            "categories": dict(sorted(categories.items(), key=lambda one: one[0].encode())),
         }

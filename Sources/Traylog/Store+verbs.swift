@@ -221,7 +221,7 @@ extension Store {
     /// ```
     ///
     /// - Parameters:
-    ///   - scope: everything, a category or a thread.
+    ///   - scope: everything, a category, a thread or a topic.
     ///   - user: the tray's owner.
     ///   - until: the mute ends at the first tick at or after this time; when nil, only an `unmute` ends it.
     /// - Throws: ``TraylogError``: refused `invalid`; failed.

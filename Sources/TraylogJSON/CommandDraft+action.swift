@@ -70,13 +70,14 @@ extension CommandDraft {
     }
 
     private func muteScope() throws(Refusal) -> MuteScope {
-        switch (content.thread, content.category, all) {
-        case (let thread?, nil, nil): return .thread(thread)
-        case (nil, let category?, nil): return .category(category)
-        case (nil, nil, true): return .all
-        case (nil, nil, false): throw .invalid(field: CommandField.all.name, reason: "must be true")
+        switch (content.thread, content.category, topic, all) {
+        case (let thread?, nil, nil, nil): return .thread(thread)
+        case (nil, let category?, nil, nil): return .category(category)
+        case (nil, nil, let topic?, nil): return .topic(topic)
+        case (nil, nil, nil, true): return .all
+        case (nil, nil, nil, false): throw .invalid(field: CommandField.all.name, reason: "must be true")
         default:
-            throw .invalid(field: CommandField.thread.name, reason: "needs one of thread, category and all")
+            throw .invalid(field: CommandField.thread.name, reason: "needs one of thread, category, topic and all")
         }
     }
 

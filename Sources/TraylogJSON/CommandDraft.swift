@@ -36,7 +36,7 @@ extension Command {
     ///   - kind: the kind of command.
     ///   - user: the command's user; nil for a command about the whole store.
     ///   - item: the item of an `edit`, a `retract`, a `snooze`, a `wake` or an `act`.
-    ///   - topic: the topic of a `broadcast`, a `subscribe` or an `unsubscribe`.
+    ///   - topic: the topic of a `broadcast`, a `subscribe`, an `unsubscribe`, a `mute` or an `unmute`.
     ///   - thread: the thread of a `mute` or an `unmute`.
     ///   - category: the category of one of these.
     ///   - all: whether it concerns everything.

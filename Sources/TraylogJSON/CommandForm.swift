@@ -84,8 +84,8 @@ struct CommandForm: Sendable {
             CommandForm(
                 required: CommandFields(.as), optional: CommandFields(.thread, .category, .upTo),
                 nullable: CommandFields(.thread))
-        case .mute: CommandForm(optional: CommandFields(.thread, .category, .all, .until))
-        case .unmute: CommandForm(optional: CommandFields(.thread, .category, .all))
+        case .mute: CommandForm(optional: CommandFields(.thread, .category, .topic, .all, .until))
+        case .unmute: CommandForm(optional: CommandFields(.thread, .category, .topic, .all))
         case .snooze: CommandForm(required: CommandFields(.item, .until))
         case .wake, .retract: CommandForm(required: CommandFields(.item))
         case .edit:

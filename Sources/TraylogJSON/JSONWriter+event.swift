@@ -106,6 +106,7 @@ import TraylogDomain
         switch scope {
         case .thread(let thread): member("thread", thread)
         case .category(let category): member("category", category)
+        case .topic(let topic): member("topic", topic)
         case .all: member("all", true)
         }
     }

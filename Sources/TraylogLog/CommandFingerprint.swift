@@ -137,7 +137,9 @@ extension Command.Action {
 
     fileprivate var topic: String? {
         switch self {
-        case .subscribe(let topic), .unsubscribe(let topic), .broadcast(let topic, _): topic
+        case .subscribe(let topic), .unsubscribe(let topic), .broadcast(let topic, _), .mute(.topic(let topic), _),
+            .unmute(.topic(let topic)):
+            topic
         default: nil
         }
     }

@@ -94,7 +94,9 @@ import TraylogDomain
 
     private func topic(of event: Event) -> String? {
         switch event.body {
-        case .subscribed(let topic, _), .unsubscribed(let topic, _), .broadcast(let topic, _): topic
+        case .subscribed(let topic, _), .unsubscribed(let topic, _), .broadcast(let topic, _),
+            .muted(.topic(let topic), _), .unmuted(.topic(let topic)):
+            topic
         default: nil
         }
     }

@@ -155,11 +155,12 @@ struct Question {
         return lane
     }
 
-    /// One of `thread`, `category` and `all`.
+    /// One of `thread`, `category`, `topic` and `all`.
     private func scope() throws -> MuteScope {
         let isAll = try fields.boolean(maybe: "all") ?? false
-        guard [fields.isSet("thread"), fields.isSet("category"), isAll].count(where: { $0 }) == 1 else {
-            throw WireFault("\(verb): needs one of thread, category and all")
+        let isGiven = ["thread", "category", "topic"].map(fields.isSet) + [isAll]
+        guard isGiven.count(where: { $0 }) == 1 else {
+            throw WireFault("\(verb): needs one of thread, category, topic and all")
         }
         return try MuteScope(wire: fields)
     }

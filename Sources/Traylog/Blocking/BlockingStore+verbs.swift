@@ -162,7 +162,7 @@ extension BlockingStore {
     /// Mutes a thread, a category or everything: items that arrive from now on are listed and never counted.
     ///
     /// - Parameters:
-    ///   - scope: everything, a category or a thread.
+    ///   - scope: everything, a category, a thread or a topic.
     ///   - user: the tray's owner.
     ///   - until: the mute ends at the first tick at or after this time; when nil, only an `unmute` ends it.
     /// - Throws: ``TraylogError``: refused `invalid`; failed.

@@ -66,6 +66,7 @@ import TraylogDomain
         switch scope {
         case .thread(let name): "thread \(name)"
         case .category(let name): "category \(name)"
+        case .topic(let name): "topic \(name)"
         case .all: "everything but critical items"
         }
     }

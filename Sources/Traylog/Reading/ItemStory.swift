@@ -75,6 +75,7 @@ struct ItemFold {
     let item: Seq
     private let user: String
     private let content: Content
+    private let topic: String?
     private(set) var arrival: Event?
     /// The mutes that match it, each with the event in force and the time when it began.
     private(set) var mutes: [(event: Event, since: Timestamp)] = []
@@ -91,7 +92,7 @@ struct ItemFold {
     private var active: [(event: Event, since: Timestamp)] = []
 
     init(item: Item, user: String) {
-        (self.item, self.user, content, position) = (item.seq, user, item.content, item.seq)
+        (self.item, self.user, content, topic, position) = (item.seq, user, item.content, item.topic, item.seq)
     }
 
     private var isInInbox: Bool { gone == nil && deleted == nil && archived == nil && snoozed == nil }
@@ -107,7 +108,7 @@ struct ItemFold {
             if event.seq == item {
                 arrival = event
                 let arrived = event.content ?? content
-                mutes = active.filter { Self.scope($0.event).map { $0.covers(arrived) } ?? false }
+                mutes = active.filter { Self.scope($0.event).map { $0.covers(arrived, from: topic) } ?? false }
             } else if event.seq > item, case .notified(let other) = event.body, gone == nil, deleted == nil,
                 let key = arrival?.content?.collapseKey, other.collapseKey?.hasSameBytes(as: key) ?? false
             {
@@ -166,7 +167,8 @@ struct ItemFold {
     private static func isOf(_ scope: MuteScope, _ event: Event) -> Bool {
         switch (scope, Self.scope(event)) {
         case (.all, .all): true
-        case (.category(let name), .category(let other)), (.thread(let name), .thread(let other)):
+        case (.category(let name), .category(let other)), (.thread(let name), .thread(let other)),
+            (.topic(let name), .topic(let other)):
             name.hasSameBytes(as: other)
         default: false
         }
@@ -179,11 +181,12 @@ struct ItemFold {
 
 extension MuteScope {
     /// Whether an item of this content is muted when it comes.
-    fileprivate func covers(_ content: Content) -> Bool {
+    fileprivate func covers(_ content: Content, from topic: String?) -> Bool {
         switch self {
         case .all: content.level != .critical
         case .category(let name): content.category?.hasSameBytes(as: name) ?? false
         case .thread(let name): content.thread?.hasSameBytes(as: name) ?? false
+        case .topic(let name): topic?.hasSameBytes(as: name) ?? false
         }
     }
 
@@ -192,6 +195,7 @@ extension MuteScope {
         case .all: "everything but critical items"
         case .category(let name): "category \(name)"
         case .thread(let name): "thread \(name)"
+        case .topic(let name): "topic \(name)"
         }
     }
 }

@@ -66,7 +66,7 @@ extension ServiceRequest {
         headers["Content-Type"] = "application/json"
         // The service takes user and item, or the mute's scope, from the path, and the kind from the route.
         var given: Set = ["kind", "user", "item"]
-        if case .mute = command.action { given.formUnion(["thread", "category", "all"]) }
+        if case .mute = command.action { given.formUnion(["thread", "category", "topic", "all"]) }
         body = try WireObject(Array(command.with(key: key).json.utf8)).text(leavingOut: given)
     }
 
@@ -81,6 +81,7 @@ extension ServiceRequest {
         switch scope {
         case .thread(let name): "threads/\(encode(name))"
         case .category(let name): "categories/\(encode(name))"
+        case .topic(let name): "topics/\(encode(name))"
         case .all: "all"
         }
     }

@@ -102,6 +102,8 @@ extension MuteScope {
             self = .all
         } else if let thread = try fields.string(maybe: "thread") {
             self = .thread(thread)
+        } else if let topic = try fields.string(maybe: "topic") {
+            self = .topic(topic)
         } else {
             self = .category(try fields.string("category"))
         }

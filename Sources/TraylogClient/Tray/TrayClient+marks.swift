@@ -65,7 +65,7 @@ extension TrayClient {
     @discardableResult
     public func wake(_ item: ItemReference) throws(TrayClientRefusal) -> OutboxEntry { try perform(.wake(item)) }
 
-    /// Mutes a thread, a category or everything: items that arrive from now on are not counted.
+    /// Mutes a thread, a category, a topic or everything: items that arrive from now on are not counted.
     ///
     /// ```swift
     /// try await client.mute(.all, until: .now + .seconds(3_600))

@@ -81,7 +81,7 @@ extension Command {
         Command(user: user, .markAll(mark, filter, upTo: upTo))
     }
 
-    /// Mutes a thread, a category or everything: items that arrive from now on are listed and never counted.
+    /// Mutes a thread, a category, a topic or everything: items that arrive from now on are listed and never counted.
     ///
     /// ```swift
     /// let command: Command = .mute(.all, of: "ann", until: .now + .seconds(3_600))

@@ -100,6 +100,7 @@ extension Command {
         switch scope {
         case .thread(let name): try Limits.check(identifier: name, "thread")
         case .category(let name): try Limits.check(identifier: name, "category")
+        case .topic(let name): try Limits.check(identifier: name, "topic")
         case .all: break
         }
     }

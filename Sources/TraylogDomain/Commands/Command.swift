@@ -92,12 +92,14 @@ public enum ItemReference: Hashable, Sendable {
 
 /// The items that a `mute` leaves out of the counts.
 ///
-/// Each thread, each category and `all` is a separate mute.
+/// Each thread, each category, each topic and `all` is a separate mute.
 public enum MuteScope: Hashable, Sendable {
     /// Items of one thread.
     case thread(String)
     /// Items of one category.
     case category(String)
+    /// Broadcasts of one topic; the user stays subscribed.
+    case topic(String)
     /// All items, except those that arrive with the level `critical`.
     case all
 }

@@ -59,7 +59,7 @@ package struct Fact: Hashable, Sendable {
         set { target = newValue }
     }
 
-    /// `subscribed`, `unsubscribed`: the topic.
+    /// `subscribed`, `unsubscribed`, `muted` and `unmuted` of a topic: the topic.
     @inlinable
     package var topic: Identity {
         get { Identity(rawValue: target) }
@@ -131,10 +131,11 @@ extension Fact {
             case .named(let name): thread = hasher.identity(of: name, as: .thread)
             }
         case .muted(let scope, _), .unmuted(let scope):
-            // The mute of everything has neither.
+            // The mute of everything has none of them.
             switch scope {
             case .thread(let name): thread = hasher.identity(of: name, as: .thread)
             case .category(let name): category = hasher.identity(of: name, as: .category)
+            case .topic(let name): topic = hasher.identity(of: name, as: .topic)
             case .all: break
             }
         case .edited(let item, let edit):

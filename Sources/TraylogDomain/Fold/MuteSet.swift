@@ -1,8 +1,8 @@
-/// What a user has muted: everything, threads and categories, each by itself.
+/// What a user has muted: everything, threads, categories and topics, each by itself.
 package struct MuteSet: Hashable, Sendable {
     /// A mute in force.
     package struct Entry: Hashable, Sendable {
-        /// The thread or the category; absent for everything.
+        /// The thread, the category or the topic; absent for everything.
         package var identity: Identity
         /// The `muted` with which it began.
         package var since: UInt64
@@ -15,7 +15,7 @@ package struct MuteSet: Hashable, Sendable {
     }
 
     package internal(set) var all: Entry?
-    /// Ascending by identity, as are ``categories``.
+    /// Threads and topics, whose identities differ; ascending, as are ``categories``.
     package internal(set) var threads: [Entry] = []
     package internal(set) var categories: [Entry] = []
 
@@ -30,20 +30,24 @@ package struct MuteSet: Hashable, Sendable {
         case .all: all
         case .thread(let name): threads.entry(of: hasher.identity(of: name, as: .thread))
         case .category(let name): categories.entry(of: hasher.identity(of: name, as: .category))
+        case .topic(let name): threads.entry(of: hasher.identity(of: name, as: .topic))
         }
     }
 
     /// Whether an item that arrives now is muted.
-    func cover(_ fact: borrowing Fact) -> Bool {
+    ///
+    /// - Parameter topic: absent for one that came through none.
+    func cover(_ fact: borrowing Fact, topic: Identity) -> Bool {
         if all != nil, !fact.isCritical { return true }
+        if topic != .absent, threads.entry(of: topic) != nil { return true }
         if fact.thread != .absent, threads.entry(of: fact.thread) != nil { return true }
         return fact.category != .absent && categories.entry(of: fact.category) != nil
     }
 
     /// Begins a mute, or gives the one that holds another end.
     mutating func mute(_ fact: borrowing Fact) {
-        if fact.thread != .absent {
-            threads.mute(fact.thread, by: fact.seq)
+        if fact.thread != .absent || fact.topic != .absent {
+            threads.mute(fact.thread != .absent ? fact.thread : fact.topic, by: fact.seq)
         } else if fact.category != .absent {
             categories.mute(fact.category, by: fact.seq)
         } else {
@@ -52,8 +56,9 @@ package struct MuteSet: Hashable, Sendable {
     }
 
     mutating func unmute(_ fact: borrowing Fact) {
-        if fact.thread != .absent {
-            threads.removeAll { $0.identity == fact.thread }
+        if fact.thread != .absent || fact.topic != .absent {
+            let identity = fact.thread != .absent ? fact.thread : fact.topic
+            threads.removeAll { $0.identity == identity }
         } else if fact.category != .absent {
             categories.removeAll { $0.identity == fact.category }
         } else {
@@ -67,6 +72,7 @@ package struct MuteSet: Hashable, Sendable {
         case .all: all = Entry(identity: .absent, since: event, by: event)
         case .thread(let name): threads.mute(hasher.identity(of: name, as: .thread), by: event)
         case .category(let name): categories.mute(hasher.identity(of: name, as: .category), by: event)
+        case .topic(let name): threads.mute(hasher.identity(of: name, as: .topic), by: event)
         }
     }
 }

@@ -33,7 +33,7 @@ extension TrayState {
             guard topics[place].isActive else { return }
             topics[place].hasItems = true
         }
-        try carryOut(fact, stored: stored)
+        try carryOut(fact, ofTopic: topic, stored: stored)
     }
 
     /// - Parameter items: how many items the event names. A mark of many counts as several events, so that folding
@@ -61,16 +61,18 @@ extension TrayState {
         if fact.kind == .undone { try voided.insert(fact.undoneEvent, seq: seq, load: stored.load(.voided)) }
     }
 
-    private mutating func carryOut(_ fact: borrowing Fact, stored: some StatePages) throws {
+    private mutating func carryOut(
+        _ fact: borrowing Fact, ofTopic topic: Identity = .absent, stored: some StatePages
+    ) throws {
         let before = newest
-        try change(by: fact, stored: stored)
+        try change(by: fact, ofTopic: topic, stored: stored)
         try findNewest(since: before, stored: stored)
     }
 
-    private mutating func change(by fact: borrowing Fact, stored: some StatePages) throws {
+    private mutating func change(by fact: borrowing Fact, ofTopic topic: Identity, stored: some StatePages) throws {
         switch fact.kind {
         case .notified, .broadcast:
-            try add(fact, stored: stored)
+            try add(fact, ofTopic: topic, stored: stored)
         case .traySeen:
             try see(upTo: fact.upTo, stored: stored)
         case .marked:
@@ -118,11 +120,11 @@ extension TrayState {
         }
     }
 
-    private mutating func add(_ fact: borrowing Fact, stored: some StatePages) throws {
+    private mutating func add(_ fact: borrowing Fact, ofTopic topic: Identity, stored: some StatePages) throws {
         if fact.collapse != .absent { try supersede(fact.collapse, by: fact.seq, stored: stored) }
         var flags: ItemFlags = []
         if fact.isSilent { flags.insert(.silent) }
-        if !mutes.isEmpty, mutes.cover(fact) { flags.insert(.muted) }
+        if !mutes.isEmpty, mutes.cover(fact, topic: topic) { flags.insert(.muted) }
         if fact.hasActions { flags.insert(.actionable) }
         if fact.reminds {
             flags.insert(.reminding)

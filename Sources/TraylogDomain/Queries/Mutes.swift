@@ -4,7 +4,7 @@ public struct Mutes: Hashable, Sendable {
     public var user: String
     /// The newest event that the answer reflects.
     public var asOf: Seq
-    /// The mute of everything first, then categories, then threads, each in the byte order of their names.
+    /// The mute of everything first, then categories, threads and topics, each in the byte order of their names.
     public var mutes: [Mute]
 
     /// The mutes as a query answers them, for tests and previews.
@@ -52,7 +52,8 @@ extension MuteSet.Entry {
 extension Mute {
     fileprivate func precedes(_ other: Mute) -> Bool {
         switch (scope, other.scope) {
-        case (.thread(let name), .thread(let other)), (.category(let name), .category(let other)):
+        case (.thread(let name), .thread(let other)), (.category(let name), .category(let other)),
+            (.topic(let name), .topic(let other)):
             name.precedesInBytes(other)
         default: scope.rank < other.scope.rank
         }
@@ -65,6 +66,7 @@ extension MuteScope {
         case .all: 0
         case .category: 1
         case .thread: 2
+        case .topic: 3
         }
     }
 }

@@ -48,7 +48,7 @@ extension ItemFilter.Thread {
 }
 
 @_spi(JSON) extension MuteScope: JSONWritable {
-    /// `{"thread"}`, `{"category"}` or `{"all":true}`.
+    /// `{"thread"}`, `{"category"}`, `{"topic"}` or `{"all":true}`.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.members(self)
@@ -63,7 +63,9 @@ extension ItemFilter.Thread {
         if try fields[maybe: "all"] ?? false {
             self = .all
         } else {
-            self = try fields[maybe: "thread"].map { .thread($0) } ?? .category(fields["category"])
+            self =
+                try fields[maybe: "thread"].map { .thread($0) } ?? fields[maybe: "topic"].map { .topic($0) }
+                ?? .category(fields["category"])
         }
     }
 }

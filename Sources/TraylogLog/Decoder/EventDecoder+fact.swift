@@ -135,6 +135,7 @@ extension Fact {
             try fields.checkMuteScope()
             thread = hasher.identity(fields, .thread, payload, as: .thread)
             category = hasher.identity(fields, .category, payload, as: .category)
+            if thread == .absent { topic = hasher.identity(fields, .topic, payload, as: .topic) }
         case .snoozed:
             _ = try fields.required(.until)
             item = try fields.required(.item)

@@ -180,6 +180,7 @@ extension PayloadFields {
         try checkMuteScope()
         if raw(.all) != 0 { return .all }
         if let thread = try optional(.thread, payload) { return .thread(thread) }
+        if let topic = try optional(.topic, payload) { return .topic(topic) }
         return .category(try required(.category, payload))
     }
 
@@ -211,10 +212,15 @@ extension PayloadFields {
         return true
     }
 
-    /// `muted`, `unmuted`: checks that there is one of a thread, a category and all.
+    /// `muted`, `unmuted`: checks that there is one of a thread, a category, a topic and all.
     func checkMuteScope() throws(PayloadFault) {
         let isAll = raw(.all) != 0
-        guard has(.thread) || has(.category) || isAll else { throw .missing(.thread) }
+        guard has(.thread) || has(.category) || has(.topic) || isAll else { throw .missing(.thread) }
+        if has(.topic) {
+            guard !has(.thread) else { throw .contradiction(.topic, .thread) }
+            guard !has(.category) else { throw .contradiction(.topic, .category) }
+            guard !isAll else { throw .contradiction(.topic, .all) }
+        }
         guard !has(.thread) || !has(.category) else { throw .contradiction(.thread, .category) }
         guard !isAll || !has(.thread) else { throw .contradiction(.thread, .all) }
         guard !isAll || !has(.category) else { throw .contradiction(.category, .all) }

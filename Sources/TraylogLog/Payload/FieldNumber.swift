@@ -128,7 +128,7 @@ struct FieldSet: OptionSet, Hashable, Sendable {
     private static let marked = common.union(FieldSet(.mark, .items))
     private static let allMarked = common.union(FieldSet(.mark, .thread, .category, .upTo, .unthreaded))
     private static let muted = unmuted.union(FieldSet(.until))
-    private static let unmuted = common.union(FieldSet(.thread, .category, .all))
+    private static let unmuted = common.union(FieldSet(.thread, .category, .topic, .all))
     private static let snoozed = common.union(FieldSet(.item, .until))
     private static let itemOnly = common.union(FieldSet(.item))
     private static let acted = itemOnly.union(FieldSet(.action, .note, .asOf, .edits))

@@ -122,7 +122,7 @@ extension ItemFilter {
 extension MuteScope {
     var variableBytes: Int {
         switch self {
-        case .thread(let name), .category(let name): name.utf8.count
+        case .thread(let name), .category(let name), .topic(let name): name.utf8.count
         case .all: 0
         }
     }

@@ -112,7 +112,8 @@ extension PayloadWriter {
     /// Writes the topic, which comes among the names.
     mutating func putTopic(_ eventBody: borrowing Event.Body, _ bytes: inout MutableSpan<UInt8>) {
         switch eventBody {
-        case .subscribed(let topic, _), .unsubscribed(let topic, _), .broadcast(let topic, _):
+        case .subscribed(let topic, _), .unsubscribed(let topic, _), .broadcast(let topic, _),
+            .muted(.topic(let topic), _), .unmuted(.topic(let topic)):
             put(.topic, some: topic, &bytes)
         default:
             break
@@ -223,7 +224,8 @@ extension PayloadWriter {
         switch scope {
         case .thread(let name): put(.thread, some: name, &bytes)
         case .category(let name): put(.category, some: name, &bytes)
-        case .all: break
+        // A topic stands among the names.
+        case .topic, .all: break
         }
         put(.until, until, &bytes)
         put(.all, scope == .all, &bytes)

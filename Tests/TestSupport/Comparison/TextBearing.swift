@@ -57,7 +57,7 @@ extension Event.Body: TextBearing {
         case .subscribed(let topic, _), .unsubscribed(let topic, _): return [topic]
         case .muted(let scope, _), .unmuted(let scope):
             switch scope {
-            case .thread(let name), .category(let name): return [name]
+            case .thread(let name), .category(let name), .topic(let name): return [name]
             case .all: return []
             }
         case .allMarked(_, let filter, _):

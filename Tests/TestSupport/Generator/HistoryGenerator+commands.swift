@@ -85,6 +85,7 @@ extension HistoryGenerator {
 
     private mutating func scope() -> MuteScope {
         if random.chance(20) { return .all }
+        if mix.features.contains(.topics), random.chance(30) { return .topic(random.pick(topics)) }
         return random.chance(50) ? .thread(random.pick(threads)) : .category(random.pick(categories))
     }
 }

@@ -66,6 +66,7 @@ extension MuteScope {
         switch self {
         case .thread(let name): [("thread", quoted(name))]
         case .category(let name): [("category", quoted(name))]
+        case .topic(let name): [("topic", quoted(name))]
         case .all: [("all", "true")]
         }
     }

@@ -37,6 +37,7 @@ extension NaiveStore {
             case .all: (0, Name(""))
             case .category(let name): (1, Name(name))
             case .thread(let name): (2, Name(name))
+            case .topic(let name): (3, Name(name))
             }
         }
         let mutes = snapshot(of: user, asOf).mutes.sorted { key($0) < key($1) }

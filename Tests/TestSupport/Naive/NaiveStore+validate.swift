@@ -25,6 +25,7 @@ extension NaiveStore {
             switch scope {
             case .thread(let thread): try identifier(thread, "thread")
             case .category(let category): try identifier(category, "category")
+            case .topic(let topic): try identifier(topic, "topic")
             case .all: break
             }
         case .snooze(let reference, _), .wake(let reference), .retract(let reference):

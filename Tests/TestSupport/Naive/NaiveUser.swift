@@ -80,7 +80,7 @@ package struct NaiveUser: Hashable, Sendable {
 extension NaiveUser {
     private mutating func add(_ event: Event, _ content: Content, topic: String?) {
         var item = NaiveItem(event, content, topic: topic)
-        item.muted = mutes.contains { $0.silences(content) }
+        item.muted = mutes.contains { $0.silences(content, topic: topic) }
         places[item.seq] = items.count
         items.append(item)
     }
@@ -126,17 +126,20 @@ package struct NaiveMute: Hashable, Sendable {
     func isOf(_ other: MuteScope) -> Bool {
         switch (scope, other) {
         case (.all, .all): true
-        case (.thread(let one), .thread(let two)), (.category(let one), .category(let two)): Name(one) == Name(two)
+        case (.thread(let one), .thread(let two)), (.category(let one), .category(let two)),
+            (.topic(let one), .topic(let two)):
+            Name(one) == Name(two)
         default: false
         }
     }
 
     /// Whether an item of this content is muted when it arrives.
-    func silences(_ content: Content) -> Bool {
+    func silences(_ content: Content, topic: String?) -> Bool {
         switch scope {
         case .all: content.level != .critical
         case .thread(let name): Name(content.thread) == Name(name)
         case .category(let name): Name(content.category) == Name(name)
+        case .topic(let name): Name(topic) == Name(name)
         }
     }
 }

@@ -135,6 +135,7 @@ struct TrayHistory {
 
     private mutating func scope() -> MuteScope {
         if random.chance(10) { return .all }
+        if random.chance(10) { return .topic(random.pick(Self.threads)) }
         return random.chance(50) ? .thread(random.pick(Self.threads)) : .category(random.pick(Self.categories))
     }
 }

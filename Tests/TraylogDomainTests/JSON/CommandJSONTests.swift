@@ -52,6 +52,8 @@ import Testing
             .mute(.all, until: Timestamp(milliseconds: 5))
         ),
         (#""unmute","user":"u","all":true"#, .unmute(.all)),
+        (#""mute","user":"u","topic":"t""#, .mute(.topic("t"))),
+        (#""unmute","user":"u","topic":"t""#, .unmute(.topic("t"))),
         (#""act","user":"u","item":3,"action":"yes""#, .act(3, action: "yes")),
         (#""act","user":"u","item":"k","action":"yes","note":"n""#, .act("k", action: "yes", note: "n")),
         (#""act","user":"u","item":"k","action":"yes","asOf":7"#, .act("k", action: "yes", asOf: 7)),

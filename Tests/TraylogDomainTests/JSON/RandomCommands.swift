@@ -89,7 +89,7 @@ struct RandomCommands {
     }
 
     mutating func scope() -> MuteScope {
-        [.thread(identifier()), .category(identifier()), .all].randomElement(using: &generator)!
+        [.thread(identifier()), .category(identifier()), .topic(identifier()), .all].randomElement(using: &generator)!
     }
 
     mutating func item() -> ItemReference {

@@ -17,6 +17,7 @@ enum GoldenEvents {
         ("allMarked-unthreaded", event(7, .allMarked(.archived, ItemFilter(thread: .unthreaded), upTo: 5))),
         ("muted", event(8, .muted(.thread("family")))),
         ("muted-all", event(24, .muted(.all, until: Timestamp(milliseconds: 1_700_003_600_000)))),
+        ("muted-topic", event(29, .muted(.topic("news")))),
         ("notified-actions", event(25, .notified(asking))),
         ("acted", event(26, .acted(item: 25, action: "yes", note: "Gern", asOf: 25))),
         ("edited-reminder", event(27, .edited(item: 25, later))),

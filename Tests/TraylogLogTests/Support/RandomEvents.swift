@@ -63,7 +63,7 @@ extension SeededRandom {
     }
 
     mutating func scope() -> MuteScope {
-        [.thread(text()), .category(text()), .all].randomElement(using: &self)!
+        [.thread(text()), .category(text()), .topic(text()), .all].randomElement(using: &self)!
     }
 
     mutating func filter() -> ItemFilter {

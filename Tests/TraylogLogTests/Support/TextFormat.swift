@@ -7,7 +7,9 @@ struct TextFormat {
     init(_ event: Event) {
         add("user", event.user)
         switch event.body {
-        case .subscribed(let topic, _), .unsubscribed(let topic, _), .broadcast(let topic, _): add("topic", topic)
+        case .subscribed(let topic, _), .unsubscribed(let topic, _), .broadcast(let topic, _),
+            .muted(.topic(let topic), _), .unmuted(.topic(let topic)):
+            add("topic", topic)
         default: break
         }
         add("key", event.key)
@@ -79,7 +81,7 @@ struct TextFormat {
         switch scope {
         case .thread(let name): add("thread", name)
         case .category(let name): add("category", name)
-        case .all: break
+        case .topic, .all: break
         }
     }
 

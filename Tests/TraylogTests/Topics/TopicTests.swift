@@ -7,6 +7,36 @@ import TestSupport
 /// The receivers of a broadcast, and its later changes.
 @Suite struct TopicTests {
     @Test(arguments: StoreWay.allCases)
+    func aMutedTopicIsListedAndNotCountedAndItsUserStaysSubscribed(way: StoreWay) throws {
+        try TestedStore.with(way) { store throws in
+            for user in ["ann", "bob"] { try store.act(user, .subscribe(topic: "news")) }
+            try store.act("ann", .subscribe(topic: "ops"))
+            try store.broadcast("news")
+            try store.act("ann", .mute(.topic("news")))
+            #expect(try store.receipt("ann", .mute(.topic("news"))) == .unchanged)
+            // A thread of the same name is another mute.
+            try store.act("ann", .mute(.thread("news")))
+            try store.act("ann", .unmute(.thread("news")))
+            let quiet = try store.broadcast("news", Content(level: .critical))
+            let other = try store.broadcast("ops", Content(thread: "news"))
+            try store.notify("ann", Content(thread: "news"))
+            #expect(try store.tray("ann").unread == 3 && store.tray("ann").total == 4)
+            #expect(try store.tray("bob").unread == 2)
+            #expect(try store.items("ann").first { $0.seq == quiet }?.isMuted == true)
+            #expect(try store.items("ann").first { $0.seq == other }?.isMuted == false)
+            #expect(try store.tray("ann", asOf: .seq(quiet)).unread == 1)
+            #expect(try store.ask { try $0.mutes(of: "ann").mutes.map(\.scope) } == [.topic("news")])
+            // Another end replaces it, and a tick ends it.
+            let until = try store.act("ann", .mute(.topic("news"), until: .at(10)))
+            #expect(try store.tick(20).unmuted == 1)
+            #expect(try store.events(after: until).map(\.body) == [.unmuted(.topic("news"))])
+            try store.broadcast("news")
+            #expect(try store.tray("ann").unread == 4)
+            #expect(try store.receipt("ann", .unmute(.topic("news"))) == .unchanged)
+        }
+    }
+
+    @Test(arguments: StoreWay.allCases)
     func subscribingBringsNoBacklog(way: StoreWay) throws {
         try TestedStore.with(way) { store in
             let early = try store.broadcast("news")

@@ -297,6 +297,20 @@ class BellTest(BellCase):
         left(3)
         self.assertEqual(self.server.get("/v1/users/ann/tray").json["unseen"], 0)
 
+    def test_an_item_that_came_through_a_topic_offers_to_mute_the_topic(self):
+        self.server.call("PUT", "/v1/users/ann/subscriptions/releases")
+        self.server.post("/v1/topics/releases/broadcasts", {"title": "One"})
+        self.show()
+        self.open_panel()
+        self.menu("mute this topic")
+        self.wait_for(lambda: self.server.get("/v1/users/ann/mutes").json["mutes"], "the topic is muted")
+        self.assertEqual(self.server.get("/v1/users/ann/mutes").json["mutes"][0]["topic"], "releases")
+        self.server.post("/v1/topics/releases/broadcasts", {"title": "Two"})
+        self.browser.wait(f"{ROOT}.querySelectorAll('article').length === 2")
+        self.assertEqual(self.server.get("/v1/users/ann/tray").json["unread"], 1)
+        self.browser.run(f"{ROOT}.querySelector('[part=undo]').click()")
+        self.wait_for(lambda: not self.server.get("/v1/users/ann/mutes").json["mutes"], "it is not muted any more")
+
     def ask(self, title):
         return self.server.notify("ann", title=title, actions=[{"id": "yes", "label": "Deploy"}, {"id": "no", "label": "Wait"}]).json["seq"]
 

@@ -427,18 +427,18 @@ class SettingsTest(LooksCase):
 
     def test_what_is_muted_is_listed_by_what_it_is_about_and_can_be_ended(self):
         self.server.notify("ann", title="Order 4711", thread="order-4711")
-        for path in ("threads/order-4711", "threads/empty", "categories/build", "categories/news"):
+        for path in ("threads/order-4711", "threads/empty", "categories/build", "categories/news", "topics/releases"):
             self.server.call("PUT", f"/v1/users/ann/mutes/{path}")
         self.server.call("PUT", "/v1/users/ann/mutes/categories/deploy", {"until": "2030-01-01T00:00:00Z"})
         self.open(1, attributes='categories="Builds:build,deploy;Mentions:mention"')
         self.settings()
-        self.browser.wait(f"{ROOT}.querySelectorAll('[part=unmute]').length === 3")
+        self.browser.wait(f"{ROOT}.querySelectorAll('[part=unmute]').length === 4")
         text = self.browser.run(f"return {ROOT}.querySelector('div[part=settings]').innerText")
-        for word in ("Order 4711", "empty", "news", "Builds", "Mentions"):
+        for word in ("Order 4711", "empty", "news", "releases", "Builds", "Mentions"):
             self.assertIn(word, text)
         for label, state in (("Do not disturb", "false"), ("Builds", "false"), ("Mentions", "true")):
             self.assertEqual(self.browser.run(f"return {self.switch(label)}.ariaChecked"), state, label)
-        for left in (2, 1, 0):
+        for left in (3, 2, 1, 0):
             self.browser.run(f"{ROOT}.querySelector('[part=unmute]').click()")
             self.browser.wait(f"{ROOT}.querySelectorAll('[part=unmute]').length === {left}")
         self.browser.run(f"{self.switch('Builds')}.click()")

@@ -45,6 +45,9 @@ class ActingTests(TrayCase):
         self.assertEqual(do("mute_thread", "t")["result"], "appended")
         self.assertEqual(do("mute_thread", "t")["result"], "unchanged")
         self.assertEqual(do("unmute_thread", "t")["result"], "appended")
+        self.assertEqual(do("mute_topic", "a/b")["result"], "appended")
+        self.assertEqual(self.own("trays.get_mutes").json["mutes"][0]["topic"], "a/b")
+        self.assertEqual(do("unmute_topic", "a/b")["result"], "appended")
         self.assertEqual(do("mute_category", "a/b")["result"], "appended")
         self.assertEqual(self.of("trays.mark_all", body={"as": "read"}).status, 200)
         unknown = {"as": "read", "items": [10**9]}

@@ -4,7 +4,7 @@ import Traylog
 struct MuteCommand: Verb {
     static let configuration = CommandConfiguration(
         commandName: "mute",
-        abstract: "Let new items of a thread or category, or all, arrive without being counted.",
+        abstract: "Let new items of a thread, category or topic, or all, arrive without being counted.",
         discussion: """
             Items that arrive while it is muted are listed, but never counted. Again with another time, or without one: \
             replaces it. 'traylog tick' ends what is muted until a time.
@@ -12,6 +12,7 @@ struct MuteCommand: Verb {
             EXAMPLES
               traylog mute alice --thread build-17
               traylog mute alice --category ci
+              traylog mute alice --topic releases
               traylog mute alice --all --until '2030-01-01 08:00'
             """)
 

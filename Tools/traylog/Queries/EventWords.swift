@@ -46,6 +46,7 @@ extension MuteScope {
         switch self {
         case .thread(let name): "thread \(name)"
         case .category(let name): "category \(name)"
+        case .topic(let name): "topic \(name)"
         case .all: "all"
         }
     }

@@ -15,7 +15,7 @@ const ENGLISH = {
 	blocked: "No access", blockedMore: "Your account has no access to these notifications.",
 	failed: "Loading failed.", wrong: "Not set up: {what} is no address.", retry: "Try again", menu: "More: {title}",
 	read: "Mark as read", unreadAgain: "Mark as unread", archive: "Archive", unarchive: "Unarchive", snooze: "Snooze", hour: "1 hour",
-	evening: "This evening", tomorrow: "Tomorrow", week: "Next week", date: "Until a date…", mute: "Mute this thread", delete: "Delete",
+	evening: "This evening", tomorrow: "Tomorrow", week: "Next week", date: "Until a date…", mute: "Mute this thread", muteTopic: "Mute this topic", delete: "Delete",
 	search: "Search", quiet: "Do not disturb", always: "Until I turn it off", critical: "Critical", timeSensitive: "Urgent",
 	changed: "Changed", changedSince: "This changed after you opened it. Please answer again.",
 	more: { one: "{n} more notification", other: "{n} more notifications" }, by: "{more} from {names}", others: "{n} others",
@@ -1078,8 +1078,8 @@ class TraylogBell extends Element {
 		};
 		const mark = (as, canUndo) => () => act(client.mark(as, seq), canUndo && ((work) => client.undo(work)));
 		const snooze = (until) => act(client.snooze(seq, until), () => client.wake(seq));
-		const { thread } = item;
-		const mute = () => act(client.mute({ thread }), () => client.unmute({ thread }));
+		const { thread, topic } = item;
+		const mute = (what) => () => act(client.mute(what), () => client.unmute(what));
 		const pick = () => {
 			const { menu } = this.#parts;
 			const input = h("input", { type: "datetime-local" });
@@ -1097,7 +1097,8 @@ class TraylogBell extends Element {
 			item.read ? ["unreadAgain", mark("unread"), false, "unread"] : ["read", mark("read"), false, "read"],
 			item.archived ? ["unarchive", mark("unarchived"), false, "archive"] : ["archive", mark("archived", true), false, "archive"],
 			["snooze", later, true, "clock"],
-			thread && ["mute", mute, false, "quiet"],
+			thread && ["mute", mute({ thread }), false, "quiet"],
+			topic && ["muteTopic", mute({ topic }), false, "quiet"],
 			["delete", mark("deleted", true), false, "delete"],
 		]);
 	}

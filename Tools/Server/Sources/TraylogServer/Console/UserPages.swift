@@ -306,6 +306,7 @@ enum UserPages {
             case .all: ("", "")
             case .category(let name): (name, "category")
             case .thread(let name): (name, "thread")
+            case .topic(let name): (name, "topic")
             }
         return [
             "isAll": mute.scope == .all, "kind": field, "name": name, "path": PercentEncoding.encode(name),

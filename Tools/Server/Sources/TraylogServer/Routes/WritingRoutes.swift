@@ -133,7 +133,8 @@ enum WritingRoutes {
             ) { call in
                 try await call.perform(call.command("undo", user: call.user), withTray: true)
             },
-        ] + mutes("threads/{name}", "thread") + mutes("categories/{name}", "category") + mutes("all", "all")
+        ] + mutes("threads/{name}", "thread") + mutes("categories/{name}", "category")
+            + mutes("topics/{name}", "topic") + mutes("all", "all")
     }
 
     private static func mutes(_ path: String, _ member: String) -> [Route] {
@@ -146,7 +147,8 @@ enum WritingRoutes {
                 body: .fields(kind == "mute" ? common + ["until"] : common), answers: .json(.trayReceipt)
             ) { call in
                 let command = try await call.command(
-                    kind, user: call.user, thread: member == "thread" ? call.segment("name") : nil,
+                    kind, user: call.user, topic: member == "topic" ? call.segment("name") : nil,
+                    thread: member == "thread" ? call.segment("name") : nil,
                     category: member == "category" ? call.segment("name") : nil, all: member == "all")
                 return try await call.perform(command, withTray: true)
             }
