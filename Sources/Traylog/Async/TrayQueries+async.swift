@@ -164,11 +164,11 @@ extension TrayQueries {
     /// }
     /// ```
     public func life(
-        of item: some ItemNaming, of user: String, asOf: Moment? = nil
+        of item: some ItemNaming, of user: String, asOf: Moment? = nil, including archives: Archives? = nil
     ) async throws(TraylogError) -> ItemLife {
         let item = item._reference
         return try await asking(atLength: true) { store throws(TraylogError) in
-            try store.life(of: item, of: user, asOf: asOf)
+            try store.life(of: item, of: user, asOf: asOf, including: archives)
         }
     }
 
@@ -207,10 +207,10 @@ extension TrayQueries {
     /// - Complexity: reads the state of every user after `name` until the page is full.
     public func recipients(
         of item: Seq, _ part: Audience.Part, after name: String? = nil, limit: Int = 1_000,
-        asOf: Moment? = nil
+        asOf: Moment? = nil, including archives: Archives? = nil
     ) async throws(TraylogError) -> Page<Recipient, String> {
         try await asking(atLength: true) { store throws(TraylogError) in
-            try store.recipients(of: item, part, after: name, limit: limit, asOf: asOf)
+            try store.recipients(of: item, part, after: name, limit: limit, asOf: asOf, including: archives)
         }
     }
 

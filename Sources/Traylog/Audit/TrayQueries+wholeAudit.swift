@@ -6,28 +6,42 @@ import TraylogQueries
 import TraylogStates
 
 extension BlockingQueries {
+    /// All that a user's state was folded from, with what left the log, and the last event of it.
+    ///
+    /// - Parameter look: is given each event of the store, in order.
+    func wholePast(
+        of user: String, asOf: Moment?, including archives: Archives, _ look: (LogRow) throws -> Void = { _ in }
+    ) throws(TraylogError) -> (past: WholePast, end: UInt64) {
+        let (past, end) = try queries.answer(.now, of: user) { now in
+            (WholePast(of: now.stream, now.store.record), try now.store.seq(of: asOf))
+        }
+        var merged = try MergedLog(queries, archives, of: nil, from: 1, through: end)
+        try queries.translatingErrors { _ in
+            while let row = try merged.take() {
+                try past.take(row)
+                try look(row)
+            }
+            try past.finish(through: end)
+        }
+        return (past, end)
+    }
+
     /// The report with what left the log.
     func wholeAudit(
         of user: String, from: Moment?, to: Moment?, asOf: Moment?, withTrays: Bool, including archives: Archives
     ) throws(TraylogError) -> AuditReport {
-        let (past, size) = try queries.answer(.now, of: user) { now in
-            (WholePast(of: now.stream, now.store.record), try now.store.seq(of: asOf))
+        var first: UInt64 = 1
+        if case .seq(let seq)? = from { first = max(seq.rawValue, 1) }
+        var last = UInt64.max
+        if case .seq(let seq)? = to { last = seq.rawValue }
+        let (past, size) = try wholePast(of: user, asOf: asOf, including: archives) { row in
+            let time = try RecordHeader.read(RawSpan(_elements: row.record.span), seq: row.seq).recordedAt
+            if case .time(let least)? = from, time < least { first = row.seq + 1 }
+            if case .time(let most)? = to, time > most { last = min(last, row.seq - 1) }
         }
-        var range = (first: UInt64(1), last: size)
-        if case .seq(let seq)? = from { range.first = max(seq.rawValue, 1) }
-        if case .seq(let seq)? = to { range.last = min(seq.rawValue, size) }
-        var merged = try MergedLog(queries, archives, of: nil, from: 1, through: size)
-        try queries.translatingErrors { _ in
-            while let row = try merged.take() {
-                try past.take(row)
-                let time = try RecordHeader.read(RawSpan(_elements: row.record.span), seq: row.seq).recordedAt
-                if case .time(let least)? = from, time < least { range.first = row.seq + 1 }
-                if case .time(let most)? = to, time > most { range.last = min(range.last, row.seq - 1) }
-            }
-            try past.finish(through: size)
-        }
+        let range = (first: first, last: min(last, size))
         let treeHead = try queries.treeHead(of: size)
-        return try queries.answer(.past, of: user) { [range] now in
+        return try queries.answer(.past, of: user) { now in
             if case .seq(let seq)? = to, seq > Seq(now.store.head) {
                 throw Refusal.upToBeyondHead(seq, head: Seq(now.store.head), field: "to")
             }

@@ -92,7 +92,36 @@ struct ItemFold {
     private var active: [(event: Event, since: Timestamp)] = []
 
     init(item: Item, user: String) {
-        (self.item, self.user, content, topic, position) = (item.seq, user, item.content, item.topic, item.seq)
+        self.init(item: item.seq, user: user, content: item.content, topic: item.topic)
+    }
+
+    private init(item: Seq, user: String, content: Content, topic: String? = nil) {
+        (self.item, self.user, self.content, self.topic, position) = (item, user, content, topic, item)
+    }
+
+    /// The events that made an item seen and read last.
+    ///
+    /// - Parameter events: the one that brought it, and all later ones of its user or about it, ascending; also what was undone.
+    static func occasions(
+        of item: Seq, user: String, _ events: [Event]
+    ) -> (seen: Recipient.Occasion?, read: Recipient.Occasion?) {
+        let empty = ItemFold(item: item, user: user, content: events.first?.content ?? Content())
+        var fold = empty
+        var (seen, read): (Recipient.Occasion?, Recipient.Occasion?)
+        var voided: Set<Seq> = []
+        for (index, event) in events.enumerated() {
+            if case .undone(let undone) = event.body {
+                voided.insert(undone)
+                fold = empty
+                for past in events[..<index] where !voided.contains(past.seq) { fold.apply(past) }
+            } else {
+                fold.apply(event)
+            }
+            let occasion = Recipient.Occasion(seq: event.seq, at: event.recordedAt)
+            if (fold.seen != nil) != (seen != nil) { seen = fold.seen == nil ? nil : occasion }
+            if (fold.read != nil) != (read != nil) { read = fold.read == nil ? nil : occasion }
+        }
+        return (seen, read)
     }
 
     private var isInInbox: Bool { gone == nil && deleted == nil && archived == nil && snoozed == nil }

@@ -46,32 +46,44 @@ extension BlockingQueries {
     ///   - name: goes on after this one, ``Page/next`` of the page before; nil for the first.
     ///   - limit: the greatest number of recipients; 1 or more.
     ///   - asOf: a moment of the past; without it, now.
+    ///   - archives: say who marked it, and when, where these events left the log.
     ///   - progress: called with the number of users read so far, and about how many there are.
     /// - Throws: as ``audience(of:asOf:progress:)``.
     /// - Complexity: reads the state of every user after `name` until the page is full; of each on the page, it folds the events since
-    ///   the broadcast.
+    ///   the broadcast. With archives, it also reads all events since the broadcast, where one of them is asked for.
     @available(*, noasync, message: "use `await store.recipients`; this call blocks a thread that tasks share")
     @_spi(Operations) public func recipients(
         of item: Seq, _ part: Audience.Part, after name: String? = nil, limit: Int = 1_000,
-        asOf: Moment? = nil, progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
+        asOf: Moment? = nil, including archives: Archives? = nil,
+        progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) throws(TraylogError) -> Page<Recipient, String> {
         guard limit > 0 else { throw .refused(.invalid(field: "limit", reason: "must be 1 or more, not \(limit)")) }
         let look = try AudienceLook(queries, item, asOf)
         let total = try counts().users
         var found: [Recipient] = []
+        // Where somebody stands whose events left the log.
+        var lacking: [Int] = []
+        func answer(next: String?) throws(TraylogError) -> Page<Recipient, String> {
+            if let archives, !lacking.isEmpty { try look.complete(&found, at: lacking, archives) }
+            return Page(found, next: next, asOf: Seq(look.asOf))
+        }
         var (done, last): (UInt64, String?) = (0, name)
         repeat {
             let page = try users(after: last)
             for user in page.elements {
                 guard let standing = try look.standing(of: user), standing.isIn(part) else { continue }
-                guard found.count < limit else { return look.page(found, next: found.last?.user) }
-                if let recipient = try look.recipient(user) { found.append(recipient) }
+                guard found.count < limit else { return try answer(next: found.last?.user) }
+                guard let recipient = try look.recipient(user) else { continue }
+                if standing.isSeen != (recipient.seen != nil) || standing.isRead != (recipient.read != nil) {
+                    lacking.append(found.count)
+                }
+                found.append(recipient)
             }
             done += UInt64(page.elements.count)
             progress(done, max(done, total))
             last = page.next
         } while last != nil
-        return look.page(found, next: nil)
+        return try answer(next: nil)
     }
 
     private func counts() throws(TraylogError) -> (users: UInt64, streams: UInt64, erased: UInt64) {
@@ -138,12 +150,14 @@ private struct AudienceLook {
             switch part {
             case .seen: isSeen
             case .unseen: !isSeen
-            case .read: flags.contains(.read)
-            case .unread: !flags.contains(.read)
+            case .read: isRead
+            case .unread: !isRead
             case .acted: flags.contains(.acted)
             case .awaiting: isAwaiting
             }
         }
+
+        var isRead: Bool { flags.contains(.read) }
 
         /// Whether the user can answer and has not.
         var isAwaiting: Bool { flags.isLive && flags.isAwaiting }
@@ -203,10 +217,6 @@ private struct AudienceLook {
         return standing
     }
 
-    func page(_ recipients: [Recipient], next: String?) -> Page<Recipient, String> {
-        Page(recipients, next: next, asOf: Seq(asOf))
-    }
-
     /// A recipient with the events that made the broadcast seen and read last; nil for one who was erased meanwhile.
     func recipient(_ user: String) throws(TraylogError) -> Recipient? {
         try queries.answer(.past, of: user) { now -> Recipient? in
@@ -217,7 +227,7 @@ private struct AudienceLook {
             var (seen, read) = (Change(), Change())
             if let standing = try standing(fold.base) {
                 seen.holds = standing.isSeen
-                read.holds = standing.flags.contains(.read)
+                read.holds = standing.isRead
             }
             let state = try fold.run { state, seq in
                 guard let entry = try state.entry(of: item, stored: pages) else { return }
@@ -231,6 +241,55 @@ private struct AudienceLook {
                 try state.shown($0, stored: pages).outcome(from: pages)
             }
             return Recipient(user: user, seen: try occasion(seen), read: try occasion(read), outcome: outcome)
+        }
+    }
+
+    /// What one user did since the broadcast, with what happened to it for everyone.
+    private struct Since {
+        /// Where the recipient stands.
+        let place: Int
+        /// How many events the user's stream has since then.
+        let ownEvents: Int
+        /// How many of these were found.
+        var ownFound = 0
+        var events: [Event] = []
+    }
+
+    /// Adds the events that made the broadcast seen and read last, for those of whom the archives have all that they did since.
+    func complete(_ recipients: inout [Recipient], at places: [Int], _ archives: Archives) throws(TraylogError) {
+        var lives: [StreamID: Since] = [:]
+        for place in places {
+            let (stream, own) = try queries.answer(.now, of: recipients[place].user) { now in
+                (now.stream, try now.state.events(from: item + 1, through: asOf, limit: .max, stored: now.pages))
+            }
+            lives[stream] = Since(place: place, ownEvents: own.count)
+        }
+        var log = try MergedLog(queries, archives, of: nil, from: item, through: asOf)
+        try queries.translatingErrors { _ in
+            var topic = StreamID.absent
+            while let row = try log.take() {
+                try Cancellation.checkCurrent()
+                let stream = try RecordHeader.read(RawSpan(_elements: row.record.span), seq: row.seq).stream
+                if row.seq == item { topic = stream }
+                if stream == topic {
+                    let event = try row.event()
+                    switch event.body {
+                    case .broadcast where row.seq == item, .retracted(Seq(item)), .expired(Seq(item)):
+                        for stream in lives.keys { lives[stream]?.events.append(event) }
+                    default: break
+                    }
+                } else if lives[stream] != nil {
+                    lives[stream]?.events.append(try row.event())
+                    lives[stream]?.ownFound += 1
+                }
+            }
+        }
+        for life in lives.values where life.ownFound == life.ownEvents {
+            let user = recipients[life.place].user
+            let (seen, read) = ItemFold.occasions(of: Seq(item), user: user, life.events)
+            // The log knows the newest ones.
+            if recipients[life.place].seen == nil { recipients[life.place].seen = seen }
+            if recipients[life.place].read == nil { recipients[life.place].read = read }
         }
     }
 
@@ -253,7 +312,7 @@ extension Audience {
     fileprivate mutating func count(_ standing: AudienceLook.Standing) {
         recipients += 1
         if standing.isSeen { seen += 1 }
-        if standing.flags.contains(.read) { read += 1 }
+        if standing.isRead { read += 1 }
         if standing.flags.contains(.archived) { archived += 1 }
         if standing.flags.contains(.deleted) { deleted += 1 }
         if standing.isAwaiting { awaiting += 1 }

@@ -19,19 +19,35 @@ extension BlockingQueries {
 
     /// One item with the events that changed it.
     ///
-    /// - Throws: as ``item(_:of:asOf:)``.
-    /// - Complexity: O(the user's events since the item came), which are folded again.
+    /// - Parameter archives: have the events that left the log.
+    /// - Throws: as ``item(_:of:asOf:)``; with archives, also failed `notFound` where they lack an event.
+    /// - Complexity: O(the user's events since the item came), which are folded again; with archives, O(all events).
     @available(*, noasync, message: "use `await store.life`; this call blocks a thread that tasks share")
     public func life(
-        of item: some ItemNaming, of user: String, asOf: Moment? = nil
+        of item: some ItemNaming, of user: String, asOf: Moment? = nil, including archives: Archives? = nil
     ) throws(TraylogError) -> ItemLife {
         let item = item._reference
+        if let archives { return try wholeLife(of: item, of: user, asOf: asOf, archives) }
         return try queries.answer(.past, of: user) { now in
             let then = try now.at(asOf)
             let shown = try then.item(item, now: now)
             return ItemLife(
                 user: user, asOf: Seq(then.asOf), item: shown,
                 events: try now.events(of: shown.seq.rawValue, through: then.asOf).map { try now.pages.event($0) })
+        }
+    }
+
+    private func wholeLife(
+        of item: ItemReference, of user: String, asOf: Moment?, _ archives: Archives
+    ) throws(TraylogError) -> ItemLife {
+        let (past, end) = try wholePast(of: user, asOf: asOf, including: archives)
+        return try queries.answer(.past, of: user) { now in
+            let shown = try now.at(.seq(Seq(end))).item(item, now: now)
+            guard let entry = try now.state.entry(of: shown.seq.rawValue, stored: now.pages) else {
+                throw Refusal.unknownItem(item)
+            }
+            let events = try past.reading(now.store) { try past.events(of: entry, through: end).map(past.event) }
+            return ItemLife(user: user, asOf: Seq(end), item: shown, events: events)
         }
     }
 

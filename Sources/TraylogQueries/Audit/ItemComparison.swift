@@ -98,7 +98,7 @@ package struct ItemComparison {
 }
 
 /// Finds the events that changed certain items, as a fold goes on.
-package struct ChangeTracker {
+package struct ChangeTracker<Pages: StatePages> {
     private struct Tracked {
         let thread: Identity
         let category: Identity
@@ -106,7 +106,7 @@ package struct ChangeTracker {
         var by: [Seq] = []
     }
 
-    private let pages: StoredPages
+    private let pages: Pages
     private var items: [UInt64: Tracked] = [:]
     /// The items that a bulk mark may still change, by thread, so that no mark looks at the others.
     private var unseen: [Identity: Set<UInt64>] = [:]
@@ -116,7 +116,7 @@ package struct ChangeTracker {
     /// - Parameters:
     ///   - items: the items, and how they were before the first event.
     ///   - pages: the tray's at that moment.
-    package init(_ items: [(entry: ItemEntry, before: ItemStanding?)], pages: StoredPages) {
+    package init(_ items: [(entry: ItemEntry, before: ItemStanding?)], pages: Pages) {
         self.pages = pages
         for (entry, before) in items {
             self.items[entry.seq] = Tracked(thread: entry.thread, category: entry.category, standing: before)

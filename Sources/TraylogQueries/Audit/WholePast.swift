@@ -113,6 +113,13 @@ package final class WholePast: HistoryInMemory {
 }
 
 extension WholePast {
+    /// The events through `end` that changed an item, ascending.
+    package func events(of item: ItemEntry, through end: UInt64) throws -> [UInt64] {
+        var tracker = ChangeTracker([(item, nil)], pages: NoStoredPages())
+        _ = try run(through: end) { state, seq in try tracker.follow(state, fact(seq)) }
+        return tracker.events(of: Seq(item.seq)).map(\.rawValue)
+    }
+
     package func fact(_ seq: UInt64) throws -> Fact {
         guard let fact = facts[seq] else { throw CodecError(.damaged, seq: seq, "it is missing from the log") }
         return fact

@@ -10,13 +10,14 @@ struct AudienceCommand: StoreCommand {
             An item that is gone keeps the states that it had when it went. It reads the tray of every user.
 
             With --list one recipient a line, in byte order of the users' names, with the event that made the item seen \
-            or read last, and the answer; with --json the last line is {"next"} when --limit leaves some out.
+            or read last, and the answer. Where that event left the log, --archive says it. With --json the last line is {"next"} when --limit leaves some out.
 
             EXAMPLES
               traylog audience 17
               traylog audience 17 --as-of yesterday --json
               traylog audience 17 --list unread
               traylog audience 17 --list awaiting
+              traylog audience 17 --list read --archive old
               traylog audience 17 --list unread --limit 1000 --json
             """)
 
@@ -36,10 +37,12 @@ struct AudienceCommand: StoreCommand {
     @Option(help: "The cursor at the end of the list before.")
     var cursor: String?
 
+    @OptionGroup var archive: ArchiveOption
+
     func validate() throws {
         try requireStore()
-        guard list != nil || (limit == nil && cursor == nil) else {
-            throw ValidationError("'--limit' and '--cursor' go with '--list'.")
+        guard list != nil || (limit == nil && cursor == nil && archive.directory == nil) else {
+            throw ValidationError("'--limit', '--cursor' and '--archive' go with '--list'.")
         }
         _ = try limit?.of("--limit", within: 1...Int.max)
     }
@@ -68,13 +71,15 @@ struct AudienceCommand: StoreCommand {
     /// Lists recipients some at a time, as of one moment.
     private func show(_ part: Audience.Part, _ reader: BlockingReader) throws {
         let asOf = try moment.asOf ?? .seq(reader.head())
+        let archives = try archive.open(for: reader)
         try printing { output in
             var table = Table(Self.columns, on: Terminal(.standardOutput))
             var (last, rest) = (cursor, limit?.clamped(to: 1...Int.max) ?? .max)
             repeat {
                 let page = try withProgress { progress throws(TraylogError) in
                     try reader.recipients(
-                        of: seq, part, after: last, limit: min(Self.chunk, rest), asOf: asOf, progress: progress)
+                        of: seq, part, after: last, limit: min(Self.chunk, rest), asOf: asOf, including: archives,
+                        progress: progress)
                 }
                 (last, rest) = (page.next, rest - page.elements.count)
                 if global.json {

@@ -10,8 +10,10 @@ struct CompactCommand: StoreCommand {
             The floor moves up to the given event, or to the newest event that a query of the given time sees. Events \
             below it leave the log, except events of items that somebody can still see. Every answer from the floor on \
             stays the same, which is checked before anything leaves; queries of earlier moments are refused from then \
-            on. With --archive the events are first written to a file, which 'history', 'log' and 'export' can \
-            include. Without it they are deleted, which needs --yes on a terminal.
+            on. Who marked an item, and when, leaves with the mark's event: 'audience --list' and 'show' then leave it \
+            out, while counts and lists stay as they are. With --archive the events are first written to a file, which \
+            these commands, 'history', 'log' and 'export' can include. Without it they are deleted, which needs --yes \
+            on a terminal.
 
             The store is written to a new file, which then replaces the old one: killed at any moment, the store is as \
             it was before or after. That needs room on the disk for the events that stay. Others may read meanwhile; a \

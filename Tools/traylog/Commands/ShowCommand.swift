@@ -7,13 +7,15 @@ struct ShowCommand: StoreCommand {
         abstract: "Show one event with all its fields, or one item and its life.",
         discussion: """
             With a seq alone, the event. With a user and an item, the item in whatever state it is, and who did what \
-            to it and when, including what was undone since.
+            to it and when, including what was undone since. Events that left the log are missing, unless --archive has \
+            them.
 
             EXAMPLES
               traylog show 1200
               traylog show alice 1200
               traylog show alice mail-42 --json
               traylog show alice mail-42 --as-of yesterday
+              traylog show alice mail-42 --archive old
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -29,13 +31,17 @@ struct ShowCommand: StoreCommand {
 
     @OptionGroup var moment: MomentOption
 
+    @OptionGroup var archive: ArchiveOption
+
     func validate() throws {
         try requireStore()
         guard item == nil else { return }
         guard Seq(argument: subject) != nil else {
             throw ValidationError("Name an event by its seq, or an item by its user and its seq or key.")
         }
-        if moment.asOf != nil || keys { throw ValidationError("'--as-of' and '--keys' go with an item.") }
+        guard moment.asOf == nil, !keys, archive.directory == nil else {
+            throw ValidationError("'--as-of', '--keys' and '--archive' go with an item.")
+        }
     }
 
     func run() throws {
@@ -54,7 +60,8 @@ struct ShowCommand: StoreCommand {
 
     private func lookUp(_ item: ItemReference, in store: BlockingReader) throws -> ItemLife {
         do throws(TraylogError) {
-            return try store.life(of: item, of: subject, asOf: moment.asOf)
+            return try store.life(
+                of: item, of: subject, asOf: moment.asOf, including: archive.open(for: store))
         } catch {
             guard case .refused(.unknownItem(.seq(let seq))) = error else { throw error }
             throw Problem(refusal: .unknownItem(item), words: try absence(of: seq, in: store))
