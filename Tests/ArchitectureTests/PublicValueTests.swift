@@ -25,6 +25,13 @@ import Testing
         "pass between the library and an app's own transport or storage, in one process": [
             "ServiceRequest", "ServiceResponse", "ServiceStream", "DeviceChange", "LogMessage", "PublishOutcome",
         ],
+        "are read from and written as texts of C2SP, for whoever wants them": [
+            "AddCheckpoint", "LogProof", "Member", "WitnessPolicy",
+        ],
+        "decide what a witness or its client does next, in one process": [
+            "Answer", "LogWitness", "Outcome", "WitnessConversation",
+        ],
+        "is a verdict, of which the caller shows the words": ["WitnessedCheckpoint"],
         "has a form of bytes of its own, with a checksum": ["EventGroup"],
         "is told to an observer, which makes logs and metrics of it": ["StoreActivity"],
         "are shown by /readyz, /metrics and pages, in figures and words": ["NodeStatus", "StoreHealth", "Figure"],

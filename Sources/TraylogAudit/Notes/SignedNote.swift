@@ -10,7 +10,7 @@ public struct SignedNote: Hashable, Sendable {
 
     private static let dash = "\u{2014} "
     /// The size limit of a note, in bytes.
-    private static let longest = 1 << 20
+    static let longest = 1 << 20
     private static let mostSignatures = 100
 
     /// The signed text.
@@ -37,10 +37,17 @@ public struct SignedNote: Hashable, Sendable {
             bytes.last == 0x0A, split + 2 < bytes.count
         else { throw .malformedNote("no signature below an empty line") }
         body = String(decoding: bytes[...split], as: UTF8.self)
-        let lines = String(decoding: bytes[(split + 2)..<(bytes.count - 1)], as: UTF8.self)
-            .split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.count <= SignedNote.mostSignatures else { throw .malformedNote("over 100 signatures") }
-        for line in lines { signatures.append(try SignedNote.signature(line)) }
+        signatures = try SignedNote.signatures(String(decoding: bytes[(split + 2)...], as: UTF8.self))
+    }
+
+    /// Reads lines of signatures, each with its line feed.
+    static func signatures(_ text: String) throws(NoteError) -> [Signature] {
+        let lines = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false)
+        guard lines.count > 1, lines.last?.isEmpty == true else { throw .malformedNote("no signature") }
+        guard lines.count <= mostSignatures + 1 else { throw .malformedNote("over \(mostSignatures) signatures") }
+        var signatures: [Signature] = []
+        for line in lines.dropLast() { signatures.append(try signature(Substring(line))) }
+        return signatures
     }
 
     private static func signature(_ line: Substring) throws(NoteError) -> Signature {
@@ -53,15 +60,67 @@ public struct SignedNote: Hashable, Sendable {
 
     /// The note with its signatures, in the form to store and send.
     public var text: String {
-        body + "\n"
-            + signatures.map { "\(SignedNote.dash)\($0.name) \(Base64Text.encode($0.bytes))\n" }.joined()
+        body + "\n" + signatureLines
     }
 
     /// Adds a signature.
     ///
-    /// - Throws: ``NoteError``.
+    /// - Throws: ``NoteError``; `malformedKey` for the key of a witness, which signs no log.
     public mutating func sign(with key: NotePrivateKey) throws(NoteError) {
-        signatures.append(Signature(name: key.publicKey.name, bytes: key.publicKey.id + (try key.sign(body))))
+        guard key.publicKey.kind == .signer else { throw .malformedKey("it is a witness's, and signs no log") }
+        let signature = try key.sign(Array(body.utf8))
+        signatures.append(Signature(name: key.publicKey.name, bytes: key.publicKey.id + signature))
+    }
+
+    /// Adds a witness's signature, in place of one that it made before.
+    ///
+    /// - Parameter time: in seconds of Unix time.
+    /// - Throws: ``NoteError``; `malformedKey` for the key of a log.
+    @_spi(Witness) public mutating func cosign(with key: NotePrivateKey, at time: UInt64) throws(NoteError) {
+        guard key.publicKey.kind == .cosigner else { throw .malformedKey("it is a log's, and cosigns nothing") }
+        let bytes = (0..<8).map { UInt8(truncatingIfNeeded: time >> UInt64(56 - 8 * $0)) }
+        let signature = bytes + (try key.sign(NotePublicKey.cosigned(body, at: time)))
+        add(Signature(name: key.publicKey.name, bytes: key.publicKey.id + signature))
+    }
+
+    /// Adds a signature, in place of one of the same key.
+    @_spi(Witness) public mutating func add(_ signature: Signature) {
+        signatures.removeAll { $0.name == signature.name && $0.bytes.prefix(4) == signature.bytes.prefix(4) }
+        signatures.append(signature)
+    }
+
+    mutating func append(_ signature: Signature) { signatures.append(signature) }
+
+    /// The note with the signatures of one key only.
+    @_spi(Witness) public func signed(by key: NotePublicKey) -> SignedNote {
+        var note = self
+        note.signatures = own(key)
+        return note
+    }
+
+    /// The lines of its signatures.
+    @_spi(Witness) public var signatureLines: String {
+        signatures.map { "\(SignedNote.dash)\($0.name) \(Base64Text.encode($0.bytes))\n" }.joined()
+    }
+
+    /// The newest cosignature of a witness, and its time in seconds of Unix time; nil for none.
+    ///
+    /// - Throws: ``NoteError`` `wrongSignature` where one of its signatures does not fit the text.
+    @_spi(Witness) public func cosignature(
+        of key: NotePublicKey
+    ) throws(NoteError) -> (signature: Signature, time: UInt64)? {
+        var newest: (signature: Signature, time: UInt64)?
+        for signature in own(key) {
+            guard let time = key.cosigningTime(Array(signature.bytes.dropFirst(4)), of: body) else {
+                throw .wrongSignature(of: key.name)
+            }
+            if time > newest?.time ?? 0 { newest = (signature, time) }
+        }
+        return newest
+    }
+
+    private func own(_ key: NotePublicKey) -> [Signature] {
+        signatures.filter { $0.name == key.name && $0.bytes.starts(with: key.id) }
     }
 
     /// Checks that the holder of `key` signed this text.
@@ -70,7 +129,7 @@ public struct SignedNote: Hashable, Sendable {
     ///
     /// - Throws: ``NoteError`` `unsigned`, `wrongSignature`.
     public func verify(with key: NotePublicKey) throws(NoteError) {
-        let own = signatures.filter { $0.name == key.name && $0.bytes.starts(with: key.id) }
+        let own = own(key)
         guard !own.isEmpty else { throw .unsigned(by: key.name) }
         guard own.contains(where: { key.isValid(Array($0.bytes.dropFirst(4)), of: body) }) else {
             throw .wrongSignature(of: key.name)
