@@ -4,12 +4,14 @@
 It makes the Merkle tree of an exported log (Docs/internals/format.md, "Export" and "Leaf") by the recursive definitions of RFC 9162,
 section 2.1, and holds tree heads, proofs, reports and signed checkpoints against it. With --check it holds proofs, reports,
 decisions (decision.py) and a person's file against tree heads alone, without a log; with --complete it also checks that a history is complete
-(complete_history.py). Python's standard library is all it needs, and the `openssl` program for signatures.
+(complete_history.py). With --witness-policy each tree head must be signed by a log and cosigned by a quorum of witnesses
+(witness_policy.py). Python's standard library is all it needs, and the `openssl` program for signatures.
 
 Whatever a file says, the answer is a verdict: exit 0 where everything is proved, else 1 and a sentence that begins with
 `auditor:`. It takes a line at a time; of a log it keeps 32 bytes for each event.
 
     auditor.py --complete ann.jsonl --tree-head head.json
+    auditor.py --check proof.json --tree-head checkpoint --witness-policy policy
     auditor.py --check proof.json --check report.jsonl --checkpoint checkpoint --public-key audit.key.pub
     traylog export | auditor.py - --tree-head head.json --proof proof.json --consistency growth.json
     auditor.py log.jsonl --checkpoint checkpoint --public-key audit.key.pub --report report.jsonl
@@ -24,11 +26,13 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 from audit_text import ABSENT, EARLIEST, LATEST, excerpt, lines_of, member, milliseconds, object_of, same, written
 from complete_history import CompleteCheck
 from decision import check_decision
 from tray_fold import KINDS, event_of, kind_of
+from witness_policy import Policy, key_of
 
 # No log has more events (Docs/internals/format.md).
 MOST_EVENTS = 2**56 - 1
@@ -299,7 +303,23 @@ def heads_of(options):
             if note is not None and key is not None:
                 Auditor([]).check_signature(note, key)
             found.append(head)
+            if options.witness_policy:
+                print(seen_words(head, note, options, key))
     return found
+
+
+def seen_words(head, note, options, key):
+    """Who signed and saw a tree head, in the words of `traylog check`; ValueError where the policy asks for more."""
+    with open(options.witness_policy, "rb") as file:
+        policy = Policy(file.read((1 << 20) + 1))
+    try:
+        if note is None:
+            raise ValueError("it is not signed")
+        signed = Note(note)
+        return policy.check(
+            signed, signed.text.split("\n", 1)[0], verify_ed25519, None if key is None else key_of(key.strip()), int(time.time()))
+    except ValueError as error:
+        raise ValueError(f"the tree head of {head['treeSize']} events does not count: {error}") from None
 
 
 def verify_ed25519(key, signature, text):
@@ -586,6 +606,7 @@ def main():
     for option in ("check", "complete", "tree-head", "proof", "consistency", "report", "checkpoint"):
         parser.add_argument(f"--{option}", action="append", default=[], metavar="FILE")
     parser.add_argument("--public-key", metavar="FILE")
+    parser.add_argument("--witness-policy", metavar="FILE", help="what each tree head must satisfy (C2SP tlog-policy)")
     options = parser.parse_args()
     if not (options.log or options.check or options.complete):
         parser.error("name an export, or a file with --check or --complete")

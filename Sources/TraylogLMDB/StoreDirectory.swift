@@ -36,8 +36,9 @@ struct StoreDirectory: Sendable {
 
     /// Files that Traylog's programs keep beside a store, and that may stay when it is made anew.
     private static let companions: Set = [
-        "checkpoint.key", "checkpoint.key.pub", "devices.jsonl", "failed-replay", "failed-verify", "last-backup",
-        "last-verified", "lost+found",
+        "checkpoint.key", "checkpoint.key.pub", "checkpoint.witnessed", "devices.jsonl", "failed-replay",
+        "failed-verify",
+        "failed-witness", "last-backup", "last-verified", "last-witnessed", "lost+found",
         "open.lock",
         "partitions", "wake", "writer.lock", "CURRENT.new",
     ]
@@ -49,6 +50,7 @@ struct StoreDirectory: Sendable {
         let names = try LMDBError.attempt("open", path, Files.names(in: path)).filter { name in
             // Somebody else may be making the store since the look at `CURRENT`; the claims say who is first.
             name != "CURRENT" && !Self.companions.contains(name) && !name.hasPrefix(".")
+                && !name.hasPrefix("checkpoint.conflict-")
                 && !EnvironmentDirectory(store: path, name: name).isOurs
         }
         guard let first = names.first else { return }

@@ -41,7 +41,8 @@ struct TraylogCommand: ParsableCommand {
                 name: "Proofs",
                 subcommands: [
                     TreeHeadCommand.self, ProveCommand.self, ProveConsistencyCommand.self, KeygenCommand.self,
-                    CheckCommand.self, AuditCommand.self, DiffCommand.self, DossierCommand.self, DecisionCommand.self,
+                    WitnessCommand.self, CheckCommand.self, AuditCommand.self, DiffCommand.self, DossierCommand.self,
+                    DecisionCommand.self,
                 ]),
             CommandGroup(
                 name: "Maintenance",

@@ -36,6 +36,8 @@ import TraylogPlatform
         case backup
         /// The last clean verification is too old, or there is none.
         case verification
+        /// A witness knows another log of the same name, or the last checkpoint with a quorum of witnesses is too old.
+        case witness
         /// The newest event is too old.
         case event
         /// No process has the store open for writing, and one should.
@@ -73,6 +75,8 @@ import TraylogPlatform
         public var backup: Age?
         /// The last clean verification must be younger; nil for any age.
         public var verification: Age?
+        /// The last checkpoint with a quorum of witnesses must be younger, or of the newest event; nil for any age.
+        public var witness: Age?
         /// Whether a process must have the store open for writing.
         public var needsWriter = false
 
@@ -149,7 +153,7 @@ import TraylogPlatform
         (statistics, self.upkeep, time) = (nil, upkeep, now)
         (self.diskFreeBytes, damagedStates) = (diskFreeBytes, nil)
         look(limits)
-        let place = findings.firstIndex { $0.problem != .check } ?? findings.count
+        let place = findings.firstIndex { $0.problem != .check && $0.problem != .witness } ?? findings.count
         findings.insert(Finding(problem: .store, severity: .problem, message: "\(error)"), at: place)
     }
 
@@ -166,7 +170,7 @@ import TraylogPlatform
 
     private mutating func look(_ limits: Limits) {
         // A check that found something says what to do; it stays until the same check is clean.
-        for failure in upkeep.failures { note(.check, words(failure)) }
+        for failure in upkeep.failures { note(failure.check == .witness ? .witness : .check, words(failure)) }
         if let statistics { look(statistics) }
         lookAtDisk()
         if let statistics { look(statistics, limits) }
@@ -178,6 +182,9 @@ import TraylogPlatform
         noteAge(.verification, "verified head", upkeep.lastVerification?.time, limits.verification)
         if limits.verification == nil, upkeep.lastVerification == nil, upkeep.failures.isEmpty, !isEmpty {
             note(.verification, "the store was never verified: run `traylog verify`", .warning)
+        }
+        if !isEmpty, statistics?.head != upkeep.lastWitnessed?.head {
+            noteAge(.witness, "checkpoint with a quorum of witnesses", upkeep.lastWitnessed?.time, limits.witness)
         }
     }
 
@@ -229,6 +236,9 @@ import TraylogPlatform
     /// `verify found 3 problems 2 min ago, the first: …; run 'traylog verify' to see them all`.
     private func words(_ failure: StoreUpkeep.Failure) -> String {
         let when = failure.time.map { " \(age($0).words) ago" } ?? ""
+        if failure.check == .witness {
+            return "\(failure.findings.first ?? "a witness knows another log of this name"): noticed\(when)"
+        }
         let found = "\(failure.check.rawValue) found \(Words.count(failure.count, "problem"))\(when)"
         let again = "run `traylog \(failure.check.rawValue)`"
         guard let first = failure.findings.first else { return "\(found): \(again) to see what" }
@@ -250,6 +260,9 @@ import TraylogPlatform
         "traylog_last_verification_seconds":
             "When a verification last found nothing, in Unix time; left out for never.",
         "traylog_verification_age_seconds": "How long ago a verification last found nothing; +Inf for never.",
+        "traylog_last_witnessed_seconds":
+            "When a quorum of witnesses last cosigned a checkpoint, in Unix time; left out for never.",
+        "traylog_witnessed_head": "The events of the last checkpoint that a quorum of witnesses cosigned.",
     ]
 
     /// The figures that alerts and dashboards read; what is not known is left out.
@@ -274,6 +287,8 @@ import TraylogPlatform
             add("last_\(name)_seconds", run.map { seconds($0.time) })
             add("\(name)_age_seconds", run.map { max(0, seconds(time) - seconds($0.time)) } ?? .infinity)
         }
+        add("last_witnessed_seconds", upkeep.lastWitnessed.map { seconds($0.time) })
+        add("witnessed_head", upkeep.lastWitnessed.map { Double(UInt64($0.head)) })
         return figures
     }
 

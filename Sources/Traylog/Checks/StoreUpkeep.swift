@@ -19,6 +19,8 @@ import TraylogWriter
         case verification = "verify"
         /// `traylog replay`.
         case replay
+        /// What witnesses of the log say; a finding is a witness that knows another log of the same name.
+        case witness
     }
 
     /// A time, and the newest event then.
@@ -45,6 +47,8 @@ import TraylogWriter
     public private(set) var lastBackup: Run?
     /// The last verification that found nothing; nil for none.
     public private(set) var lastVerification: Run?
+    /// The last checkpoint that a quorum of witnesses cosigned; nil for none.
+    public private(set) var lastWitnessed: Run?
     /// Failed checks, without a clean one since.
     public private(set) var failures: [Failure] = []
 
@@ -56,6 +60,7 @@ import TraylogWriter
     private static let accessFile = "records-access"
     private static let backupFile = "last-backup"
     private static let verificationFile = "last-verified"
+    private static let witnessedFile = "last-witnessed"
     private static let keptFindings = 100
     /// More is no record of ours.
     private static let longestFile: Int64 = 1 << 20
@@ -69,6 +74,7 @@ import TraylogWriter
         var upkeep = StoreUpkeep()
         upkeep.lastBackup = run(text(directory, backupFile))
         upkeep.lastVerification = run(text(directory, verificationFile))
+        upkeep.lastWitnessed = run(text(directory, witnessedFile))
         let access = text(directory, accessFile)?.split(separator: "\n").first
         upkeep.recordsAccessSince = access.flatMap(time)
         upkeep.failures = Check.allCases.compactMap { check in
@@ -93,6 +99,14 @@ import TraylogWriter
         try recording(directory) { () throws(SystemError) in try write(run: head, directory, backupFile) }
     }
 
+    /// Records that a quorum of witnesses cosigned a checkpoint now.
+    ///
+    /// - Parameter head: the size of its tree.
+    /// - Throws: ``TraylogError`` if the directory cannot be written.
+    public static func noteWitnessed(head: Seq, in directory: String) throws(TraylogError) {
+        try recording(directory) { () throws(SystemError) in try write(run: head, directory, witnessedFile) }
+    }
+
     /// Records a check that ended now.
     ///
     /// - Parameters:
@@ -105,7 +119,8 @@ import TraylogWriter
         try recording(directory) { () throws(SystemError) in
             if findings.isEmpty {
                 // The mark of a clean verification comes last: a crash in between leaves too little, never too much.
-                for cleared in check == .verification ? Check.allCases : [check] {
+                // It includes a replay.
+                for cleared in check == .verification ? [.verification, .replay] : [check] {
                     try remove(directory, failureFile(cleared))
                 }
                 if check == .verification { try write(run: head, directory, verificationFile) }
@@ -206,7 +221,7 @@ import TraylogWriter
 @_spi(Operations) extension Store {
     /// The times of this store's last backup and checks; see ``StoreUpkeep``.
     ///
-    /// Reads up to four small files.
+    /// Reads a few small files.
     public var upkeep: StoreUpkeep { StoreUpkeep.read(directory) }
 
     /// Bytes that may still be written to the disk of the store; nil where the system does not tell.

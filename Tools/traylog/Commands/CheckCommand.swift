@@ -1,6 +1,8 @@
 import ArgumentParser
 import TerminalText
 @_spi(Operations) import Traylog
+@_spi(Witness) import TraylogAudit
+import TraylogJSON
 
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -22,7 +24,12 @@ struct CheckCommand: ParsableCommand {
             event of the user's topics, and that every count and item follows from these events and from no others. \
             The tree head must be that of the file's last event ('tree-head --as-of').
 
+            --witness-policy names a C2SP policy file: each tree head must be signed by one of its logs and cosigned by a \
+            quorum of its witnesses, so that nobody else was shown another log. FILE may also be a C2SP tlog-proof, as \
+            'prove --tlog-proof' prints it; it has its own tree head.
+
             EXAMPLES
+              traylog check event-17.tlog-proof --witness-policy policy
               traylog check proof.json --tree-head checkpoint --public-key audit.key.pub
               traylog check alice.jsonl --tree-head head.json --json
               traylog check alice.jsonl --complete --tree-head head.json
@@ -43,24 +50,34 @@ struct CheckCommand: ParsableCommand {
     )
     var publicKey: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The policy that each of them must satisfy: signed by a log, seen by a quorum.", valueName: "file"),
+        completion: .file())
+    var witnessPolicy: String?
+
     @Flag(help: "Check that nothing is left out of a history, and that its counts and items follow from it.")
     var complete = false
 
     func validate() throws {
-        guard !treeHead.isEmpty else {
+        guard !treeHead.isEmpty || witnessPolicy != nil else {
             throw ValidationError("Missing '--tree-head <file>': a proof proves something only against a tree head.")
         }
     }
 
     func run() throws {
+        let key = try publicKey.map { try KeyFile.publicKey($0) }
+        let policy = try witnessPolicy.map { try PolicyFile.read($0) }
+        if treeHead.isEmpty, let policy { return try checkLogProof(policy, key) }
         let source = file == "-" ? Descriptor.standardInput : try Descriptor.reading(file)
         let heads = try treeHead.flatMap { try TreeHeadFile.read($0) }
-        let key = try publicKey.map { try KeyFile.publicKey($0) }
+        let verdicts = try policy.map { WitnessVerdicts($0, try heads.map { try KeptTreeHead($0.text) }, key) }
+        if let verdicts, !verdicts.findings.isEmpty { return try report(verdicts.findings) }
         if complete {
             var check = try CompleteCheck(treeHeads: heads.map(\.text), publicKey: key)
             try read(source) { check.add($0) }
             check.finish()
-            try report(check)
+            try report(check, verdicts)
             if !check.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
             return
         }
@@ -76,13 +93,86 @@ struct CheckCommand: ParsableCommand {
         }
         if var decision {
             decision.finish()
-            try report(decision)
+            try report(decision, verdicts)
             if !decision.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
             return
         }
         check.finish()
-        try report(check)
+        try report(check, verdicts)
         if !check.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
+    }
+
+    /// A proof that has its own tree head.
+    private func checkLogProof(_ policy: WitnessPolicy, _ key: NotePublicKey?) throws {
+        let bytes = try FileText.bytes(file)
+        let verdicts: WitnessVerdicts
+        let event: EventProof
+        do throws(NoteError) {
+            let proof = try LogProof(parsing: bytes)
+            guard let found = proof.eventProof else {
+                throw .malformedNote("the leaf in the line 'extra' does not lead to the root of the checkpoint")
+            }
+            let head = try Checkpoint(proof.note.body).head
+            event = found
+            verdicts = WitnessVerdicts(policy, [(head.size, proof.note)], key)
+        } catch {
+            return try report(["\(file): \(error.description)"])
+        }
+        guard verdicts.findings.isEmpty else { return try report(verdicts.findings) }
+        let output = Output(.standardOutput)
+        if global.json {
+            try output.json { writer in
+                writer.beginObject()
+                writer.member("ok", true)
+                writer.member("provedEvents", 1)
+                writer.member("disclosedEvents", 0)
+                writer.member("seq", event.seq)
+                writer.member("signed", true)
+                write(verdicts, to: &writer)
+                writer.name("findings")
+                writer.beginArray()
+                writer.endArray()
+                writer.endObject()
+            }
+        } else {
+            try output.line("true: event \(event.seq) proved by number, kind and times alone")
+            try output.line("by the tree head of \(event.head.size.counted("event")), signed")
+            for words in verdicts.words { try output.line(VisibleText(words).text) }
+        }
+        try output.flush()
+    }
+
+    /// What is wrong with the tree heads; nothing is checked against those.
+    private func report(_ findings: [String]) throws {
+        let output = Output(.standardOutput)
+        if global.json {
+            try output.json { writer in
+                writer.beginObject()
+                writer.member("ok", false)
+                writer.member("signed", false)
+                writer.name("findings")
+                writer.beginArray()
+                for finding in findings { writer.value(finding) }
+                writer.endArray()
+                writer.endObject()
+            }
+        } else {
+            for finding in findings { try output.line(VisibleText(finding).text) }
+            try output.line("not proved: \(findings.count.counted("finding"))")
+        }
+        try output.flush()
+        throw ExitCode(ExitStatus.difference.rawValue)
+    }
+
+    /// Who saw the tree heads, where a policy asks for it.
+    private func write(_ verdicts: WitnessVerdicts?, to writer: inout JSONWriter) {
+        guard let last = verdicts?.last else { return }
+        writer.name("witnesses")
+        writer.beginObject()
+        writer.member("seen", last.times.count)
+        writer.member("of", last.witnesses)
+        if let time = last.lastSeen { writer.member("at", Timestamp(milliseconds: Int64(clamping: time) &* 1_000)) }
+        writer.endObject()
     }
 
     private func read(_ source: Descriptor, _ take: ([UInt8]) throws -> Void) throws {
@@ -99,7 +189,7 @@ struct CheckCommand: ParsableCommand {
         }
     }
 
-    private func report(_ check: CompleteCheck) throws {
+    private func report(_ check: CompleteCheck, _ seen: WitnessVerdicts?) throws {
         let output = Output(.standardOutput)
         if global.json {
             try output.json { writer in
@@ -112,7 +202,8 @@ struct CheckCommand: ParsableCommand {
                 writer.member("topicEvents", check.topicEvents)
                 writer.member("provedEvents", check.provedEvents.all)
                 writer.member("disclosedEvents", check.provedEvents.disclosed)
-                writer.member("signed", publicKey != nil && check.findings.isEmpty)
+                writer.member("signed", isSigned(seen) && check.findings.isEmpty)
+                if check.findings.isEmpty { write(seen, to: &writer) }
                 writer.name("findings")
                 writer.beginArray()
                 for finding in check.findings { writer.value(finding) }
@@ -120,7 +211,8 @@ struct CheckCommand: ParsableCommand {
                 writer.endObject()
             }
         } else if check.findings.isEmpty {
-            try output.lines(["complete: \(VisibleText(check.conclusion).text)", proof(check.heads)])
+            try output.lines(
+                ["complete: \(VisibleText(check.conclusion).text)", proof(check.heads, seen)] + words(seen))
         } else {
             for finding in check.findings { try output.line(VisibleText(finding).text) }
             try output.line("not proved to be complete")
@@ -128,7 +220,7 @@ struct CheckCommand: ParsableCommand {
         try output.flush()
     }
 
-    private func report(_ check: DecisionCheck) throws {
+    private func report(_ check: DecisionCheck, _ seen: WitnessVerdicts?) throws {
         let output = Output(.standardOutput)
         if global.json {
             try output.json { writer in
@@ -143,7 +235,8 @@ struct CheckCommand: ParsableCommand {
                     writer.write(statement.outcome)
                     writer.member("later", statement.later)
                 }
-                writer.member("signed", publicKey != nil && check.findings.isEmpty)
+                writer.member("signed", isSigned(seen) && check.findings.isEmpty)
+                if check.findings.isEmpty { write(seen, to: &writer) }
                 writer.name("findings")
                 writer.beginArray()
                 for finding in check.findings { writer.value(finding) }
@@ -151,8 +244,8 @@ struct CheckCommand: ParsableCommand {
                 writer.endObject()
             }
         } else if check.findings.isEmpty {
-            let signature = publicKey == nil ? "signature not looked at" : "signed"
-            try output.line("true: \(VisibleText(check.conclusion).text), \(signature)")
+            let signature = isSigned(seen) ? "signed" : "signature not looked at"
+            try output.lines(["true: \(VisibleText(check.conclusion).text), \(signature)"] + words(seen))
         } else {
             for finding in check.findings { try output.line(VisibleText(finding).text) }
             try output.line("not proved: \(check.findings.count.counted("finding"))")
@@ -160,12 +253,17 @@ struct CheckCommand: ParsableCommand {
         try output.flush()
     }
 
-    private func proof(_ heads: [TreeHead]) -> String {
-        let signature = publicKey == nil ? ", signature not looked at" : ", signed"
+    /// Whether a signature of each tree head was checked.
+    private func isSigned(_ seen: WitnessVerdicts?) -> Bool { publicKey != nil || seen != nil }
+
+    private func words(_ seen: WitnessVerdicts?) -> [String] { (seen?.words ?? []).map { VisibleText($0).text } }
+
+    private func proof(_ heads: [TreeHead], _ seen: WitnessVerdicts?) -> String {
+        let signature = isSigned(seen) ? ", signed" : ", signature not looked at"
         return "by the tree head of \(heads.map { $0.size.counted("event") }.joined(separator: ", "))\(signature)"
     }
 
-    private func report(_ check: HandedOutCheck) throws {
+    private func report(_ check: HandedOutCheck, _ seen: WitnessVerdicts?) throws {
         let output = Output(.standardOutput)
         if global.json {
             try output.json { writer in
@@ -173,7 +271,8 @@ struct CheckCommand: ParsableCommand {
                 writer.member("ok", check.findings.isEmpty)
                 writer.member("provedEvents", check.provedEvents)
                 writer.member("disclosedEvents", check.disclosedEvents)
-                writer.member("signed", publicKey != nil && check.findings.isEmpty)
+                writer.member("signed", isSigned(seen) && check.findings.isEmpty)
+                if check.findings.isEmpty { write(seen, to: &writer) }
                 writer.name("findings")
                 writer.beginArray()
                 for finding in check.findings { writer.value(finding) }
@@ -183,7 +282,7 @@ struct CheckCommand: ParsableCommand {
         } else {
             for finding in check.findings { try output.line(VisibleText(finding).text) }
             if check.findings.isEmpty {
-                try output.lines(["true: \(words(check))", proof(check.heads)])
+                try output.lines(["true: \(words(check))", proof(check.heads, seen)] + words(seen))
             } else {
                 try output.line("not proved: \(check.findingCount.counted("finding"))")
             }

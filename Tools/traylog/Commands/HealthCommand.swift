@@ -9,7 +9,7 @@ struct HealthCommand: StoreCommand {
             For cron, Nagios or Kubernetes. Exit status 1 names what is wrong: a 'verify' or 'replay' that found \
             something, until the same check finds nothing; what has been due for a minute without a tick; a clock \
             behind the log; damaged states; a reader that keeps the file growing; a full disk or map. A server says \
-            the same on its console, in /readyz and in /metrics. With ages also an event, a backup or a verified log that is older; with --writer, that no process \
+            the same on its console, in /readyz and in /metrics. With ages also an event, a backup, a verified log or a checkpoint seen by a quorum of witnesses that is older; with --writer, that no process \
             has the store open for writing.
 
             EXAMPLES
@@ -29,13 +29,19 @@ struct HealthCommand: StoreCommand {
     @Option(help: ArgumentHelp("The last sound 'traylog verify' must be younger.", valueName: "age"))
     var maxVerifiedAge: Age?
 
+    @Option(
+        help: ArgumentHelp(
+            "The last checkpoint with a quorum of witnesses must be younger, unless it has the newest event.",
+            valueName: "age"))
+    var maxWitnessAge: Age?
+
     @Flag(help: "A process must have the store open for writing.")
     var writer = false
 
     func run() throws {
         var limits = StoreHealth.Limits()
         (limits.event, limits.backup, limits.verification) = (maxAge, maxBackupAge, maxVerifiedAge)
-        limits.needsWriter = writer
+        (limits.witness, limits.needsWriter) = (maxWitnessAge, writer)
         let statistics = try withReader { try $0.statistics() }
         let health = StoreHealth(
             statistics, StoreUpkeep.read(directory), diskFreeBytes: StoreHealth.diskFreeBytes(at: directory),

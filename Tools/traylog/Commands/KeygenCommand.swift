@@ -1,6 +1,6 @@
 import ArgumentParser
 import Traylog
-import TraylogAudit
+@_spi(Witness) import TraylogAudit
 
 struct KeygenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -11,10 +11,14 @@ struct KeygenCommand: ParsableCommand {
             to standard output. Neither file may exist. Keep the private key away from the store's machine if you \
             can; verifying takes only the public one. The command needs no store.
 
+            With --witness the key is that of a witness ('traylog witness'): it cosigns, and signs no tree heads. Its \
+            public key is for policies ('check --witness-policy').
+
             EXAMPLES
               traylog keygen audit.key --name trays.example.org
               traylog tree-head --sign audit.key > checkpoint
               traylog verify --tree-head checkpoint --public-key audit.key.pub
+              traylog keygen witness.key --witness --name witness.example.org
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -25,8 +29,13 @@ struct KeygenCommand: ParsableCommand {
     @Option(help: "The name of the log, which each signature carries: no spaces, no plus signs.")
     var name = "traylog"
 
+    @Flag(help: "Make the key of a witness, which cosigns the tree heads of other logs.")
+    var witness = false
+
     func run() throws {
-        let key = try KeyFile.using("--name") { () throws(NoteError) in try NotePrivateKey(name: name) }
+        let key = try KeyFile.using("--name") { () throws(NoteError) in
+            try NotePrivateKey(name: name, kind: witness ? .cosigner : .signer)
+        }
         let publicFile = file + ".pub"
         try FileText.create(file, key.text + "\n", isSecret: true)
         do {

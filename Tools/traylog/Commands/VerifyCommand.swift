@@ -1,6 +1,7 @@
 import ArgumentParser
 import TerminalText
 @_spi(Operations) @_spi(JSON) import Traylog
+@_spi(Witness) import TraylogAudit
 
 struct VerifyCommand: StoreCommand {
     static let configuration = CommandConfiguration(
@@ -13,6 +14,9 @@ struct VerifyCommand: StoreCommand {
             With --tree-head it checks that the log extends a tree head that was kept elsewhere (JSON of 'tree-head', \
             or a checkpoint): all events up to it are the same, in the same order. If they are not, it names the first \
             event that differs, or the 256 events among which that is.
+
+            With --witness-policy each of them must satisfy a C2SP policy: signed by one of its logs, and cosigned by a \
+            quorum of its witnesses. The sentence about it goes to standard error where --json is given.
 
             EXAMPLES
               traylog verify
@@ -38,6 +42,12 @@ struct VerifyCommand: StoreCommand {
 
     @Option(
         help: ArgumentHelp(
+            "The policy that each of them must satisfy: signed by a log, seen by a quorum.", valueName: "file"),
+        completion: .file())
+    var witnessPolicy: String?
+
+    @Option(
+        help: ArgumentHelp(
             "For a timer: what is new since a tree head (the last one in the file), and that nothing before it changed.",
             valueName: "file"),
         completion: .file())
@@ -48,6 +58,9 @@ struct VerifyCommand: StoreCommand {
         guard publicKey == nil || !treeHead.isEmpty || since != nil else {
             throw ValidationError("'--public-key' needs a '--tree-head' that it has signed.")
         }
+        guard witnessPolicy == nil || !treeHead.isEmpty || since != nil else {
+            throw ValidationError("'--witness-policy' needs a '--tree-head' that witnesses have seen.")
+        }
     }
 
     func run() throws {
@@ -55,6 +68,8 @@ struct VerifyCommand: StoreCommand {
         let kept =
             try treeHead.flatMap { try TreeHeadFile.read($0) }.map(Self.keptTreeHead) + [earlier].compactMap(\.self)
         let key = try publicKey.map { try KeyFile.publicKey($0) }
+        let policy = try witnessPolicy.map { try PolicyFile.read($0) }
+        if let policy { try checkWitnesses(of: kept, policy, key) }
         let head = (try? withReader { try $0.head() }) ?? .zero
         var progress = ProgressBar("verify", unit: "events")
         let result = Result { () throws(TraylogError) in
@@ -74,7 +89,9 @@ struct VerifyCommand: StoreCommand {
             } else {
                 for (tree, isExtended) in zip(kept, report.extends) where isExtended {
                     let signature =
-                        if let key { tree.objection(by: key) == nil ? ", signed" : "" } else {
+                        if let key { tree.objection(by: key) == nil ? ", signed" : "" } else if policy != nil {
+                            ", signed"
+                        } else {
                             tree.note == nil ? "" : ", signature not looked at"
                         }
                     try output.line("the log extends the tree head of \(tree.head.size.counted("event"))\(signature)")
@@ -94,6 +111,15 @@ struct VerifyCommand: StoreCommand {
         }
         record(.verification, findings: report.findings, head: Seq(report.events))
         if !report.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
+    }
+
+    /// Says who has seen the tree heads; one that does not count is not compared with the store.
+    private func checkWitnesses(of kept: [KeptTreeHead], _ policy: WitnessPolicy, _ key: NotePublicKey?) throws {
+        let verdicts = WitnessVerdicts(policy, kept, key)
+        let output = Output(global.json ? .standardError : .standardOutput)
+        try output.lines((verdicts.words + verdicts.findings).map { VisibleText($0).text })
+        try output.flush()
+        if !verdicts.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
     }
 
     /// The report; a store that is too damaged to be checked counts as one with a finding.

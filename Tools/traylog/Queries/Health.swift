@@ -25,6 +25,7 @@ extension StoreHealth {
             free ?? "", "map \(mapPercent ?? 0) % full", "lag \((readerLag ?? 0).grouped)",
             "backup \(upkeep.lastBackup.map { ago($0.time) } ?? "never")",
             "verified \(upkeep.lastVerification.map { "through \($0.head) \(ago($0.time))" } ?? "never")",
+            upkeep.lastWitnessed.map { "witnessed through \($0.head) \(ago($0.time))" } ?? "",
         ].filter { !$0.isEmpty }
     }
 
@@ -79,6 +80,10 @@ extension StoreHealth {
         writer.member("lastBackupHead", upkeep.lastBackup?.head)
         writer.member("lastVerifiedAt", upkeep.lastVerification?.time)
         writer.member("lastVerifiedHead", upkeep.lastVerification?.head)
+        if let witnessed = upkeep.lastWitnessed {
+            writer.member("lastWitnessedAt", witnessed.time)
+            writer.member("lastWitnessedHead", witnessed.head)
+        }
         writer.endObject()
     }
 }

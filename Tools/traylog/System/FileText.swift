@@ -6,6 +6,14 @@ enum FileText {
 
     /// - Throws: ``SystemFailure``; `EFBIG` over 1 MiB, `EILSEQ` for what is not UTF-8.
     static func read(_ path: String) throws(SystemFailure) -> String {
+        guard let text = String(validating: try bytes(path), as: UTF8.self) else {
+            throw SystemFailure(path, code: EILSEQ)
+        }
+        return text
+    }
+
+    /// - Throws: ``SystemFailure``; `EFBIG` over 1 MiB.
+    static func bytes(_ path: String) throws(SystemFailure) -> [UInt8] {
         let file = path == "-" ? .standardInput : try Descriptor.reading(path)
         defer { if path != "-" { close(file.number) } }
         var bytes = [UInt8](repeating: 0, count: longest + 1)
@@ -16,10 +24,7 @@ enum FileText {
             count += more
         }
         guard count <= longest else { throw SystemFailure(path, code: EFBIG) }
-        guard let text = String(validating: bytes[..<count], as: UTF8.self) else {
-            throw SystemFailure(path, code: EILSEQ)
-        }
-        return text
+        return Array(bytes[..<count])
     }
 
     static func remove(_ path: String) { _ = unsafe unlink(path) }

@@ -45,13 +45,14 @@ extension TypedArguments {
     ///
     /// A test compares them with what the commands say.
     static let valued: Set<String> = [
-        "--action", "--actor", "--archive", "--as-of", "--before", "--body", "--category", "--clear",
+        "--action", "--actor", "--archive", "--as-of", "--before", "--body", "--category", "--checkpoint", "--clear",
         "--collapse-key", "--cursor", "--data", "--device", "--expected-revision", "--expires-at", "--from", "--html",
-        "--keep-days", "--key", "--kind", "--level", "--limit", "--list", "--max-age",
-        "--max-backup-age", "--max-verified-age", "--name", "--note", "--now", "--occurred-at", "--prefix",
-        "--public-key", "--purpose", "--remind-at", "--retain", "--sign", "--since", "--sort", "--store",
+        "--keep-days", "--key", "--kind", "--level", "--limit", "--list", "--listen", "--logs", "--max-age",
+        "--max-backup-age", "--max-verified-age", "--max-witness-age", "--name", "--note", "--now", "--occurred-at",
+        "--prefix",
+        "--public-key", "--purpose", "--remind-at", "--retain", "--sign", "--since", "--sort", "--state", "--store",
         "--summary-argument", "--summary-count", "--text", "--thread", "--through", "--title", "--to",
-        "--tree-head", "--until", "--up-to", "--user", "--wait", "--watch", "--append",
+        "--tree-head", "--until", "--up-to", "--user", "--wait", "--watch", "--append", "--witness-policy",
     ]
 
     /// The words with `--title -5` as `--title=-5`: an option that takes a value takes the next word, whatever that begins

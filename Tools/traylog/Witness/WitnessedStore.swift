@@ -1,0 +1,90 @@
+import TerminalText
+@_spi(Operations) import Traylog
+@_spi(Witness) import TraylogAudit
+import TraylogCLibrary
+
+/// The newest checkpoint of a store that a quorum of witnesses has seen, in a file beside the store; the server keeps it, too.
+enum WitnessedStore {
+    static func path(_ directory: String) -> String { directory + "/checkpoint.witnessed" }
+
+    /// The checkpoint; nil where there is none.
+    static func read(_ directory: String) throws -> SignedNote? {
+        let path = path(directory)
+        return FileText.exists(path) ? try note(in: path) : nil
+    }
+
+    /// The checkpoint in a file.
+    static func note(in path: String) throws -> SignedNote {
+        let text = try FileText.read(path)
+        return try KeyFile.using(path) { () throws(NoteError) in try SignedNote(parsing: text) }
+    }
+
+    /// Puts it there; it is on the disk when this returns.
+    static func keep(_ note: SignedNote, _ directory: String) throws {
+        try DurableFile.replace(path(directory), note.text)
+    }
+}
+
+/// A file that is on the disk, with its name, when it was written.
+enum DurableFile {
+    static func replace(_ path: String, _ text: String) throws {
+        try FileText.replace(path) { try $0.block(Array(text.utf8)) }
+        let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? "."
+        let number = unsafe open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard number >= 0 else { throw SystemFailure(folder) }
+        defer { close(number) }
+        guard fsync(number) == 0 else { throw SystemFailure(folder) }
+    }
+
+    /// Keeps other processes out until this one ends.
+    static func lock(_ path: String) throws {
+        let number = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard number >= 0 else { throw SystemFailure(path) }
+        guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
+            throw Problem(occupied: path, advice: "another process uses the directory")
+        }
+    }
+}
+
+/// Policies in files, and what they say about tree heads.
+enum PolicyFile {
+    static func read(_ path: String) throws -> WitnessPolicy {
+        let text = try FileText.bytes(path)
+        return try KeyFile.using(path) { () throws(NoteError) in try WitnessPolicy(parsing: text) }
+    }
+
+    static var now: UInt64 { UInt64(max(0, Timestamp.now.milliseconds / 1_000)) }
+
+    static func age(_ seconds: UInt64) -> String {
+        Age(milliseconds: Int64(clamping: min(seconds, UInt64(Int32.max)) * 1_000)).words
+    }
+}
+
+/// What a policy says about tree heads that were kept: a sentence for each that counts, and why the others do not.
+struct WitnessVerdicts {
+    private(set) var words: [String] = []
+    private(set) var findings: [String] = []
+    /// Of the tree head that was seen last: how many witnesses saw it, of how many, and when.
+    private(set) var last: WitnessedCheckpoint?
+
+    init(_ policy: WitnessPolicy, _ heads: [KeptTreeHead], _ key: NotePublicKey?) {
+        self.init(policy, heads.map { ($0.head.size, $0.note) }, key)
+    }
+
+    /// - Parameters:
+    ///   - heads: how many events each has, and the signed text, where it has one.
+    ///   - key: who must have signed them, if it is not only the policy that says so.
+    init(_ policy: WitnessPolicy, _ heads: [(size: UInt64, note: SignedNote?)], _ key: NotePublicKey?) {
+        let now = PolicyFile.now
+        for (size, note) in heads {
+            do throws(NoteError) {
+                guard let note else { throw .malformedNote("it is not signed") }
+                let witnessed = try policy.check(note, log: key, now: now)
+                words.append(witnessed.words(at: now, age: PolicyFile.age))
+                if last?.lastSeen ?? 0 <= witnessed.lastSeen ?? 0 { last = witnessed }
+            } catch {
+                findings.append("the tree head of \(size) events does not count: \(error.description)")
+            }
+        }
+    }
+}
