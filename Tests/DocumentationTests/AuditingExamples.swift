@@ -15,6 +15,15 @@ struct AuditingExamples {
     }
     // end
 
+    @Test func theSampleCheckpointIsSignedByTheSampleKey() throws {
+        let guide = try #require(Document.all.first { $0.path == "Docs/guides/auditing.md" }).text
+        let key = try #require(guide.firstMatch(of: /(?m)^trays\.example\.org\+[0-9a-f]{8}\+\S+$/))
+        let note = try #require(guide.firstMatch(of: /(?m)^trays\.example\.org\n\d+\n\S+\n\n— .*\n/))
+        let signed = try SignedNote(parsing: String(note.0))
+        try signed.verify(with: NotePublicKey(String(key.0)))
+        #expect(try Checkpoint(signed.body).origin == "trays.example.org")
+    }
+
     @Test func theAuditorBelievesWhatIsTrueAndNothingElse() throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "traylog-audit-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }

@@ -26,6 +26,10 @@ public struct ServerConfiguration: Sendable {
     public var userTokenKeys: [String] = []
     /// A file with the key that signs checkpoints; nil for one that the server makes beside the store.
     public var checkpointKey: String?
+    /// A file with the witnesses that cosign checkpoints and how many are asked for (C2SP tlog-policy); nil for none.
+    public var witnessPolicy: String?
+    /// How often a checkpoint is sent to witnesses at most, such as `1m`.
+    public var witnessInterval = "1m"
     /// Whether a proxy in front does TLS and says who the peer is.
     public var isBehindProxy = false
     /// Whether to make a key and a secret for tokens, and print them: for trying out, on loopback only.
@@ -48,6 +52,8 @@ public struct ServerConfiguration: Sendable {
     public var maxBackupAge: String?
     /// The same for the last clean verification.
     public var maxVerifiedAge: String?
+    /// The same for the last checkpoint with a quorum of witnesses, unless that one has the newest event.
+    public var maxWitnessAge: String?
     /// Where push providers send to; nil for nowhere.
     package var apns: (host: String, port: Int)?
     /// The certificates that sign the push providers' own.
@@ -78,6 +84,14 @@ public struct ServerConfiguration: Sendable {
             hasBell: hasBell, healthLimits: try healthLimits())
     }
 
+    /// How long to wait between two checkpoints.
+    func witnessSpan() throws -> Duration {
+        guard let age = Age(witnessInterval), age.milliseconds >= 1_000, age.milliseconds <= 7 * 86_400_000 else {
+            throw ConfigurationError("--witness-interval must be 1s to 1w, such as 1m, not \(witnessInterval)")
+        }
+        return .milliseconds(age.milliseconds)
+    }
+
     private func healthLimits() throws -> StoreHealth.Limits {
         func age(_ text: String?, _ option: String) throws -> Age? {
             guard let text else { return nil }
@@ -89,12 +103,17 @@ public struct ServerConfiguration: Sendable {
         var limits = StoreHealth.Limits()
         limits.backup = try age(maxBackupAge, "--max-backup-age")
         limits.verification = try age(maxVerifiedAge, "--max-verified-age")
+        limits.witness = try age(maxWitnessAge, "--max-witness-age")
         return limits
     }
 
     /// - Throws: ``ConfigurationError`` for options that do not go together.
     package func check() throws {
         _ = try service()
+        _ = try witnessSpan()
+        if witnessPolicy != nil, cluster != nil {
+            throw ConfigurationError("--witness-policy goes with no --cluster: a node has no checkpoint of its own")
+        }
         guard (certificate == nil) == (certificateKey == nil) else {
             throw ConfigurationError("--tls-certificate and --tls-key go together")
         }

@@ -2,7 +2,7 @@ import Hummingbird
 import NIOCore
 import Synchronization
 @_spi(Replication) @_spi(Operations) import Traylog
-import TraylogAudit
+@_spi(Witness) import TraylogAudit
 
 /// One store behind the routes, and what all its requests share.
 package final class Service: Sendable {
@@ -22,6 +22,8 @@ package final class Service: Sendable {
     package let admission: Admission
     package let metrics: ServerMetrics
     let jobs = Jobs()
+    /// Nil where no witness cosigns checkpoints.
+    let witnesses: Witnesses?
     /// Nil where reading is not recorded.
     let accessLog: AccessLog?
     package let answers: OpenAnswers
@@ -48,8 +50,14 @@ package final class Service: Sendable {
         store: Store, configuration: ServiceConfiguration, authenticator: Authenticator,
         checkpointKey: NotePrivateKey, devices: any Devices, metrics: ServerMetrics, log: ServiceLog,
         cluster: (any ClusterNodeHost)? = nil,
-        pass: NodePass? = nil, admission: Admission, answers: OpenAnswers, routes: RouteTable, description: ByteBuffer
+        pass: NodePass? = nil, admission: Admission, answers: OpenAnswers, routes: RouteTable, description: ByteBuffer,
+        policy: (witnesses: WitnessPolicy, interval: Duration)? = nil
     ) async throws {
+        witnesses = try policy.map { policy in
+            try Witnesses(
+                store, key: checkpointKey, origin: checkpointKey.publicKey.name, directory: configuration.directory,
+                policy: policy.witnesses, interval: policy.interval, log: log)
+        }
         self.metrics = metrics
         self.cluster = cluster
         self.pass = pass
@@ -90,6 +98,13 @@ package final class Service: Sendable {
     var origin: String {
         let name = checkpointKey.publicKey.name
         return partition.map { "\(name)/\($0)" } ?? name
+    }
+
+    /// Has checkpoints cosigned until the task is cancelled, where that is wanted.
+    func witness() async {
+        guard let witnesses else { return }
+        await treeAtStart.wait()
+        await witnesses.run()
     }
 
     func drain() {

@@ -7,7 +7,7 @@ import NIOCore
 import NIOSSL
 import ServiceLifecycle
 @_spi(Operations) import Traylog
-import TraylogAudit
+@_spi(Witness) import TraylogAudit
 
 /// A store behind HTTP: a server of its own, or routes of an app's.
 ///
@@ -87,6 +87,7 @@ public final class TraylogServer: Sendable {
         private var keys: ServerKeys
         private var tokens: UserTokens
         private let checkpointKey: NotePrivateKey?
+        private let policy: (witnesses: WitnessPolicy, interval: Duration)?
 
         init(_ configuration: ServerConfiguration, _ parts: [ServerPart]) async throws {
             try configuration.check()
@@ -98,6 +99,8 @@ public final class TraylogServer: Sendable {
             keys = try ServerKeys(file: configuration.keys)
             tokens = try await TraylogServer.tokens(configuration.userTokenKeys)
             checkpointKey = try configuration.checkpointKey.map { try NotePrivateKey(text($0)) }
+            let interval = try configuration.witnessSpan()
+            policy = try configuration.witnessPolicy.map { (try TraylogServer.policy($0), interval) }
             tls = try TraylogServer.tls(configuration)
         }
 
@@ -162,7 +165,7 @@ public final class TraylogServer: Sendable {
                                 store: store, configuration: settings, authenticator: authenticator,
                                 checkpointKey: shared.key, devices: shared.devices, metrics: metrics, log: log,
                                 cluster: cluster, pass: pass, admission: admission, answers: answers, routes: routes,
-                                description: description))
+                                description: description, policy: policy))
                     } catch {
                         if let cluster { await cluster.stop() } else { await store.close() }
                         throw error
@@ -197,8 +200,10 @@ extension TraylogServer: ServiceLifecycle.Service {
     public func run() async throws {
         try? await cancelWhenGracefulShutdown { [services] in
             async let measuring: Void = Self.measure(services)
+            async let witnessing: Void = services[0].witness()
             try await services[0].answers.beat()
             await measuring
+            await witnessing
         }
         for service in services { service.drain() }
     }
@@ -341,6 +346,13 @@ extension TraylogServer {
             throw ConfigurationError("\(path) cannot be read")
         }
         return text.trimmingSpaces
+    }
+
+    private static func policy(_ path: String) throws -> WitnessPolicy {
+        guard let bytes = FileManager.default.contents(atPath: path) else {
+            throw ConfigurationError("\(path) cannot be read")
+        }
+        do { return try WitnessPolicy(parsing: Array(bytes)) } catch { throw ConfigurationError("\(path): \(error)") }
     }
 
     private static func backend(_ parts: [ServerPart]) throws -> any ClusterBackend {

@@ -1,5 +1,16 @@
 @_spi(Operations) import Traylog
 
+extension StoreUpkeep.Check {
+    /// Its name in front of what it found.
+    var title: String {
+        switch self {
+        case .verification: "Verification"
+        case .replay: "Replay"
+        case .witness: "A witness"
+        }
+    }
+}
+
 extension Service {
     /// Runs a check of the whole store, and records what it found: the console, `traylog health`, readiness and metrics say so
     /// until the same check finds nothing.

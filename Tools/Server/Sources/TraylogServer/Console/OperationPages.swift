@@ -26,7 +26,7 @@ enum OperationPages {
                         "verified": upkeep.lastVerification.map { [Moments.context($0.time)] } ?? [],
                         "checks": upkeep.failures.map { failure in
                             [
-                                "name": failure.check == .verification ? "Verification" : "Replay",
+                                "name": failure.check.title,
                                 "count": Figures.count(failure.count),
                                 "time": failure.time.map { [Moments.context($0)] } ?? [],
                                 "findings": failure.findings.map(Runs.finding),

@@ -32,6 +32,7 @@ enum OverviewPage {
                     "unflushed": .int(statistics.unflushed), "bytes": .int(statistics.bytes),
                     "readers": .int(others(statistics).count),
                     "tree": .string(try await tree(visit)),
+                    "witnesses": visit.service.witnesses.map { .string($0.words) } ?? .null,
                     "health": .string(verdict(health)), "mark": .string(mark(health)),
                     "findings": .array(findings(visit, health).map(\.json)),
                     "failedChecks": .int(health.upkeep.failures.count), "recent": await recent(visit),
@@ -75,6 +76,9 @@ enum OverviewPage {
             "freeShare": "\(statistics.bytes == 0 ? 0 : statistics.freeBytes * 100 / statistics.bytes)",
             "readers": others(statistics).map { ["pid": "\($0.pid)", "lag": Figures.count($0.lag)] },
             "readerCount": "\(others(statistics).count)", "tree": try await tree(visit),
+            "witnesses": visit.service.witnesses.map {
+                [["words": $0.words, "troubles": $0.troubles] as [String: Any]]
+            } ?? [],
             "compaction": compaction.map { [EventRow(event: $0).context] } ?? [], "isLooking": isLooking,
             "isEmpty": statistics.head == .zero,
             "disk": health.diskFreeBytes.map { Figures.bytes($0) + " free" } ?? "–",

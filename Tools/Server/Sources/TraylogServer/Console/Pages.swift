@@ -201,7 +201,7 @@ extension Visit {
     /// The checks that found something, which every page names until a clean one.
     private var failures: [[String: Any]] {
         store.upkeep.failures.map { failure in
-            let name = failure.check == .verification ? "Verification" : "Replay"
+            let name = failure.check.title
             return [
                 "name": name, "count": Figures.count(failure.count, "problem"),
                 "time": failure.time.map { [Moments.context($0)] } ?? [], "mayRead": may(.audit),

@@ -64,6 +64,14 @@ package final class Call: Sendable {
         return seq
     }
 
+    /// Whether the request names a media type among those that it takes.
+    func accepts(_ type: String) throws(Problem) -> Bool {
+        let accept = try headers.text(.accept) ?? ""
+        return accept.split(separator: ",").contains { one in
+            one.prefix { $0 != ";" }.lowercased().split { $0 == " " || $0 == "\t" }.first.map { $0 == type } ?? false
+        }
+    }
+
     package func flag(_ name: String) throws(Problem) -> Bool {
         switch query[name] {
         case nil, "false": return false

@@ -7,7 +7,9 @@ extension Service {
         var figures: [ServerMetrics.Figure] = []
         for (index, service) in services.enumerated() {
             let dimensions = services.count > 1 ? [("partition", String(index))] : []
-            figures += await service.figures(dimensions) + service.healthFigures(dimensions)
+            figures +=
+                await service.figures(dimensions) + service.healthFigures(dimensions)
+                + service.witnessFigures(dimensions)
             if let cluster = service.cluster { figures += await clusterFigures(cluster, dimensions) }
         }
         figures.append(.init("traylog_live_streams", Double(services[0].answers.count)))
@@ -34,6 +36,12 @@ extension Service {
     private func healthFigures(_ dimensions: [(String, String)]) async -> [ServerMetrics.Figure] {
         await health().figures.map { figure in
             .init(figure.name, figure.value, dimensions + (figure.label.map { [($0, figure.labelValue)] } ?? []))
+        }
+    }
+
+    private func witnessFigures(_ dimensions: [(String, String)]) -> [ServerMetrics.Figure] {
+        (witnesses?.figures ?? []).map { name, trouble in
+            .init("traylog_witness_state", Double(trouble.rawValue), dimensions + [("witness", name)])
         }
     }
 

@@ -93,6 +93,8 @@ package final class Route: Sendable {
         case lines(Schema)
         /// A JSON object or, where the query asks for a list, a JSON object a line.
         case jsonOrLines(Schema, Schema)
+        /// A JSON object, or text of a media type where the request accepts that one.
+        case jsonOrText(Schema, String)
         /// Server-sent events.
         case events
         /// Anything else, of a media type.
@@ -102,7 +104,7 @@ package final class Route: Sendable {
         var mediaType: String? {
             switch self {
             case .none: nil
-            case .json, .array, .jsonOrLines: "application/json"
+            case .json, .array, .jsonOrLines, .jsonOrText: "application/json"
             case .lines: CommandRoutes.lines
             case .events: "text/event-stream"
             case .text(let type): type

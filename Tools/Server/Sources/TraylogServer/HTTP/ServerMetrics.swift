@@ -34,6 +34,8 @@ package final class ServerMetrics: Sendable {
         "traylog_reader_lag_commits": "The greatest lag of a reader.",
         "traylog_live_streams": "Live streams that are open.",
         "traylog_long_polls": "Long polls that wait.",
+        "traylog_witness_state":
+            "How a witness is doing: 0 for well, 1 where it did not cosign the last checkpoint, 2 where it knows another log.",
         "traylog_cluster_role": "1 for what the node does: owner, follower, catchingUp or diverged.",
         "traylog_cluster_position": "The message of the log of record that the store holds.",
         "traylog_cluster_lag_events": "Events of the log of record that the store lacks.",

@@ -156,6 +156,7 @@ enum OpenAPI {
             if case .jsonOrLines(_, let line) = route.answers {
                 content.append((CommandRoutes.lines, ["schema": OpenAPISchemas.lines(of: line)]))
             }
+            if case .jsonOrText(_, let type) = route.answers { content.append((type, ["schema": ["type": "string"]])) }
             if route.body.isOfCommands {
                 content.append((CommandRoutes.lines, ["schema": OpenAPISchemas.lines(of: .commandLineResult)]))
             }

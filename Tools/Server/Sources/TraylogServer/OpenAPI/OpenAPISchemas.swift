@@ -18,7 +18,7 @@ package enum OpenAPISchemas {
     static func schema(of answer: Route.Answer) -> JSONValue {
         switch answer {
         case .none: .object([])
-        case .json(let schema), .jsonOrLines(let schema, _): schema.reference
+        case .json(let schema), .jsonOrLines(let schema, _), .jsonOrText(let schema, _): schema.reference
         case .array(let schema): ["type": "array", "items": schema.reference]
         case .lines(let schema): lines(of: schema)
         case .events: serverSentEvent(ofFeed: false)

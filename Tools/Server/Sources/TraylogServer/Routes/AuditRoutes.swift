@@ -1,6 +1,6 @@
 import Hummingbird
 @_spi(Operations) @_spi(JSON) @_spi(Wire) import Traylog
-import TraylogAudit
+@_spi(Witness) import TraylogAudit
 
 /// The routes that show what happened, and prove it.
 enum AuditRoutes {
@@ -73,6 +73,41 @@ enum AuditRoutes {
         }
     }
 
+    /// The media type of a C2SP tlog-proof, which has none of its own.
+    private static let logProof = "text/x.tlog.proof"
+
+    private static func text(_ text: String, type: String) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: type], body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+
+    /// The newest checkpoint, with its quorum where witnesses are asked for it.
+    ///
+    /// - Throws: ``Problem`` 503 before the first quorum.
+    private static func checkpoint(_ call: Call) async throws -> SignedNote {
+        if let witnesses = call.service.witnesses {
+            guard let note = witnesses.published else {
+                throw Problem.unavailable("no checkpoint has been seen by a quorum of witnesses yet")
+            }
+            return note
+        }
+        let head = try await call.store.treeHead()
+        return try Checkpoint(origin: call.service.origin, head: head).signed(with: call.service.checkpointKey)
+    }
+
+    /// The proof of an event in the tree of the newest checkpoint.
+    private static func proveWithCheckpoint(_ call: Call) async throws -> LogProof {
+        guard call.query["asOf"] == nil else {
+            throw Problem.invalid("asOf", "goes with JSON only: a tlog-proof has the newest checkpoint")
+        }
+        let (seq, note) = (try call.seq(), try await checkpoint(call))
+        let size = try Checkpoint(note.body).head.size
+        if size < UInt64(seq), UInt64(seq) <= UInt64(try await call.store.head()) {
+            throw Problem.unavailable("no checkpoint with event \(seq) has been seen by a quorum of witnesses yet")
+        }
+        return try LogProof(try await call.store.proof(of: seq, asOf: .seq(Seq(size))), note)
+    }
+
     private static var proofs: [Route] {
         [
             Route(
@@ -89,12 +124,7 @@ enum AuditRoutes {
                 origins: .allowed,
                 partition: .named, takesLimitedKeys: true, answers: .text("text/plain; charset=utf-8"), refusals: []
             ) { call in
-                let key = call.service.checkpointKey
-                let head = try await call.store.treeHead()
-                let note = try Checkpoint(origin: call.service.origin, head: head).signed(with: key)
-                return Response(
-                    status: .ok, headers: [.contentType: "text/plain; charset=utf-8"],
-                    body: ResponseBody(byteBuffer: ByteBuffer(string: note.text)))
+                text(try await checkpoint(call).text, type: "text/plain; charset=utf-8")
             },
             Route(
                 .get, "/v1/proofs/consistency", as: "proveConsistency", "The proof that the log only grew", .anybody,
@@ -110,9 +140,11 @@ enum AuditRoutes {
             Route(
                 .get, "/v1/proofs/{seq}", as: "proveEvent", "The proof that an event is in the log", .anybody,
                 origins: .allowed,
-                query: ["asOf"], partition: .named, takesLimitedKeys: true, answers: .json(.eventProof)
-            ) {
-                call in
+                query: ["asOf"], partition: .named, takesLimitedKeys: true, answers: .jsonOrText(.eventProof, logProof)
+            ) { call in
+                if try call.accepts(logProof) {
+                    return text(try await proveWithCheckpoint(call).text, type: logProof)
+                }
                 let proof = try await call.store.proof(of: call.seq(), asOf: call.asOf())
                 return .json(JSONValue(writing: { $0.write(proof) }))
             },

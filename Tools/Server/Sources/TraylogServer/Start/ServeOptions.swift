@@ -27,6 +27,12 @@ package struct ServeOptions: ParsableArguments {
     @Option(help: "A file with the key that signs checkpoints, as 'traylog tree-head' uses it.")
     package var checkpointKey: String?
 
+    @Option(help: "A file with the witnesses that must cosign checkpoints, and their quorum (C2SP tlog-policy).")
+    package var witnessPolicy: String?
+
+    @Option(help: "How often a checkpoint is sent to witnesses at most (10s, 1m, 1h); 1m if not given.")
+    var witnessInterval: String?
+
     @Option(
         help: "Experimental: HOST:PORT for push providers, as Apple's service has it (HTTP/2); needs a certificate.")
     var apnsListen: String?
@@ -64,6 +70,12 @@ package struct ServeOptions: ParsableArguments {
     @Option(help: "The last clean verification must be younger, or the store needs attention.")
     var maxVerifiedAge: String?
 
+    @Option(
+        help:
+            "The last checkpoint with a quorum of witnesses must be younger, unless it has the newest event; else the store needs attention."
+    )
+    var maxWitnessAge: String?
+
     @Flag(help: "For trying out: makes a key and a secret for tokens at start, and prints them. Loopback only.")
     var dev = false
 
@@ -81,7 +93,7 @@ extension ServerConfiguration {
         "store", "listen", "tls-certificate", "tls-key", "keys", "user-token-key", "checkpoint-key", "apns-listen",
         "apns-clients", "behind-proxy",
         "allow-origin", "rate-user", "rate-key", "no-console", "no-bell", "log-users", "record-access",
-        "max-backup-age", "max-verified-age", "dev",
+        "max-backup-age", "max-verified-age", "max-witness-age", "witness-policy", "witness-interval", "dev",
         "cluster", "stream", "advertise", "monitor",
         "allow-unsafe-log", "seed", "partitions",
     ]
@@ -135,6 +147,9 @@ extension ServerConfiguration {
         hasBell = try !isSet(options.noBell, "no-bell")
         maxBackupAge = text(options.maxBackupAge, "max-backup-age")
         maxVerifiedAge = text(options.maxVerifiedAge, "max-verified-age")
+        maxWitnessAge = text(options.maxWitnessAge, "max-witness-age")
+        witnessPolicy = text(options.witnessPolicy, "witness-policy")
+        witnessInterval = text(options.witnessInterval, "witness-interval") ?? witnessInterval
         let given = ClusterOptions(
             cluster: text(options.cluster.cluster, "cluster"), stream: text(options.cluster.stream, "stream"),
             advertise: text(options.cluster.advertise, "advertise"), monitor: text(options.cluster.monitor, "monitor"),

@@ -76,15 +76,22 @@ const sentence = (document) => document?.querySelector("[role=alert]")?.textCont
 
 /** JSON of the console or of the service. */
 export async function json(address) {
-  const answer = await fetch(address, { headers: { Accept: "application/json" } });
+  const answer = await asked(address, "application/json");
+  return answer.json().catch(() => ({}));
+}
+
+/** The text at an address, such as a signed note. */
+export const text = async (address) => (await asked(address, "text/plain")).text();
+
+/** An answer; a problem is thrown, in its own words. */
+async function asked(address, accept) {
+  const answer = await fetch(address, { headers: { Accept: accept } });
+  if (answer.ok) return answer;
   const value = await answer.json().catch(() => ({}));
-  if (!answer.ok) {
-    const failure = new Error(value.detail ?? `the server answered ${answer.status}`);
-    failure.error = value.error;
-    failure.status = answer.status;
-    throw failure;
-  }
-  return value;
+  const failure = new Error(value.detail ?? `the server answered ${answer.status}`);
+  failure.error = value.error;
+  failure.status = answer.status;
+  throw failure;
 }
 
 /** What is live, and goes on after it broke: calls back with each event of these names. */

@@ -1,6 +1,6 @@
 // Verifies one event in this browser.
 
-import { all, announce, count, element, find, icon, json, localTime, site, visible } from "./dom.js";
+import { all, announce, count, element, find, icon, json, localTime, site, text, visible } from "./dom.js";
 import { fromFile, keptOf, noteVerified, publicKey, save, saveHead } from "./heads.js";
 import { checkEvent, checkSignature, checkSize, fromBase64, readNote } from "./proof.js";
 import { kinds, readPayload } from "./payload.js";
@@ -68,7 +68,7 @@ function compare(disclosure, leaf) {
 /** The tree head that is chosen; that of the server has its signature. */
 async function chosenHead() {
   if (choice.value !== "server") return heads[Number(choice.value)];
-  const note = await (await fetch(`${site}/data/checkpoint`)).text();
+  const note = await text(`${site}/data/checkpoint`);
   const { size, root } = readNote(note);
   return { size, root, note };
 }

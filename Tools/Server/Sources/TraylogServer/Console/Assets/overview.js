@@ -26,6 +26,7 @@ async function pulse() {
   cell("unflushed").textContent = count(now.unflushed);
   cell("tree").textContent = now.tree;
   cell("readers").textContent = count(now.readers);
+  if (now.witnesses) cell("witnesses").textContent = now.witnesses;
   for (const [name, text] of Object.entries(now.recent)) {
     for (const part of all(`[data-recent="${name}"]`)) part.textContent = text;
   }

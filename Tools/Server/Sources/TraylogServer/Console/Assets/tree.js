@@ -1,7 +1,7 @@
 // The tree heads that this browser keeps: consistency between any two, and signatures.
 
 import { watchComplete } from "./complete.js";
-import { all, announce, count, element, find, icon, json, localTime, site } from "./dom.js";
+import { all, announce, count, element, find, icon, json, localTime, site, text } from "./dom.js";
 import { fromFile, keep, keepPublicKey, keptOf, noteVerified, publicKey, remove, saveHead } from "./heads.js";
 import { checkGrowth, checkSignature, readNote } from "./proof.js";
 
@@ -21,7 +21,7 @@ async function present() {
   const head = await json(`${site}/data/tree-head`);
   const found = { store, size: head.treeSize, root: head.rootHash };
   if (!panel.dataset.key) return found;
-  const note = await (await fetch(`${site}/data/checkpoint`)).text();
+  const note = await text(`${site}/data/checkpoint`);
   const signed = readNote(note);
   return { store, size: signed.size, root: signed.root, note };
 }
