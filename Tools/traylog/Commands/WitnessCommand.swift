@@ -16,12 +16,11 @@ struct WitnessCommand: ParsableCommand {
             HASH.conflict.before, and said on standard error. HASH is the SHA-256 of the log's name. \
             GET /HASH/checkpoint shows what was cosigned last.
 
-            Begin with --new, once. Later a missing directory means that what was cosigned is lost: a witness that goes \
+            'traylog keygen FILE --witness --name NAME' makes its key. Begin with --new, once. Later a missing directory means that what was cosigned is lost: a witness that goes \
             on would cosign a second history. Make a new key then, under a new name. Put a proxy with TLS in front of it \
             where others reach it.
 
             EXAMPLES
-              traylog keygen witness.key --witness --name witness.example.org
               traylog witness --key witness.key --logs logs --state /var/lib/witness --new
               traylog witness --key witness.key --logs logs --state /var/lib/witness --listen 127.0.0.1:7380
             """)
