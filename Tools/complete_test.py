@@ -212,7 +212,7 @@ def manipulate(log, check, lines, head, user):
         changed("a received broadcast removed", body[:index] + body[index + 1 :], "missing")
         bare = {name: texts[index][name] for name in ("topic", "proof")}
         changed("a received broadcast hidden", body[:index] + [written(bare)] + body[index + 1 :],
-                ("without its content", "left", "before"))
+                ("without its content", "left", "before", "did not reach the tray"))
     ends = [index for index in events if texts[index].get("event", {}).get("kind") == "unsubscribed"]
     if ends:
         index = pick(ends)

@@ -61,8 +61,8 @@ CONTENT = (
 )
 SHOWN = {
     "notified": CONTENT, "traySeen": ("upTo",), "marked": ("as", "items"),
-    "allMarked": ("as", "thread", "unthreaded", "category", "upTo"), "muted": ("thread", "category", "all", "until"),
-    "unmuted": ("thread", "category", "all"), "snoozed": ("item", "until"), "woken": ("item",),
+    "allMarked": ("as", "thread", "unthreaded", "category", "upTo"), "muted": ("thread", "category", "topic", "all", "until"),
+    "unmuted": ("thread", "category", "topic", "all"), "snoozed": ("item", "until"), "woken": ("item",),
     "edited": (
         "item", "title", "body", "summaryArgument", "summaryCount", "level", "expiresAt", "remindAt", "data", "cleared", "edits"),
     "retracted": ("item",), "subscribed": ("topic", "topicRevision"), "unsubscribed": ("topic", "topicRevision"),
@@ -469,5 +469,5 @@ class Tray:
             "unread": self.unread, "awaiting": self.awaiting, "total": self.total,
             "seenUpTo": up_to, "seenAt": at, "newest": max((item.position for item in listed), default=None),
             "newestCounted": max((item.position for item in counted), default=None),
-            "categories": dict(sorted(categories.items(), key=lambda one: one[0].encode())),
+            "categories": categories,
         }

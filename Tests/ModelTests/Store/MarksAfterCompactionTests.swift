@@ -1,6 +1,6 @@
 import TestSupport
 import Testing
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// Who marked an item, and when, stands in events that a compaction takes out of the log.
