@@ -167,14 +167,26 @@ extension TrayQueries {
         try await asking { store throws(TraylogError) in try store.treeGrowth(from: first, to: second) }
     }
 
-    /// Every event that touched a user's tray, with its effect on the counts.
+    /// Every event that touched a user's tray, with its effect on the counts: the user's own events, and those of topics
+    /// that reached the user.
     ///
     /// ```swift
     /// let report = try await store.auditReport(of: "ann", from: .time(.now - .seconds(86_400)))
     /// print("\(report.steps.count) steps")
     /// ```
     ///
-    /// Parameters, errors and cost are as in ``BlockingQueries/auditReport(of:from:to:asOf:withTrays:including:)``.
+    /// - Parameters:
+    ///   - user: the tray's owner.
+    ///   - from: the first event, or the earliest time; nil for the first event of the log.
+    ///   - to: the last event, or the latest time; nil for the head.
+    ///   - asOf: makes the report as of an earlier moment. Later events are not in it, nor in its tree head.
+    ///   - withTrays: adds the whole tray after each event.
+    ///   - archives: all archives of the store's compactions. The report then also has the events that left the log,
+    ///   from the first event on.
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted` for `asOf`, `invalid`; failed, `notFound` when an
+    ///   event is in no archive.
+    /// - Complexity: O(events of the user and of the user's topics); 72 bytes of memory for each. With archives, O(log events
+    ///   and archived ones); memory for the events of the user and the user's topics that left the log.
     public func auditReport(
         of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false,
         including archives: Archives? = nil

@@ -4,19 +4,7 @@ import TraylogDomain
 import TraylogStates
 
 extension BlockingQueries {
-    /// Brings an earlier backup of this store up to date: only the events since then are read and written.
-    ///
-    /// The backup takes the events unchanged, so its log has the same bytes and the same root; a compaction or an erasure
-    /// since then is repeated in it. A run that is interrupted leaves a backup of an earlier moment, and a later run goes
-    /// on from there.
-    ///
-    /// - Parameters:
-    ///   - directory: where ``backup(to:progress:)`` made the backup. Nobody else may have it open for writing.
-    ///   - progress: called with the number of new events copied, and of all new events; throws to cancel. Copied events stay.
-    /// - Throws: ``TraylogError/failed(_:)``: `cancelled`; `notFound` if there is no backup; `diverged` for a copy of another store, or
-    ///   of events that this store no longer has; `unusableTarget` if a compaction or an erasure removed some of the
-    ///   events that the backup lacks; `openForWriting`, `diskFull`.
-    ///   - Complexity: O(new events), or O(the store) if one of them is a compaction or an erasure.
+    /// ``TrayQueries/updateBackup(in:progress:)`` on the calling thread.
     @available(*, noasync, message: "use `await store.updateBackup`; this call blocks a thread that tasks share")
     @discardableResult
     @_spi(Operations) public func updateBackup(
@@ -111,15 +99,22 @@ extension [LogRecord] {
 }
 
 extension TrayQueries {
-    /// The same on a thread of the store, while the task waits.
+    /// Brings an earlier backup of this store up to date: only the events since then are read and written.
+    ///
+    /// The backup takes the events unchanged, so its log has the same bytes and the same root; a compaction or an erasure
+    /// since then is repeated in it. A run that is interrupted leaves a backup of an earlier moment, and a later run goes
+    /// on from there.
     ///
     /// Cancelling the task ends it after the events being copied; the backup is then sound and older than the store,
     /// and a later call goes on from there.
     ///
     /// - Parameters:
-    ///   - directory: where a backup is.
-    ///   - progress: called on that thread with the number of new events copied, and of all new events.
-    /// - Throws: as ``BlockingQueries/updateBackup(in:progress:)``.
+    ///   - directory: where ``backup(to:progress:)`` made the backup. Nobody else may have it open for writing.
+    ///   - progress: called on a thread of the store with the number of new events copied, and of all new events.
+    /// - Throws: ``TraylogError/failed(_:)``: `cancelled`; `notFound` if there is no backup; `diverged` for a copy of another store, or
+    ///   of events that this store no longer has; `unusableTarget` if a compaction or an erasure removed some of the
+    ///   events that the backup lacks; `openForWriting`, `diskFull`.
+    /// - Complexity: O(new events), or O(the store) if one of them is a compaction or an erasure.
     @discardableResult
     public func updateBackup(
         in directory: String, progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }

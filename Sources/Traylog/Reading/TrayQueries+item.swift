@@ -19,7 +19,11 @@ extension BlockingQueries {
 
     /// One item with the events that changed it.
     ///
-    /// - Parameter archives: have the events that left the log.
+    /// - Parameters:
+    ///   - item: the item, its seq or its key.
+    ///   - user: the tray's owner.
+    ///   - asOf: an earlier moment; nil for now.
+    ///   - archives: have the events that left the log.
     /// - Throws: as ``item(_:of:asOf:)``; with archives, also failed `notFound` where they lack an event.
     /// - Complexity: O(the user's events since the item came), which are folded again; with archives, O(all events).
     @available(*, noasync, message: "use `await store.life`; this call blocks a thread that tasks share")

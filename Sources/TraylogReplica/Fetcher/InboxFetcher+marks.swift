@@ -18,7 +18,7 @@ extension InboxFetcher where Source: MarkableInbox {
     }
 
     /// Marks everything as read that was in the inbox at the last ``fetchNew()``, loaded or not; with a thread or a category in
-    /// ``query``, everything of those.
+    /// its query, everything of those.
     ///
     /// Items that arrived later stay unread, because nobody has seen them.
     ///

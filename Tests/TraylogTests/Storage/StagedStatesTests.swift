@@ -127,28 +127,31 @@ import TraylogPages
 
     @Test func aDamagedStagedStateIsMadeAnewFromTheLog() throws {
         var damaged = 0
-        try Self.forEachCopy(seed: 3, steps: sized(60, nightly: 300)) { copy, staged, expected, past in
-            guard let staged, staged.isInForce else { return }
-            try RawStore.change(copy) { store in
-                let states = store.tables.derived.states
-                let waiting = try store.environment.read { transaction in
-                    try states.stagedPages(of: staged.stream, in: transaction).last { page in
-                        try page.changedBy > 0 && states.version(page, of: staged.stream, in: transaction) != nil
+        // When a part is stored is up to the flush thread, so one history may show too few of them.
+        for seed in 3..<13 where damaged < 2 {
+            try Self.forEachCopy(seed: UInt64(seed), steps: sized(60, nightly: 300)) { copy, staged, expected, past in
+                guard let staged, staged.isInForce else { return }
+                try RawStore.change(copy) { store in
+                    let states = store.tables.derived.states
+                    let waiting = try store.environment.read { transaction in
+                        try states.stagedPages(of: staged.stream, in: transaction).last { page in
+                            try page.changedBy > 0 && states.version(page, of: staged.stream, in: transaction) != nil
+                        }
                     }
+                    guard let waiting else { return }
+                    damaged += 1
+                    if damaged.isMultiple(of: 2) {
+                        return try store.change(store.states, StateTable.key(staged.stream, .staged, 0)) { $0[0] ^= 1 }
+                    }
+                    var key = StateTable.key(staged.stream, .kept(waiting.space), waiting.first)
+                    StateTable.append(waiting.changedBy, to: &key)
+                    try store.change(store.states, key) { $0[0] ^= 1 }
                 }
-                guard let waiting else { return }
-                damaged += 1
-                if damaged.isMultiple(of: 2) {
-                    return try store.change(store.states, StateTable.key(staged.stream, .staged, 0)) { $0[0] ^= 1 }
-                }
-                var key = StateTable.key(staged.stream, .kept(waiting.space), waiting.first)
-                StateTable.append(waiting.changedBy, to: &key)
-                try store.change(store.states, key) { $0[0] ^= 1 }
+                let opened = try withStore(copy, Self.settings) { try $0.tray(of: "ann") }
+                #expect(opened == expected.tray)
+                let report = try replay(copy)
+                #expect(report.identical, "\(report.differences)")
             }
-            let opened = try withStore(copy, Self.settings) { try $0.tray(of: "ann") }
-            #expect(opened == expected.tray)
-            let report = try replay(copy)
-            #expect(report.identical, "\(report.differences)")
         }
         #expect(damaged > 1, "no copy had a version that waited for its place")
     }

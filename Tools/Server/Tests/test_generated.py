@@ -75,7 +75,7 @@ class GeneratedClientTests(unittest.TestCase):
         until = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1)).isoformat()
         self.call("trays.snooze_item", "me", str(second), who=own, body=dict(until=until))
         self.call("trays.wake_item", "me", str(second), who=own)
-        for kind, name in (("thread", "t"), ("category", "c")):
+        for kind, name in (("thread", "t"), ("topic", "news"), ("category", "c")):
             self.call(f"trays.mute_{kind}", "me", name, who=own)
             self.call(f"trays.unmute_{kind}", "me", name, who=own)
         self.call("trays.mute_all", "me", who=own, body=dict(until=until))

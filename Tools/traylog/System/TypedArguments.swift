@@ -51,7 +51,7 @@ extension TypedArguments {
         "--max-backup-age", "--max-verified-age", "--max-witness-age", "--name", "--note", "--now", "--occurred-at",
         "--prefix",
         "--public-key", "--purpose", "--remind-at", "--retain", "--sign", "--since", "--sort", "--state", "--store",
-        "--summary-argument", "--summary-count", "--text", "--thread", "--through", "--title", "--to",
+        "--summary-argument", "--summary-count", "--text", "--thread", "--through", "--title", "--to", "--topic",
         "--tree-head", "--until", "--up-to", "--user", "--wait", "--watch", "--append", "--witness-policy",
     ]
 

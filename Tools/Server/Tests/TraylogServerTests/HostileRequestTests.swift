@@ -43,7 +43,7 @@ struct HostileRequestTests {
     }()
 
     /// How many values each place gets: some of all in a quick run, and each in a long one.
-    private static let most = ProcessInfo.processInfo.environment["TRAYLOG_TESTS"] == "nightly" ? Int.max : 9
+    private static let most = ProcessInfo.processInfo.environment["TRAYLOG_TESTS"] == "nightly" ? Int.max : 6
 
     private struct Random: RandomNumberGenerator {
         var state: UInt64
