@@ -331,6 +331,7 @@ class RecipeTests(unittest.TestCase):
             # The browser that had unsubscribed is forgotten.
             self.assertFalse(pathlib.Path(directory, "subscriptions/ann/laptop.json").exists())
 
+    @unittest.skipUnless(os.environ.get("TRAYLOG_TESTS") == "nightly", "runs in nightly length")
     @unittest.skipIf(missing(), missing())
     def test_the_service_worker_shows_what_was_pushed(self):
         with Site(blocks("Docs/guides/web-push.md", "javascript")) as site, Browser() as browser:
