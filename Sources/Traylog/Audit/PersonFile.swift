@@ -1,3 +1,4 @@
+import Synchronization
 import TraylogAudit
 @_spi(Operations) @_spi(JSON) import TraylogChecks
 import TraylogDomain
@@ -15,7 +16,7 @@ import TraylogQueries
 /// while let block = try await file.next() { print(block.count, "bytes") }
 /// ```
 public final class PersonFile: @unchecked Sendable {
-    // @unchecked: one caller at a time takes blocks.
+    // @unchecked: `turn` guards all that changes while blocks are taken; SPI asks for figures when the last one was.
 
     private enum Part {
         case start, events, tray, items(InboxQuery), elsewhere(Int), end, done
@@ -24,7 +25,7 @@ public final class PersonFile: @unchecked Sendable {
     /// The person.
     @_spi(Operations) public let user: String
     /// The head of the log's tree where the file ends.
-    public var treeHead: TreeHead { dossier?.head ?? history?.treeHead ?? TreeHead(size: 0, root: .ofEmptyTree) }
+    public let treeHead: TreeHead
     /// All that is held of the person; nil for a history alone.
     @_spi(Operations) public let dossier: Dossier?
     /// The number of events of the history.
@@ -36,6 +37,7 @@ public final class PersonFile: @unchecked Sendable {
 
     private let store: BlockingView
     private let last: Seq
+    private let turn = Mutex(())
     /// Nil for somebody who has none.
     private var history: CompleteHistory?
     private var part = Part.start
@@ -52,17 +54,25 @@ public final class PersonFile: @unchecked Sendable {
         (self.user, self.store, self.last, self.version) = (user, store, last, version)
         dossier = isDossier ? try Dossier(of: user, store, archives, through: last) : nil
         archived = Set(dossier?.entries.filter(\.isArchived).map(\.event.seq) ?? [])
+        let found: CompleteHistory?
         do throws(TraylogError) {
-            history = try store.completeHistory(of: user, through: last, including: archives)
+            found = try store.completeHistory(of: user, through: last, including: archives)
         } catch {
             // Of somebody without events others may still know something.
             guard isDossier, case .refused(.invalid("user", _)) = error else { throw error }
+            found = nil
         }
+        history = found
+        treeHead = dossier?.head ?? found?.treeHead ?? TreeHead(size: 0, root: .ofEmptyTree)
     }
 
     /// The next block of whole lines; nil after the last.
     @available(*, noasync, message: "use `await file.next`; this call blocks a thread that tasks share")
     @_spi(Operations) public func take() throws(TraylogError) -> [UInt8]? {
+        try turn.withLock { (_) throws(TraylogError) in try taken() }
+    }
+
+    private func taken() throws(TraylogError) -> [UInt8]? {
         block.removeAll(keepingCapacity: true)
         switch part {
         case .start:
@@ -87,7 +97,7 @@ public final class PersonFile: @unchecked Sendable {
 
     /// The next block of whole lines; nil after the last.
     ///
-    /// For one task.
+    /// Tasks that ask at the same time get different blocks.
     public func next() async throws(TraylogError) -> [UInt8]? {
         try await store.queries.jobs.work { [self] (_) throws(TraylogError) in try take() }
     }

@@ -11,15 +11,23 @@
         public let body: String
         /// The checkpoint with the log's signature and the witness's own; to be on disk before the answer is sent.
         public let cosigned: SignedNote?
-        /// Whether the log has signed what does not extend the checkpoint that was cosigned last.
-        public let isEvidence: Bool
+        /// What the request says against the log.
+        public let doubt: Doubt?
 
-        init(_ status: Int, _ body: String, cosigned: SignedNote? = nil, isEvidence: Bool = false) {
-            (self.status, self.body, self.cosigned, self.isEvidence) = (status, body, cosigned, isEvidence)
+        init(_ status: Int, _ body: String, cosigned: SignedNote? = nil, doubt: Doubt? = nil) {
+            (self.status, self.body, self.cosigned, self.doubt) = (status, body, cosigned, doubt)
         }
 
         /// The body's media type.
         public var contentType: String { status == 409 ? "text/x.tlog.size" : "text/plain; charset=utf-8" }
+    }
+
+    /// Why a checkpoint that the log has signed was refused.
+    public enum Doubt: String, Sendable {
+        /// The log has signed two trees of one size: the two checkpoints prove it.
+        case conflict
+        /// A larger checkpoint came without a proof that it extends the one before. Anybody can leave the proof out.
+        case unproved
     }
 
     /// The witness's own key.
@@ -74,9 +82,11 @@
         let isTree = head.size > 0 || head.root == .ofEmptyTree
         let proof = ConsistencyProof(first: known.size, second: head.size, path: request.path)
         guard isTree, proof.proves(from: known, to: head) else {
+            let isSameSize = before != nil && head.size == known.size
+            let doubt: Doubt? = isSameSize ? (head.root == known.root ? nil : .conflict) : before.map { _ in .unproved }
             return Answer(
                 422, "the checkpoint does not extend the one that was cosigned last, of \(known.size) leaves\n",
-                isEvidence: before != nil)
+                doubt: doubt)
         }
         // A cosignature says what was the newest at its time, so a clock that was set back is not followed.
         let earlier = try before?.cosignature(of: key.publicKey)?.time ?? 0

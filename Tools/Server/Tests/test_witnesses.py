@@ -438,8 +438,20 @@ class TheWitness(Witnessed):
         fork = MerkleTree([b"forged"] * 80)
         with self.assertRaises((WitnessRejected, WitnessConflict)):
             client.submit(self.note(fork), fork.consistency_proof)
-        self.assertIn(origin_hash(self.origin) + ".conflict", self.witness.said)
+        self.assertIn(origin_hash(self.origin) + ".unproved", self.witness.said)
         self.assertEqual(size_of(self.witness.checkpoint(self.origin)), 60)
+
+    def test_only_two_trees_of_one_size_are_kept_as_a_proof_against_a_log(self):
+        tree, client = MerkleTree(b"%d" % index for index in range(10)), self.client()
+        client.submit(self.note(tree, 5), tree.consistency_proof)
+        # A stranger's: the log's own checkpoint, and a proof that is none.
+        for size in (5, 10):
+            body = "old 5\n" + base64.b64encode(bytes(32)).decode() + "\n\n" + self.note(tree, size).decode()
+            self.assertEqual(post(f"{self.witness.url}/add-checkpoint", body.encode())[0], 422)
+        self.assertNotIn(".conflict", self.witness.said)
+        fork = MerkleTree([b"forged"] * 5)
+        self.assertEqual(post(f"{self.witness.url}/add-checkpoint", b"old 5\n\n" + self.note(fork))[0], 422)
+        self.assertIn(origin_hash(self.origin) + ".conflict", self.witness.said)
 
     def test_answers_each_request_as_the_specification_says(self):
         tree = MerkleTree(b"%d" % index for index in range(10))

@@ -101,7 +101,7 @@ struct TreeHeadCommand: StoreCommand {
         }
         let before = try WitnessedStore.read(directory)
         try withReader { reader in
-            try round.run(after: before) { size in
+            try round.run(after: before, head: { UInt64(try reader.head()) }) { size in
                 size == 0 || size == head.size
                     ? [] : try reader.treeGrowth(from: Seq(size), to: Seq(head.size)).consistency.path
             }

@@ -12,13 +12,14 @@ struct WitnessCommand: ParsableCommand {
             'log KEY' count; 'quorum none' ends it. It cosigns a checkpoint if the log has signed it and it extends the one \
             cosigned before. That one is in the directory of --state, on the disk, before the answer is sent.
 
-            What a log signed that does not extend it is kept as HASH.conflict, with the checkpoint it contradicts in \
-            HASH.conflict.before, and said on standard error. HASH is the SHA-256 of the log's name. \
-            GET /HASH/checkpoint shows what was cosigned last.
+            If a log signs two trees of one size, both checkpoints are kept, as HASH.conflict and HASH.conflict.before: \
+            they prove it. A larger checkpoint without a proof that it extends the one before is kept as HASH.unproved, the \
+            first time: its log may have another history, or the sender left the proof out. Standard error names both. \
+            HASH is the SHA-256 of the log's name. GET /HASH/checkpoint shows what was cosigned last.
 
-            'traylog keygen FILE --witness --name NAME' makes its key. Begin with --new, once. Later a missing directory means that what was cosigned is lost: a witness that goes \
-            on would cosign a second history. Make a new key then, under a new name. Put a proxy with TLS in front of it \
-            where others reach it.
+            'traylog keygen FILE --witness --name NAME' makes its key. Begin with --new, once. Later a missing directory \
+            means that what was cosigned is lost: a witness that goes on would cosign a second history. Make a new key then, \
+            under a new name. Put a proxy with TLS in front of it where others reach it.
 
             EXAMPLES
               traylog witness --key witness.key --logs logs --state /var/lib/witness --new
@@ -54,7 +55,7 @@ struct WitnessCommand: ParsableCommand {
         try output.line("listening on http://\(listener.address)")
         try output.flush()
         for log in policy.logs {
-            if let path = book.evidence(against: log.name) { Self.say("\(log.name) contradicted itself, see \(path)") }
+            if let path = book.evidence(against: log.name) { Self.say("\(log.name) signed two histories, see \(path)") }
         }
         listener.run { request in
             do {
@@ -73,10 +74,11 @@ struct WitnessCommand: ParsableCommand {
             guard request.method == "POST" else { return HTTPListener.Answer(405, "POST it\n", allow: "POST") }
             let answer = try witness.answer(to: request.body, now: PolicyFile.now) { try book.checkpoint($0) }
             if let note = answer.cosigned { try book.keep(note) }
-            if answer.isEvidence {
-                say(
-                    "a log signed what does not extend its checkpoint before, see \(try book.keep(evidence: request.body))"
-                )
+            if let doubt = answer.doubt, let path = try book.keep(request.body, doubt) {
+                switch doubt {
+                case .conflict: say("a log signed two trees of one size, see \(path)")
+                case .unproved: say("a checkpoint came without a proof that it extends the one before, see \(path)")
+                }
             }
             return HTTPListener.Answer(answer.status, answer.body, type: answer.contentType)
         }
@@ -95,7 +97,7 @@ struct WitnessCommand: ParsableCommand {
     }
 }
 
-/// The checkpoints that a witness cosigned last, and the evidence of logs that contradicted themselves, as files of a directory.
+/// The checkpoints that a witness cosigned last, and those of the logs that it refused, as files of a directory.
 struct WitnessBook {
     private let directory: String
 
@@ -144,18 +146,19 @@ struct WitnessBook {
     /// Keeps the checkpoint that was cosigned; it is on the disk when this returns.
     func keep(_ note: SignedNote) throws { try DurableFile.replace("\(directory)/\(try log(note))", note.text) }
 
-    /// Keeps the first request by which a log contradicts itself, and what it contradicts; returns the name of the file.
-    func keep(evidence request: [UInt8]) throws -> String {
-        let note = try AddCheckpoint(parsing: request).note
-        let path = "\(directory)/\(try log(note)).conflict"
-        if !FileText.exists(path) {
-            if let before = try checkpoint(try log(note)) { try DurableFile.replace(path + ".before", before.text) }
-            try DurableFile.replace(path, String(decoding: request, as: UTF8.self))
-        }
+    /// Keeps the first request about a log that was refused for this reason, and the checkpoint before it.
+    ///
+    /// - Returns: the file; nil where there is one already.
+    func keep(_ request: [UInt8], _ doubt: LogWitness.Doubt) throws -> String? {
+        let log = try log(try AddCheckpoint(parsing: request).note)
+        let path = "\(directory)/\(log).\(doubt.rawValue)"
+        guard !FileText.exists(path) else { return nil }
+        if let before = try checkpoint(log) { try DurableFile.replace(path + ".before", before.text) }
+        try DurableFile.replace(path, String(decoding: request, as: UTF8.self))
         return path
     }
 
-    /// The file with evidence against a log; nil where there is none.
+    /// The file that proves that a log signed two histories; nil where there is none.
     func evidence(against origin: String) -> String? {
         let path = "\(directory)/\(LogWitness.identity(ofLog: origin)).conflict"
         return FileText.exists(path) ? path : nil

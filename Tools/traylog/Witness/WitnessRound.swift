@@ -9,7 +9,7 @@ struct WitnessRound {
     /// Witnesses that did not cosign it, and why.
     private(set) var problems: [String] = []
     /// Witnesses that know another log of this name.
-    private(set) var conflicts: [(witness: WitnessPolicy.Member, isProved: SignedNote?)] = []
+    private(set) var conflicts: [(witness: WitnessPolicy.Member, theirs: SignedNote?)] = []
     private let policy: WitnessPolicy
     private let origin: String
 
@@ -18,12 +18,15 @@ struct WitnessRound {
         origin = try Checkpoint(note.body).origin
     }
 
-    /// Asks each witness until it has answered for good.
+    /// Asks each witness until it has cosigned the checkpoint, or said why it does not.
     ///
     /// - Parameters:
     ///   - before: the checkpoint that they cosigned last, as far as is known.
+    ///   - head: how many events the log has by now: a server may have had a later checkpoint witnessed.
     ///   - path: the consistency proof from the tree of an earlier size.
-    mutating func run(after before: SignedNote?, path: (UInt64) throws -> [MerkleHash]) throws {
+    mutating func run(
+        after before: SignedNote?, head: () throws -> UInt64, path: (UInt64) throws -> [MerkleHash]
+    ) throws {
         var waiting: [(witness: WitnessPolicy.Member, conversation: WitnessConversation)] = []
         for witness in policy.witnesses where witness.url != nil {
             let seen = try? before?.cosignature(of: witness.key) != nil
@@ -47,6 +50,8 @@ struct WitnessRound {
                 switch conversation.take(status: answer.status, body: answer.body, now: PolicyFile.now) {
                 case .cosigned(let signature): note.add(signature)
                 case .again: waiting.append((witness, conversation))
+                case .ahead(let size) where size <= (try head()):
+                    problems.append("\(witness.name) has seen a later checkpoint of \(size) events")
                 case .ahead, .conflict: conflicts.append((witness, try theirs(witness)))
                 case .failed(let reason): problems.append("\(witness.name) \(reason)")
                 }
