@@ -26,6 +26,14 @@ def blocks(page, language):
     return "\n".join(re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / page).read_text(), re.S | re.M))
 
 
+def start_program(page, server, directory, *words, **more):
+    """Starts the page's Python in a directory."""
+    environment = {**os.environ, "URL": f"http://127.0.0.1:{server.port}", "KEY": server.key, **more}
+    return subprocess.Popen(
+        [sys.executable, "-c", blocks(page, "python"), *words], env=environment, cwd=directory, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True)
+
+
 class GuideTests(unittest.TestCase):
     def run_page(self, page, server):
         """Runs the page's shell blocks in a directory of their own, and returns what they print."""
@@ -64,16 +72,9 @@ class GuideTests(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout[-2_000:] + done.stderr[-2_000:])
             self.assertEqual(server.get("/v1/users/cleo/tray").json["unread"], 1)
 
-    def start_program(self, page, server, directory, **more):
-        """Starts the page's Python in a directory."""
-        environment = {**os.environ, "URL": f"http://127.0.0.1:{server.port}", "KEY": server.key, **more}
-        return subprocess.Popen(
-            [sys.executable, "-c", blocks(page, "python")], env=environment, cwd=directory, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True)
-
     def start_mails(self, server, mailbox, directory):
         """Starts the program of the guide to reminders, and waits until it knows where the log stands."""
-        program = self.start_program("Docs/guides/reminders.md", server, directory, SMTP=mailbox.address)
+        program = start_program("Docs/guides/reminders.md", server, directory, SMTP=mailbox.address)
         position = pathlib.Path(directory, "mail.position")
         while not position.exists():
             self.assertIsNone(program.poll(), "the program ended")
@@ -112,12 +113,12 @@ class GuideTests(unittest.TestCase):
 
     def test_the_guide_to_approvals_gets_the_first_answer_and_no_other(self):
         with Server() as server, tempfile.TemporaryDirectory(prefix="traylog-guide.") as directory:
-            programs = [self.start_program("Docs/guides/approvals.md", server, directory)]
+            programs = [start_program("Docs/guides/approvals.md", server, directory)]
             while server.get("/v1/users/ann/items/key:deploy-17").status == 404:
                 self.assertIsNone(programs[0].poll(), "the program ended")
                 time.sleep(0.05)
             # Started again, it waits for the same answer.
-            programs.append(self.start_program("Docs/guides/approvals.md", server, directory))
+            programs.append(start_program("Docs/guides/approvals.md", server, directory))
             self.run_page("Docs/guides/approvals.md", server)
             late = server.post("/v1/users/ann/items/key:deploy-17/action", {"action": "no"})
             self.assertEqual((late.status, late.json["error"], late.json["action"]), (422, "alreadyActed", "yes"))
@@ -128,7 +129,7 @@ class GuideTests(unittest.TestCase):
 
     def test_the_guide_to_approvals_gives_up_when_the_question_expires(self):
         with Server() as server, tempfile.TemporaryDirectory(prefix="traylog-guide.") as directory:
-            program = self.start_program("Docs/guides/approvals.md", server, directory)
+            program = start_program("Docs/guides/approvals.md", server, directory)
             while server.get("/v1/users/ann/items/key:deploy-17").status == 404:
                 self.assertIsNone(program.poll(), "the program ended")
                 time.sleep(0.05)

@@ -19,7 +19,7 @@ import unittest
 from mailbox import Mailbox
 from served import Server
 from standardwebhooks.webhooks import Webhook
-from test_guide import TRAYLOG, blocks
+from test_guide import TRAYLOG, blocks, start_program
 
 import http_ece
 import psycopg
@@ -79,26 +79,39 @@ class Postgres:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
-class Receiver(http.server.ThreadingHTTPServer):
-    """Takes webhooks, refuses some, and keeps what a verifying library makes of those it took."""
+class Listener(http.server.ThreadingHTTPServer):
+    """A server on loopback that answers from the beginning to the end of a `with`."""
 
     daemon_threads = True
 
-    def __init__(self, chance):
-        super().__init__(("127.0.0.1", 0), Hook)
-        self.chance, self.taken = chance, []
+    def __init__(self, handler):
+        super().__init__(("127.0.0.1", 0), handler)
+        self.port = self.server_address[1]
         threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.server_address[1]}/hook"
 
     def __exit__(self, *_):
         self.shutdown()
         self.server_close()
 
 
-class Hook(http.server.BaseHTTPRequestHandler):
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+class Receiver(Listener):
+    """Takes webhooks, refuses some, and keeps what a verifying library makes of those it took."""
+
+    def __init__(self, chance):
+        self.chance, self.taken = chance, []
+        super().__init__(Hook)
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}/hook"
+
+
+class Hook(Handler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         event = Webhook(SECRET).verify(body, dict(self.headers))
@@ -108,19 +121,13 @@ class Hook(http.server.BaseHTTPRequestHandler):
         self.send_response(503 if refused else 204)
         self.end_headers()
 
-    def log_message(self, *_):
-        pass
 
-
-class PushService(http.server.ThreadingHTTPServer):
+class PushService(Listener):
     """Takes pushes as a browser's service does, and reads them with the browsers' keys."""
 
-    daemon_threads = True
-
-    def __init__(self, chance):
-        super().__init__(("127.0.0.1", 0), Push)
-        self.chance, self.browsers, self.taken, self.gone = chance, {}, [], set()
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+    def __init__(self):
+        self.browsers, self.taken, self.gone = {}, [], set()
+        super().__init__(Push)
 
     def subscribe(self, directory, user, name):
         """A new browser of a user."""
@@ -131,14 +138,10 @@ class PushService(http.server.ThreadingHTTPServer):
         folder = pathlib.Path(directory, "subscriptions", user)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.json").write_text(json.dumps({
-            "endpoint": f"http://127.0.0.1:{self.server_address[1]}/{user}/{name}", "keys": {"p256dh": text(point), "auth": text(secret)}}))
-
-    def __exit__(self, *_):
-        self.shutdown()
-        self.server_close()
+            "endpoint": f"http://127.0.0.1:{self.port}/{user}/{name}", "keys": {"p256dh": text(point), "auth": text(secret)}}))
 
 
-class Push(http.server.BaseHTTPRequestHandler):
+class Push(Handler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         status = 410 if self.path in self.server.gone else 201
@@ -150,39 +153,26 @@ class Push(http.server.BaseHTTPRequestHandler):
         self.send_response(status)
         self.end_headers()
 
-    def log_message(self, *_):
-        pass
 
-
-class Site(http.server.ThreadingHTTPServer):
+class Site(Listener):
     """A page with a service worker."""
 
-    daemon_threads = True
-
     def __init__(self, worker):
-        super().__init__(("127.0.0.1", 0), Files)
         self.files = {"/": ("text/html", "<!doctype html><title>App</title>"), "/sw.js": ("text/javascript", worker)}
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        super().__init__(Files)
 
     @property
     def origin(self):
-        return f"http://localhost:{self.server_address[1]}"
-
-    def __exit__(self, *_):
-        self.shutdown()
-        self.server_close()
+        return f"http://localhost:{self.port}"
 
 
-class Files(http.server.BaseHTTPRequestHandler):
+class Files(Handler):
     def do_GET(self):
         kind, text = self.server.files.get(self.path, ("text/plain", ""))
         self.send_response(200)
         self.send_header("Content-Type", kind)
         self.end_headers()
         self.wfile.write(text.encode())
-
-    def log_message(self, *_):
-        pass
 
 
 class RecipeTests(unittest.TestCase):
@@ -197,10 +187,7 @@ class RecipeTests(unittest.TestCase):
             yield directory
 
     def start(self, page, server, directory, *words, **more):
-        environment = {**os.environ, "URL": f"http://127.0.0.1:{server.port}", "KEY": server.key, **more}
-        return subprocess.Popen(
-            [sys.executable, "-c", blocks(f"Docs/guides/{page}.md", "python"), *words], env=environment, cwd=directory,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return start_program(f"Docs/guides/{page}.md", server, directory, *words, **more)
 
     def wait_for(self, condition, what, program=None, seconds=60):
         deadline = time.monotonic() + seconds
@@ -289,7 +276,7 @@ class RecipeTests(unittest.TestCase):
             self.assertEqual({event["type"] for event in firsts}, {"tray.notified"})
 
     def test_web_push_ends_with_the_exact_number_in_each_browser_wherever_the_program_dies(self):
-        with Server() as server, PushService(self.chance) as service, self.directory() as directory:
+        with Server() as server, PushService() as service, self.directory() as directory:
             subprocess.run(
                 ["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", os.path.join(directory, "private_key.pem")],
                 check=True, capture_output=True)
