@@ -29,7 +29,7 @@ import Testing
             "AddCheckpoint", "LogProof", "Member", "WitnessPolicy",
         ],
         "decide what a witness or its client does next, in one process": [
-            "Answer", "LogWitness", "WitnessConversation",
+            "Answer", "Doubt", "LogWitness", "WitnessConversation",
         ],
         "is a verdict, of which the caller shows the words": ["WitnessedCheckpoint"],
         "has a form of bytes of its own, with a checksum": ["EventGroup"],
