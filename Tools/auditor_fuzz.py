@@ -40,6 +40,10 @@ COMMANDS = [
     {"kind": "edit", "user": "ann", "item": 11, "title": "Pay 2?", "level": None}, {"kind": "edit", "user": "ann", "item": 11, "data": [3]},
     {"kind": "act", "user": "ann", "item": 11, "action": "yes", "note": "ok", "asOf": 13}, {"kind": "edit", "user": "ann", "item": 11, "body": "?"},
     {"kind": "mute", "user": "ann", "topic": "news", "until": "2026-01-15T00:00:00Z"},
+    {"kind": "notify", "user": "ann", "title": "Later", "key": "later", "notBefore": "2090-01-01T00:00:00Z", "actor": "bob"},
+    {"kind": "edit", "user": "ann", "item": "later", "body": "Soon", "notBefore": "2090-01-01T00:00:01Z"},
+    {"kind": "broadcast", "topic": "news", "title": "Later for all", "notBefore": "2090-01-01T00:00:00Z", "thread": "t"},
+    {"kind": "notify", "user": "ann", "title": "Never", "notBefore": "2100-01-01T00:00:00Z"},
 ]
 
 
@@ -50,6 +54,7 @@ class Files:
         self.program, self.directory = program, directory
         lines = "".join(json.dumps(command) + "\n" for command in COMMANDS)
         self.run("append", "-", feed=lines)
+        self.run("tick", "--now", "2090-01-02T00:00:00Z")
         self.run("keygen", self.path("key"), "--name", "fuzz.example")
         self.right = [
             (self.save("whole", self.run("audit", "ann", "--complete", "--purpose", "fuzz")), True),

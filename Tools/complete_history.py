@@ -185,7 +185,7 @@ class CompleteCheck:
     def take_topic(self, name, leaf, kind, event, line):
         if leaf.revision == 0:
             self.wrong(f"event {leaf.seq} has revision 0, and the first of a topic is 1")
-        if event is not None and kind == "broadcast" and event.get("topic") != name:
+        if event is not None and kind in ("broadcast", "arrived") and event.get("topic", name) != name:
             self.wrong(f"event {leaf.seq} is of topic {excerpt(event.get('topic'))}, not of {name}")
         if leaf.stream == self.stream or self.streams.get(leaf.stream, name) != name:
             self.wrong(f"event {leaf.seq} is not of topic {name}")
@@ -204,22 +204,24 @@ class CompleteCheck:
         self.note_revision(leaf, topic.revision, f"topic {name}")
         topic.revision, topic.stream, topic.has_events = leaf.revision, leaf.stream, True
         self.topic_events += 1
-        is_broadcast = kind == "broadcast"
+        # The one is new to whoever is subscribed, the other may be.
+        is_broadcast = kind in ("broadcast", "arrived")
         if is_broadcast and event is not None:
             topic.named = True
-        if not (topic.open if is_broadcast else topic.has_items):
+        reaches = is_broadcast and topic.open
+        if not (reaches or (kind != "broadcast" and topic.has_items)):
             if "after" in line:
                 self.wrong(f"event {leaf.seq} did not reach the tray, and has counts")
             return
         if event is None:
-            why = f"reached {self.user}" if is_broadcast else f"may concern an item of {self.user}"
+            why = f"reached {self.user}" if reaches else f"may concern an item of {self.user}"
             return self.differ(f"event {leaf.seq} of topic {name} {why}, and is shown without its content")
-        if is_broadcast:
+        if reaches and "notBefore" not in event:
             topic.has_items = True
         if not self.folds:
             return
         self.tray.take(event)
-        if is_broadcast or event["item"] in self.tray.items:
+        if event.get("item", leaf.seq) in self.tray.items:
             self.compare_counts(line, leaf.seq)
         elif "after" in line:
             self.wrong(f"event {leaf.seq} concerns nobody's items, and has counts")

@@ -19,6 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import auditor
 
 USERS, TOPICS = ("ann", "bo", "cy"), ("news", "sport", "quiet")
+# What is scheduled arrives between the ticks, or never.
+LATER = ("2027-01-15T00:00:00Z", "2027-02-15T00:00:00Z", "2100-01-01T00:00:00Z")
 
 
 class Log:
@@ -77,6 +79,11 @@ class Log:
                 command["actions"] = [{"id": "yes", "label": "Yes ü"}, {"id": "no", "label": "No"}]
             if chance() < 0.2:
                 command["remindAt"] = "2026-01-01T00:00:00Z"
+            if chance() < 0.25:
+                command["notBefore"] = pick(LATER)
+                for name in ("expiresAt", "remindAt"):
+                    if name in command:
+                        command[name] = "2101-01-01T00:00:00Z"
         if kind == "notify" and chance() < 0.4:
             command["collapseKey"] = pick("kl")
         if kind == "broadcast":
@@ -113,7 +120,7 @@ class Log:
         if kind == "edit":
             command |= pick((
                 {"title": "E"}, {"body": "B", "title": None}, {"summaryCount": None}, {"level": "critical"},
-                {"remindAt": "2026-01-20T00:00:00Z"}, {"remindAt": None}))
+                {"remindAt": "2026-01-20T00:00:00Z"}, {"remindAt": None}, {"notBefore": pick(LATER)}))
         if kind == "undo":
             if not self.marks[user]:
                 return None

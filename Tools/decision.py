@@ -30,7 +30,7 @@ class Part:
             wanted = self.event = event_of(
                 self.kind, self.leaf.seq, self.leaf.revision, self.leaf.recorded, self.leaf.occurred, payload)
             content = content_of(self.kind, payload)
-            self.edits = content.get("edits", 0) if self.kind in ("edited", "acted") else 0
+            self.edits = content.get("edits", 0) if self.kind in ("edited", "acted", "arrived") else 0
             self.cleared = [FIELDS[number][0] for number in content.get("cleared", ())]
         if not same(shown, wanted):
             raise ValueError(f"event {self.seq} does not show what the log says of it")
@@ -87,23 +87,32 @@ def decided(user, shown, answers, later):
     item, event = origin.seq, answer.event
     if origin.kind not in ("notified", "broadcast") or origin.event.get("user") != (user if origin.kind == "notified" else None):
         raise ValueError(f"event {item} brought no item of {user}")
-    text, last = {name: origin.event[name] for name in CONTENT if name in origin.event}, item
-    for number, edit in enumerate(shown[1:], 1):
-        check_edit(edit, origin, last, number)
+    base, edits, count = origin, shown[1:], 0
+    if "notBefore" in origin.event:
+        if not edits:
+            raise ValueError(f"event {item} only planned an item, and its arrival is missing")
+        base, edits = edits[0], edits[1:]
+        if base.kind != "arrived" or base.event["item"] != item or base.leaf.stream != origin.leaf.stream or base.seq <= item:
+            raise ValueError(f"event {base.seq} is no arrival of item {item}")
+        count = base.edits
+    text, last = {name: base.event[name] for name in CONTENT if name in base.event}, base.seq
+    for edit in edits:
+        count += 1
+        check_edit(edit, origin, last, count)
         text, last = edited(text, edit), edit.seq
     if answer.kind != "acted" or event["item"] != item:
         raise ValueError(f"event {answer.seq} is no answer to item {item}")
     if event.get("user") != user or (answer.leaf.stream == origin.leaf.stream) != (origin.kind == "notified"):
         raise ValueError(f"event {answer.seq} is an answer of {event.get('user')}, not of {user}")
-    if answer.edits != len(shown) - 1:
-        raise ValueError(f"event {answer.seq} answers an item with {answer.edits} edits, and {len(shown) - 1} are shown")
+    if answer.edits != count:
+        raise ValueError(f"event {answer.seq} answers an item with {answer.edits} edits, and {count} are shown")
     if last > event["asOf"]:
         raise ValueError(f"event {last} came after event {event['asOf']}, which was on the screen")
     labels = {action["id"]: action["label"] for action in text.get("actions", ())}
     if event["action"] not in labels:
         raise ValueError(f"the item has no action {event['action']}")
     if later:
-        check_edit(later, origin, answer.seq, len(shown))
+        check_edit(later, origin, answer.seq, count + 1)
     outcome = {name: event[name] for name in ("action", "note") if name in event} | {
         "actor": event.get("actor", user), "seq": answer.seq, "at": event["recordedAt"], "asOf": event["asOf"]}
     decision = {"user": user, "item": item, "topic": origin.event.get("topic"), "title": text.get("title"),

@@ -44,18 +44,23 @@ class Log:
         answers = self.run("append", "-", "--ack", feed="".join(json.dumps(command, separators=(",", ":")) + "\n" for command in commands))
         return [json.loads(line).get("seq") for line in answers.splitlines()[:-1]]
 
-    def decide(self, is_broadcast, before, after):
-        """A question of some edits, an answer of each person, and edits after it."""
+    def decide(self, is_broadcast, before, after, is_planned=False):
+        """A question of some edits, an answer of each person, and edits after it; a planned one arrives after half of the edits."""
         content = {"title": f"Pay {self.random.randrange(100)} to Bob?", "actions": ACTIONS, "thread": "t"}
         if self.random.random() < 0.5:
             content["data"] = {"n": [1, None, "x"]}
         command = {"kind": "broadcast", "topic": "news"} if is_broadcast else {"kind": "notify", "user": "ann"}
+        if is_planned:
+            content["notBefore"] = "2090-01-01T00:00:00Z"
         (item,) = self.perform(command | content)
         who = {} if is_broadcast else {"user": "ann"}
         edits = [{"title": "Pay 2?"}, {"body": "Now"}, {"title": "Pay 3?", "level": "critical"}, {"body": None}, {"summaryCount": 2}]
-        for edit in itertools.islice(itertools.cycle(edits), before):
+        for number, edit in enumerate(itertools.islice(itertools.cycle(edits), before)):
+            if is_planned and number == before // 2:
+                self.run("tick", "--now", "2090-01-02T00:00:00Z")
             self.other()
             self.perform({"kind": "edit", "item": item, **who, **edit})
+        self.run("tick", "--now", "2090-01-02T00:00:00Z")
         for user in ("ann", "bob")[: 1 + is_broadcast]:
             self.other()
             as_of = json.loads(self.run("tray", user, "--json"))["asOf"]
@@ -178,6 +183,7 @@ def decisions(program, work, seed):
     log, foreign = Log(program, f"{work}/store", seed), Log(program, f"{work}/other", seed + 1)
     check = Checkers(program, work)
     items = [(log.decide(is_broadcast, before, after), is_broadcast) for is_broadcast in (False, True) for before in (0, 1, 4) for after in (0, 2)]
+    items += [(log.decide(is_broadcast, before, after, is_planned=True), is_broadcast) for is_broadcast in (False, True) for before, after in ((0, 1), (3, 0))]
     head = log.head()
     while foreign.head()["treeSize"] < head["treeSize"]:
         foreign.other()

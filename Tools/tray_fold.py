@@ -13,7 +13,7 @@ from audit_text import ABSENT, digest, parse, parts, rfc3339, varint
 # Docs/internals/format.md, "Kinds": their numbers begin with 1.
 KINDS = (
     "notified traySeen marked allMarked muted unmuted snoozed woken edited retracted subscribed unsubscribed broadcast "
-    "undone expired erased compacted held released lost acted reminded audited"
+    "undone expired erased compacted held released lost acted reminded audited arrived"
 ).split()
 LEVELS = {1: "passive", 2: "active", 3: "timeSensitive", 4: "critical"}
 MARKS = {1: "seen", 2: "read", 3: "unread", 4: "archived", 5: "unarchived", 6: "deleted", 7: "restored"}
@@ -23,13 +23,13 @@ REQUIRED = {
     "traySeen": ("upTo",), "marked": ("as",), "allMarked": ("as", "upTo"), "snoozed": ("item", "until"), "woken": ("item",),
     "edited": ("item",), "retracted": ("item",), "subscribed": ("topic",), "unsubscribed": ("topic",), "broadcast": ("topic",),
     "undone": ("event",), "expired": ("item",), "compacted": ("through", "dropped"), "acted": ("item", "action"),
-    "reminded": ("item",),
+    "reminded": ("item",), "arrived": ("item", "notifiedAt"),
 }
 # No command marks more.
 MOST_ITEMS = 1_000
 # The members of an item that events can change later, and those that none does.
 CHANGING = ("title", "body", "summaryArgument", "summaryCount", "level", "expiresAt", "data", "remindAt")
-LASTING = ("key", "topic", "thread", "category", "collapseKey", "silent", "actor", "occurredAt", "recordedAt", "actions")
+LASTING = ("key", "topic", "thread", "category", "collapseKey", "silent", "actor", "occurredAt", "recordedAt", "arrivedAt", "actions")
 STANDING = ("seq", "position", "muted", "seen", "read", "archived", "snoozedUntil")
 OUTCOME = ("action", "note", "actor", "seq", "at", "asOf")
 # Docs/internals/format/event.proto: number, JSON name, type.
@@ -37,7 +37,7 @@ FIELDS = {
     1: ("user", str), 2: ("topic", str), 3: ("key", str), 4: ("actor", str), 5: ("device", str), 10: ("thread", str),
     11: ("category", str), 12: ("title", str), 13: ("body", str), 14: ("summaryArgument", str), 15: ("summaryCount", int),
     16: ("silent", bool), 17: ("level", LEVELS), 18: ("expiresAt", "time"), 19: ("collapseKey", str), 20: ("data", json),
-    24: ("upTo", int), 25: ("as", MARKS), 26: ("items", "packed"), 27: ("item", int), 28: ("until", "time"),
+    21: ("notBefore", "time"), 22: ("itemKey", str), 23: ("notifiedAt", "time"), 24: ("upTo", int), 25: ("as", MARKS), 26: ("items", "packed"), 27: ("item", int), 28: ("until", "time"),
     29: ("unthreaded", bool), 30: ("event", int), 31: ("cleared", "packed"), 32: ("dropped", int), 33: ("archive", str),
     34: ("through", int), 35: ("topicRevision", int), 36: ("all", bool), 37: ("remindAt", "time"),
     38: ("actions", {"id": str, "label": str}), 39: ("spans", {"topic": str, "from": int, "to": int}), 40: ("action", str),
@@ -47,9 +47,9 @@ FIELDS = {
 
 # The members of an event, in the order in which JSON shows them (Docs/reference/json.md, "Events").
 ORDER = (
-    "seq", "revision", "recordedAt", "occurredAt", "kind", "user", "key", "actor", "device", "topic", "topicRevision", "item", "event",
-    "action", "as", "items", "thread", "category", "all", "title", "body", "summaryArgument", "summaryCount", "silent", "level",
-    "expiresAt", "remindAt", "collapseKey", "actions", "data", "upTo", "until", "note", "asOf", "spans", "through", "dropped",
+    "seq", "revision", "recordedAt", "occurredAt", "kind", "user", "key", "actor", "device", "topic", "topicRevision", "item", "itemKey", "notifiedAt",
+    "event", "action", "as", "items", "thread", "category", "all", "title", "body", "summaryArgument", "summaryCount", "silent", "level",
+    "expiresAt", "remindAt", "notBefore", "collapseKey", "actions", "data", "upTo", "until", "note", "asOf", "spans", "through", "dropped",
     "archive", "purpose", "topicRevisions",
 )
 
@@ -59,14 +59,16 @@ CONTENT = (
     "thread", "category", "title", "body", "summaryArgument", "summaryCount", "silent", "level", "expiresAt", "remindAt", "collapseKey",
     "actions", "data",
 )
+BRINGING = ("notified", "broadcast", "arrived")
 SHOWN = {
-    "notified": CONTENT, "traySeen": ("upTo",), "marked": ("as", "items"),
+    "notified": (*CONTENT, "notBefore"), "traySeen": ("upTo",), "marked": ("as", "items"),
     "allMarked": ("as", "thread", "unthreaded", "category", "upTo"), "muted": ("thread", "category", "topic", "all", "until"),
     "unmuted": ("thread", "category", "topic", "all"), "snoozed": ("item", "until"), "woken": ("item",),
     "edited": (
-        "item", "title", "body", "summaryArgument", "summaryCount", "level", "expiresAt", "remindAt", "data", "cleared", "edits"),
+        "item", "title", "body", "summaryArgument", "summaryCount", "level", "expiresAt", "remindAt", "notBefore", "data",
+        "cleared", "edits"),
     "retracted": ("item",), "subscribed": ("topic", "topicRevision"), "unsubscribed": ("topic", "topicRevision"),
-    "broadcast": ("topic", *CONTENT), "undone": ("event",), "expired": ("item",), "erased": ("spans",),
+    "broadcast": ("topic", *CONTENT, "notBefore"), "arrived": ("topic", "item", "itemKey", "notifiedAt", *CONTENT, "edits"), "undone": ("event",), "expired": ("item",), "erased": ("spans",),
     "compacted": ("through", "dropped", "archive"), "held": (), "released": (), "lost": (),
     "acted": ("item", "action", "note", "asOf", "edits"), "reminded": ("item",), "audited": ("purpose", "topicRevisions"),
 }
@@ -183,7 +185,7 @@ def event_of(kind, seq, revision, recorded, occurred, payload):
     if occurred != ABSENT:
         event["occurredAt"] = rfc3339(occurred)
     content = content_of(kind, payload)
-    if kind in ("notified", "broadcast"):
+    if kind in BRINGING:
         for name, default in (("summaryCount", 1), ("silent", False), ("level", "active")):
             if content.get(name) == default:
                 del content[name]
@@ -229,14 +231,15 @@ class Item(NamedTuple):
     until: object = None
     asks: bool = False  # has actions
     outcome: object = None
+    scheduled: bool = False  # has not arrived
 
     @property
     def live(self):
-        return not (self.deleted or self.gone)
+        return not (self.deleted or self.gone or self.scheduled)
 
     @property
     def in_inbox(self):
-        return not (self.deleted or self.gone or self.archived or self.until is not None)
+        return not (self.deleted or self.gone or self.scheduled or self.archived or self.until is not None)
 
     @property
     def listed(self):
@@ -293,7 +296,7 @@ class Tray:
             if old is None:
                 self.threads.setdefault(new.thread, set()).add(seq)
                 self.collapsing.setdefault(new.collapse, set()).add(seq)
-        there = new is not None and not new.gone
+        there = new is not None and not new.gone and not new.scheduled
         for group, belongs in (
             (self.not_seen, there and not new.seen), (self.not_read, there and not new.read),
             (self.inbox, there and new.in_inbox),
@@ -341,9 +344,12 @@ class Tray:
     def fact_of(self, event):
         """What of an event the fold needs; no content."""
         kind = event["kind"]
-        if kind in ("notified", "broadcast"):
+        if kind in BRINGING:
             members = item_members(event)
+            if kind == "arrived":
+                members |= {"key": event.get("itemKey"), "recordedAt": event["notifiedAt"], "arrivedAt": event["recordedAt"]}
             return {
+                "item": event.get("item"), "scheduled": "notBefore" in event,
                 "thread": event.get("thread"), "category": event.get("category"), "collapse": event.get("collapseKey"),
                 "silent": members["silent"], "lasting": digest([members.get(name) for name in LASTING]),
                 "fields": fields_of(members, CHANGING), "topic": event.get("topic"), "asks": "actions" in event,
@@ -366,24 +372,38 @@ class Tray:
         names = ("item", "items", "as", "upTo", "thread", "category", "all", "until", "topic", "recordedAt")
         return {name: event[name] for name in names if name in event}
 
-    def on_notified(self, seq, fact):
+    def bring(self, item, position, fact):
+        """Adds an item, or lets one that was scheduled arrive."""
         if fact["collapse"] is not None:
             for other in list(self.collapsing.get(fact["collapse"], ())):
-                if self.items[other].live:
+                found = self.items[other]
+                if other != item and not (found.deleted or found.gone) and (found.scheduled or not fact["scheduled"]):
                     self.change(other, gone=True)
-        muted = any(
+        muted = not fact["scheduled"] and (any(
             fact[scope] is not None and self.other.get(("muted", scope, fact[scope])) for scope in ("thread", "category", "topic")
-        ) or bool(not fact["passes"] and self.other.get(("muted", "all", True)))
+        ) or bool(not fact["passes"] and self.other.get(("muted", "all", True))))
         self.put(
-            seq,
-            Item(seq, fact["thread"], fact["category"], fact["collapse"], fact["silent"], muted, fact["lasting"],
-                 fact["fields"], asks=fact["asks"]),
+            item,
+            Item(position, fact["thread"], fact["category"], fact["collapse"], fact["silent"], muted, fact["lasting"],
+                 fact["fields"], asks=fact["asks"], scheduled=fact["scheduled"]),
         )
 
+    def on_notified(self, seq, fact):
+        self.bring(seq, seq, fact)
+
     def on_broadcast(self, seq, fact):
-        if self.other.get(("topic", fact["topic"])):
+        if self.other.get(("topic", fact["topic"])) and not fact["scheduled"]:
             self.set(("heard", fact["topic"]), True)
-            self.on_notified(seq, fact)
+            self.bring(seq, seq, fact)
+
+    def on_arrived(self, seq, fact):
+        planned = self.items.get(fact["item"])
+        if fact["topic"] is not None:
+            if not self.other.get(("topic", fact["topic"])):
+                return
+            self.set(("heard", fact["topic"]), True)
+        if planned is None or (planned.scheduled and not planned.gone):
+            self.bring(fact["item"], seq, fact)
 
     def on_traySeen(self, seq, fact):
         for item in [item for item in self.not_seen if self.items[item].position <= fact["upTo"]]:

@@ -74,6 +74,7 @@ package struct FactBuffer: Sendable {
         if !fact.items.isEmpty { putItems(fact.items, &present) }
         if let name { putName(name, &present) }
         if let time = times.remindAt { put(UInt64(bitPattern: time.milliseconds), PackedFields.remindAt, &present) }
+        if let time = times.notBefore { put(UInt64(bitPattern: time.milliseconds), PackedFields.notBefore, &present) }
         words[place + 1] |= present
     }
 

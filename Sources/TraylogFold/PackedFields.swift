@@ -16,6 +16,9 @@ enum PackedFields {
     static let name: UInt64 = 1 << 8
     /// Comes after the name.
     static let remindAt: UInt64 = 1 << 30
+    /// Comes last.
+    static let notBefore: UInt64 = 1 << 18
+    private static let scheduled: UInt64 = 1 << 17
     private static let silent: UInt64 = 1 << 9
     private static let unthreaded: UInt64 = 1 << 10
     private static let hasActions: UInt64 = 1 << 28
@@ -32,6 +35,7 @@ enum PackedFields {
         if fact.isCritical { word |= critical }
         if fact.hasActions { word |= hasActions }
         if fact.reminds { word |= reminds }
+        if fact.isScheduled { word |= scheduled }
         return word
     }
 
@@ -44,6 +48,9 @@ enum PackedFields {
         fact.isCritical = word & critical != 0
         fact.hasActions = word & hasActions != 0
         fact.reminds = word & reminds != 0
+        fact.isScheduled = word & scheduled != 0
+        // An edit cannot clear it.
+        if fact.kind == .edited, word & notBefore != 0 { fact.edited.insert(.notBefore) }
     }
 }
 
@@ -78,10 +85,15 @@ extension FactBuffer {
         let time = take(PackedFields.due)
         times.due = present & PackedFields.due != 0 ? Timestamp(milliseconds: Int64(bitPattern: time)) : nil
         if present & PackedFields.items != 0 { fact.items = items(take(PackedFields.items)) }
-        times.remindAt = nil
-        if present & PackedFields.remindAt != 0 {
+        (times.remindAt, times.notBefore) = (nil, nil)
+        if present & (PackedFields.remindAt | PackedFields.notBefore) != 0 {
             _ = take(PackedFields.name)
-            times.remindAt = Timestamp(milliseconds: Int64(bitPattern: take(PackedFields.remindAt)))
+            if present & PackedFields.remindAt != 0 {
+                times.remindAt = Timestamp(milliseconds: Int64(bitPattern: take(PackedFields.remindAt)))
+            }
+            if present & PackedFields.notBefore != 0 {
+                times.notBefore = Timestamp(milliseconds: Int64(bitPattern: take(PackedFields.notBefore)))
+            }
         }
         return fact
     }

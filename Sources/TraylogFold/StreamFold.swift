@@ -67,6 +67,9 @@ struct StreamFold {
             if let due = times.remindAt {
                 folded.dues.append((fact.seq, DueEntry(reminding: fact, due: due, stream: facts.stream)))
             }
+            if let due = times.notBefore {
+                folded.dues.append((fact.seq, DueEntry(arriving: fact, due: due, stream: facts.stream)))
+            }
             // The base holds it, or a run with events of topics did; what it made due is nowhere else.
             guard fact.seq > state.appliedSeq else { continue }
             guard isTopic || (state.topics.isEmpty && !fact.kind.needsHistory) else {

@@ -91,6 +91,7 @@ extension CommandDraft {
         edit.expiresAt = change(.expiresAt, content.expiresAt)
         edit.data = change(.data, content.data)
         edit.remindAt = change(.remindAt, content.remindAt)
+        edit.notBefore = change(.notBefore, content.notBefore)
         return edit
     }
 

@@ -285,6 +285,7 @@ extension CommandDraft {
         case .expiresAt: content.expiresAt = try reader.time(in: line)
         case .collapseKey: content.collapseKey = try reader.string(in: line)
         case .remindAt: content.remindAt = try reader.time(in: line)
+        case .notBefore: content.notBefore = try reader.time(in: line)
         case .actions: content.actions = try reader.actions(in: line)
         default: content.data = try reader.raw(in: line)
         }

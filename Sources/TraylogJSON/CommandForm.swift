@@ -19,7 +19,7 @@ enum CommandField: UInt8, CaseIterable, Sendable {
     case kind, user, key, occurredAt, actor, device, expectedRevision
     case thread, category, title, body, summaryArgument, summaryCount, silent, level
     case expiresAt, collapseKey, data, remindAt, actions
-    case upTo, `as`, items, item, until, topic, event, all, action, note, asOf
+    case upTo, `as`, items, item, until, topic, event, all, action, note, asOf, notBefore
 
     var name: String { "\(self)" }
 
@@ -28,14 +28,14 @@ enum CommandField: UInt8, CaseIterable, Sendable {
 
 /// A set of members of a command's JSON object.
 struct CommandFields: OptionSet, Sendable {
-    var rawValue: UInt32
+    var rawValue: UInt64
 
-    init(rawValue: UInt32) { self.rawValue = rawValue }
+    init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    init(_ field: CommandField) { rawValue = 1 &<< UInt32(field.rawValue) }
+    init(_ field: CommandField) { rawValue = 1 &<< UInt64(field.rawValue) }
 
     init(_ fields: CommandField...) {
-        self.init(rawValue: fields.reduce(0) { $0 | 1 << UInt32($1.rawValue) })
+        self.init(rawValue: fields.reduce(0) { $0 | 1 << UInt64($1.rawValue) })
     }
 
     func contains(_ field: CommandField) -> Bool { contains(CommandFields(field)) }
@@ -68,9 +68,9 @@ struct CommandForm: Sendable {
         .kind, .user, .key, .occurredAt, .actor, .device, .expectedRevision)
     private static let content = CommandFields(
         .thread, .category, .title, .body, .summaryArgument, .summaryCount, .silent, .level, .expiresAt,
-        .collapseKey, .data, .remindAt, .actions)
+        .collapseKey, .data, .remindAt, .actions, .notBefore)
     private static let editable = CommandFields(
-        .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data, .remindAt)
+        .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data, .remindAt, .notBefore)
 
     // A broadcast with `user` or `collapseKey` is refused by `Command.validate()`, with a better reason.
     private static func make(_ kind: CommandKind) -> CommandForm {

@@ -1,4 +1,4 @@
-import TraylogDomain
+@_spi(Operations) import TraylogDomain
 
 /// A value with a JSON form: the one that the program prints and `JSONEncoder` writes.
 ///
@@ -98,6 +98,11 @@ extension JSONWritable {
 }
 
 @_spi(JSON) extension Audience: JSONWritable {
+    /// Writes its JSON form.
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+@_spi(JSON) extension ScheduledItem: JSONWritable {
     /// Writes its JSON form.
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }

@@ -36,6 +36,12 @@ import TraylogDomain
         case .broadcast(let topic, let content):
             member("topic", topic)
             members(content)
+        case .arrived(let item, let topic, let key, let notifiedAt, let content):
+            member("topic", topic)
+            member("item", item)
+            member("itemKey", key)
+            member("notifiedAt", notifiedAt)
+            members(content)
         case .traySeen(let upTo): member("upTo", upTo)
         case .marked(let mark, let items): members(mark, items)
         case .allMarked(let mark, let filter, let upTo): members(mark, filter, upTo: upTo)
@@ -111,7 +117,7 @@ import TraylogDomain
         }
     }
 
-    /// Writes the content of a `notified` or `broadcast` event, without fields that have their default.
+    /// Writes the content of a `notified`, `broadcast` or `arrived` event, without fields that have their default.
     mutating func members(_ content: Content) {
         member("thread", content.thread)
         member("category", content.category)
@@ -123,6 +129,7 @@ import TraylogDomain
         if content.level != .active { member("level", content.level.rawValue) }
         member("expiresAt", content.expiresAt)
         member("remindAt", content.remindAt)
+        member("notBefore", content.notBefore)
         member("collapseKey", content.collapseKey)
         members(content.actions)
         member("data", raw: content.data)
@@ -150,6 +157,7 @@ import TraylogDomain
         change("level", edit.level) { $0.value($1.rawValue) }
         change("expiresAt", edit.expiresAt) { $0.value($1) }
         change("remindAt", edit.remindAt) { $0.value($1) }
+        change("notBefore", edit.notBefore) { $0.value($1) }
         change("data", edit.data) { $0.raw($1) }
     }
 

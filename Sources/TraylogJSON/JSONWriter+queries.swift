@@ -1,4 +1,4 @@
-import TraylogDomain
+@_spi(Operations) import TraylogDomain
 
 @_spi(JSON) extension JSONWriter {
     /// Writes a tray.
@@ -119,6 +119,7 @@ import TraylogDomain
         member("actor", item.actor)
         member("occurredAt", item.occurredAt)
         member("recordedAt", item.recordedAt)
+        member("arrivedAt", item.arrivedAt)
         member("data", raw: content.data)
         endObject()
     }
@@ -165,6 +166,17 @@ import TraylogDomain
         }
         endObject()
         member("erased", audience.erased)
+        endObject()
+    }
+
+    /// Writes an item that has not arrived.
+    public mutating func write(_ item: ScheduledItem) {
+        beginObject()
+        member("seq", item.seq)
+        member("user", item.user)
+        member("topic", item.topic)
+        member("notBefore", item.notBefore)
+        member("title", item.title)
         endObject()
     }
 

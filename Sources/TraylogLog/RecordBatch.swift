@@ -50,13 +50,13 @@ package struct RecordBatch {
 
     /// Encodes an event that no command caused as the next record.
     package mutating func append(
-        _ body: borrowing Event.Body, user: String?, kind: EventKind, stream: StreamID, revision: UInt32,
-        recordedAt: Timestamp, salt: Salt
+        _ body: borrowing Event.Body, user: String?, actor: String? = nil, kind: EventKind, edits: UInt64 = 0,
+        stream: StreamID, revision: UInt32, recordedAt: Timestamp, occurredAt: Timestamp? = nil, salt: Salt
     ) {
-        encode(kind, stream, revision, recordedAt, nil, salt) { payload in
+        encode(kind, stream, revision, recordedAt, occurredAt, salt) { payload in
             PayloadEncoder.append(
-                user: user, key: nil, actor: nil, device: nil, commandFingerprint: 0, body: body, unknownFields: [],
-                to: &payload)
+                user: user, key: nil, actor: actor, device: nil, commandFingerprint: 0, body: body, unknownFields: [],
+                edits: edits, to: &payload)
         }
     }
 

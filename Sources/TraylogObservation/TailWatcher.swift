@@ -141,7 +141,7 @@ struct TouchedStreams {
         if streams.count < Self.limit { streams.insert(header.stream) } else { areCountless = true }
         switch header.kind {
         case .broadcast: topics = true
-        case .edited, .retracted, .expired, .reminded:
+        case .edited, .retracted, .expired, .reminded, .arrived:
             // An event without a user concerns a broadcast.
             guard !topics, !header.isErased else { return }
             let user = try log.withPayload(of: seq, record, in: transaction) { _, payload in

@@ -94,7 +94,7 @@ extension Event {
 
     fileprivate var thread: String? {
         switch body {
-        case .notified(let content), .broadcast(_, let content): content.thread
+        case .notified(let content), .broadcast(_, let content), .arrived(_, _, _, _, let content): content.thread
         case .allMarked(_, let filter, _): if case .named(let name) = filter.thread { name } else { nil }
         case .muted(.thread(let name), _), .unmuted(.thread(let name)): name
         default: nil
@@ -103,7 +103,7 @@ extension Event {
 
     fileprivate var category: String? {
         switch body {
-        case .notified(let content), .broadcast(_, let content): content.category
+        case .notified(let content), .broadcast(_, let content), .arrived(_, _, _, _, let content): content.category
         case .allMarked(_, let filter, _): filter.category
         case .muted(.category(let name), _), .unmuted(.category(let name)): name
         default: nil
@@ -113,7 +113,8 @@ extension Event {
     /// The texts of the event that people read.
     fileprivate var texts: [String] {
         switch body {
-        case .notified(let content), .broadcast(_, let content): [content.title, content.body].compactMap(\.self)
+        case .notified(let content), .broadcast(_, let content), .arrived(_, _, _, _, let content):
+            [content.title, content.body].compactMap(\.self)
         case .edited(_, let edit):
             [edit.title, edit.body].compactMap { if case .set(let text) = $0 { text } else { nil } }
         default: []

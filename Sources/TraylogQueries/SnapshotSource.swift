@@ -41,6 +41,18 @@ package protocol SnapshotSource: Sendable {
     func readCounts<Answer>(_ body: (StoreSnapshot, StoreCounts) throws -> Answer) throws -> Answer
 }
 
+extension SnapshotSource {
+    /// The event with which a scheduled broadcast arrived; nil while it has not.
+    ///
+    /// - Parameter stream: the topic's.
+    package func arrival(of item: UInt64, in stream: StreamID) throws -> UInt64? {
+        try read(stream) { topic, _ -> UInt64? in
+            guard let entry = try topic.state.entry(of: item, stored: topic.pages) else { return nil }
+            return try topic.state.shown(entry, stored: topic.pages).arrival
+        } ?? nil
+    }
+}
+
 /// How a user's state is wanted.
 package enum UserReading {
     /// For answers as of now.

@@ -60,6 +60,13 @@ extension UserSnapshot {
     private func reaches(_ seq: UInt64) throws -> Bool {
         guard try store.holds(seq) else { return true }
         let fact = try store.fact(seq)
-        return try state.entry(of: fact.kind == .broadcast ? seq : fact.target, stored: pages) != nil
+        guard let entry = try state.entry(of: fact.kind == .broadcast ? seq : fact.target, stored: pages) else {
+            return false
+        }
+        // What was scheduled concerned nobody before it arrived.
+        guard entry.position != entry.seq, let arrival = try state.shown(entry, stored: pages).arrival else {
+            return true
+        }
+        return seq >= arrival
     }
 }

@@ -27,11 +27,11 @@ extension UserSnapshot {
         return page
     }
 
-    /// Visits the items that are not gone, newest position first.
+    /// Visits the items that have arrived and are not gone, newest position first.
     private func forEachPart(_ body: (ItemPage, ItemEntry) throws -> Bool) throws {
         let floor = store.record.floor
         try state.forEachItem(below: .max, stored: pages) { page, entry in
-            guard !entry.flags.contains(.gone) else { return true }
+            guard entry.flags.isDisjoint(with: [.gone, .scheduled]) else { return true }
             // The event of a deleted item may have left the log. Then the item never comes back.
             if entry.flags.contains(.deleted), floor.isAbove(entry.seq), try !store.holds(entry.seq) { return true }
             return try body(page, entry)

@@ -18,12 +18,29 @@ extension UserSnapshot {
             } else {
                 nil
             }
-        var last = max(first, item)
+        try forEach(.edited, of: item, topic, after: max(first, item), through: end, body)
+    }
+
+    /// The event with which a scheduled broadcast arrived; nil while it has not.
+    package func arrival(ofBroadcast item: UInt64, to topic: Identity, through end: UInt64) throws -> UInt64? {
+        var arrival: UInt64?
+        try forEach(.arrived, of: item, topic, after: item, through: end) { seq in
+            arrival = seq
+            return false
+        }
+        return arrival
+    }
+
+    private func forEach(
+        _ kind: EventKind, of item: UInt64, _ topic: Identity?, after first: UInt64, through end: UInt64,
+        _ body: (UInt64) throws -> Bool
+    ) throws {
+        var last = first
         while last < end {
             let seqs = try streamEvents(topic, after: last, through: end)
             for seq in seqs where try store.holds(seq) {
                 let fact = try store.fact(seq)
-                guard fact.kind == .edited, fact.item == item else { continue }
+                guard fact.kind == kind, fact.item == item else { continue }
                 guard try body(seq) else { return }
             }
             guard seqs.count == Self.streamWindow, let newest = seqs.last else { return }

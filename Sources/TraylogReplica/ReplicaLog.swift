@@ -12,6 +12,8 @@ struct ReplicaLog: StateSource, FoldHistory {
     private(set) var events: [UInt64: Event] = [:]
     /// Events of topics after the snapshot, ascending.
     private var topicEvents: [(seq: UInt64, topic: Identity)] = []
+    /// What planned a scheduled item, by item: its event makes room for the item's content once it has arrived.
+    private var planned: [UInt64: Fact] = [:]
     /// The topics of items that were broadcast, by item.
     private var topics: [UInt64: Identity] = [:]
 
@@ -23,6 +25,8 @@ struct ReplicaLog: StateSource, FoldHistory {
     static let mutes: UInt64 = 1 << 61
     /// As ``snoozes``, of outcomes.
     static let outcomes: UInt64 = 1 << 60
+    /// As ``snoozes``, of arrivals.
+    static let arrivals: UInt64 = 1 << 59
 
     /// A log whose events lie elsewhere.
     init(stored: ReplicaRows, base: TrayState, hasher: IdentityHasher) {
@@ -63,6 +67,12 @@ struct ReplicaLog: StateSource, FoldHistory {
                 seq: outcome.seq, recordedAt: outcome.at, user: user, actor: outcome.actor,
                 body: .acted(item: item.seq, action: outcome.action, note: outcome.note, asOf: outcome.asOf))
         }
+        if let arrivedAt = item.arrivedAt {
+            events[Self.arrivals | item.seq.rawValue] = Event(
+                seq: item.seq, recordedAt: arrivedAt, user: user,
+                body: .arrived(
+                    item: item.seq, topic: item.topic, key: item.key, notifiedAt: item.recordedAt, Content()))
+        }
         guard let until = item.snoozedUntil else { return }
         events[Self.snooze(of: item.seq)] = Event(
             seq: item.seq, recordedAt: item.recordedAt, user: user, body: .snoozed(item: item.seq, until: until))
@@ -76,6 +86,10 @@ struct ReplicaLog: StateSource, FoldHistory {
     private mutating func append(_ event: Event) throws {
         let seq = event.seq.rawValue
         events[seq] = event
+        if event.content?.notBefore != nil { planned[seq] = Fact(event, hasher: hasher) }
+        if case .arrived(let item, let topic, let key, let notifiedAt, let content) = event.body {
+            try arrive(event, item, topic, key, notifiedAt, content)
+        }
         guard event.user == nil else { return }
         switch event.body {
         case .broadcast(let topic, _):
@@ -87,6 +101,23 @@ struct ReplicaLog: StateSource, FoldHistory {
         default:
             break
         }
+    }
+
+    /// Puts what brings a scheduled item in the place of the event that planned it, which may not be here; its own place keeps
+    /// what the fold needs, and the time.
+    private mutating func arrive(
+        _ event: Event, _ item: Seq, _ topic: String?, _ key: String?, _ notifiedAt: Timestamp, _ content: Content
+    ) throws {
+        var origin = event
+        (origin.seq, origin.key, origin.recordedAt) = (item, key, notifiedAt)
+        origin.body = topic.map { .broadcast(topic: $0, content) } ?? .notified(content)
+        events[item.rawValue] = origin
+        events[event.seq.rawValue]?.body = .arrived(
+            item: item, topic: topic, key: key, notifiedAt: notifiedAt, content.withoutTexts)
+        guard let topic else { return }
+        let identity = hasher.identity(of: topic, as: .topic)
+        topics[item.rawValue] = identity
+        topicEvents.append((event.seq.rawValue, identity))
     }
 
     /// Forgets events that were taken up in vain.
@@ -114,7 +145,7 @@ struct ReplicaLog: StateSource, FoldHistory {
         return event
     }
 
-    func fact(_ seq: UInt64) throws -> Fact { Fact(try event(seq), hasher: hasher) }
+    func fact(_ seq: UInt64) throws -> Fact { try planned[seq] ?? Fact(event(seq), hasher: hasher) }
 
     func events(ofTopic topic: Identity, after seq: UInt64, through end: UInt64) -> [UInt64] {
         // A replica asks for the newest ones as a rule.

@@ -201,6 +201,7 @@ extension TrayState {
         ] where isSet { flags.insert(flag) }
         if item.snoozedUntil != nil { tail.override(seq, .snoozedUntil, by: ReplicaLog.snooze(of: item.seq)) }
         if item.outcome != nil { tail.override(seq, .outcome, by: ReplicaLog.outcomes | seq) }
+        if item.arrivedAt != nil { tail.override(seq, .arrival, by: ReplicaLog.arrivals | seq) }
         if position != seq { try moved.insert(seq, seq: position) { _ in nil } }
         if let key = item.key { try keys.insert(hasher.identity(of: key, as: .key).rawValue, seq: seq) { _ in nil } }
         if let collapseKey = content.collapseKey {

@@ -26,11 +26,12 @@ struct ErasedSpans {
         guard now.store.record.floor.seq > .zero else { return }
         // Of a topic that was left and joined again, the log may hold the last time alone.
         try now.state.forEachItem(below: .max, stored: now.pages) { _, entry in
-            let seq = Seq(entry.seq)
             guard now.store.record.floor.isAbove(entry.seq), try now.store.holds(entry.seq),
-                case .broadcast(let topic, _) = try now.pages.event(entry.seq).body, !holds(seq, of: topic)
+                case .broadcast(let topic, _) = try now.pages.event(entry.seq).body
             else { return true }
-            closed.append(SubscriptionSpan(topic: topic, from: Seq(entry.seq - 1), to: Seq(entry.seq + 1)))
+            let seq = Seq(try now.state.shown(entry, stored: now.pages).base)
+            guard !holds(seq, of: topic) else { return true }
+            closed.append(SubscriptionSpan(topic: topic, from: seq - 1, to: seq + 1))
             return true
         }
     }

@@ -71,7 +71,7 @@ struct KeptEvents {
         for entry in page.entries where !entry.flags.contains(.gone) {
             // A deleted item may stay all the same: a broadcast for others, or because it named a category.
             items.insert(entry.seq)
-            if entry.flags.isLive || back.contains(entry.seq) { insert(entry.seq) }
+            if !entry.flags.contains(.deleted) || back.contains(entry.seq) { insert(entry.seq) }
         }
         for override in page.overrides {
             // An audience includes what was decided about a broadcast, even about one that is gone.

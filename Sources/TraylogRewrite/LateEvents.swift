@@ -14,9 +14,7 @@ struct LateEvents {
 
     mutating func note(_ event: Event, stream: StreamID) {
         let seq = event.seq.rawValue
-        dues += [
-            DueEntry(event.body, seq: seq, stream: stream), DueEntry(reminding: event.body, seq: seq, stream: stream),
-        ].compactMap(\.self)
+        dues += DueEntry.all(event.body, seq: seq, stream: stream)
         guard let user = event.user else { return }
         switch event.body {
         case .marked(.restored, let items):
@@ -82,6 +80,10 @@ struct LateEvents {
             let (origin, content) = try shown.content(from: now.pages)
             // Those of a broadcast are its topic's, whatever anybody did with it.
             guard origin.user != nil else { continue }
+            guard content.notBefore == nil else {
+                add(content.notBefore, .arrival)
+                continue
+            }
             add(content.expiresAt, .expiry)
             if entry.flags.contains(.reminding), entry.flags.isUnread { add(content.remindAt, .reminder) }
         }

@@ -3,19 +3,24 @@ import TraylogLMDB
 import TraylogPages
 import TraylogLog
 
-/// A time that an event set: when an item expires or wakes, when a mute ends, or when somebody is to be reminded.
+/// A time that an event set: when an item arrives, expires or wakes, when a mute ends, or when somebody is to be reminded.
 package struct DueEntry: Hashable, Sendable {
     package enum Kind: UInt8, Sendable {
         case expiry = 0
         case wake = 1
         case unmute = 2
         case reminder = 3
+        case arrival = 4
     }
 
-    /// The part of a tick in which it is dealt with: reminders come after all that changes items.
+    /// The part of the table in which it stands.
+    ///
+    /// A tick goes through arrivals and changes together, in the order of their times, arrivals first at equal ones; reminders
+    /// come after all that changes items.
     package enum Phase: UInt8, Sendable, CaseIterable {
         case changes = 0
         case reminders = 1
+        case arrivals = 2
     }
 
     package var due: Timestamp
@@ -34,12 +39,25 @@ package struct DueEntry: Hashable, Sendable {
 }
 
 extension DueEntry {
-    /// The due time that an event sets, but for that of a reminder; nil for most.
-    package init?(_ body: borrowing Event.Body, seq: UInt64, stream: StreamID) {
+    /// All the times that an event sets; none for most.
+    package static func all(_ body: borrowing Event.Body, seq: UInt64, stream: StreamID) -> [DueEntry] {
+        let entries = [
+            DueEntry(body, seq: seq, stream: stream), DueEntry(reminding: body, seq: seq, stream: stream),
+            DueEntry(arriving: body, seq: seq, stream: stream),
+        ]
+        return entries.compactMap(\.self)
+    }
+
+    /// The due time that an event sets, but for those of an arrival and a reminder; nil for most.
+    private init?(_ body: borrowing Event.Body, seq: UInt64, stream: StreamID) {
         switch copy body {
         case .notified(let content), .broadcast(_, let content):
-            guard let due = content.expiresAt else { return nil }
+            // What is scheduled expires and reminds once it has arrived.
+            guard let due = content.expiresAt, content.notBefore == nil else { return nil }
             self.init(due: due, item: seq, kind: .expiry, stream: stream)
+        case .arrived(let item, _, _, _, let content):
+            guard let due = content.expiresAt else { return nil }
+            self.init(due: due, item: item.rawValue, kind: .expiry, stream: stream)
         case .edited(let item, let edit):
             guard case .set(let due) = edit.expiresAt else { return nil }
             self.init(due: due, item: item.rawValue, kind: .expiry, stream: stream)
@@ -52,12 +70,29 @@ extension DueEntry {
         }
     }
 
-    /// The reminder that an event asks for; nil for most.
-    package init?(reminding body: borrowing Event.Body, seq: UInt64, stream: StreamID) {
+    /// The arrival that an event schedules; nil for most.
+    private init?(arriving body: borrowing Event.Body, seq: UInt64, stream: StreamID) {
         switch copy body {
         case .notified(let content), .broadcast(_, let content):
-            guard let due = content.remindAt else { return nil }
+            guard let due = content.notBefore else { return nil }
+            self.init(due: due, item: seq, kind: .arrival, stream: stream)
+        case .edited(let item, let edit):
+            guard case .set(let due) = edit.notBefore else { return nil }
+            self.init(due: due, item: item.rawValue, kind: .arrival, stream: stream)
+        default:
+            return nil
+        }
+    }
+
+    /// The reminder that an event asks for; nil for most.
+    private init?(reminding body: borrowing Event.Body, seq: UInt64, stream: StreamID) {
+        switch copy body {
+        case .notified(let content), .broadcast(_, let content):
+            guard let due = content.remindAt, content.notBefore == nil else { return nil }
             self.init(due: due, item: seq, kind: .reminder, stream: stream)
+        case .arrived(let item, _, _, _, let content):
+            guard let due = content.remindAt else { return nil }
+            self.init(due: due, item: item.rawValue, kind: .reminder, stream: stream)
         case .edited(let item, let edit):
             guard case .set(let due) = edit.remindAt else { return nil }
             self.init(due: due, item: item.rawValue, kind: .reminder, stream: stream)
@@ -68,14 +103,19 @@ extension DueEntry {
 
     /// The same of an event as the fold knows it, which is to be reminded of at `due`.
     package init(reminding fact: borrowing Fact, due: Timestamp, stream: StreamID) {
-        self.init(due: due, item: fact.kind == .edited ? fact.target : fact.seq, kind: .reminder, stream: stream)
+        self.init(due: due, item: fact.isOfItself ? fact.seq : fact.target, kind: .reminder, stream: stream)
+    }
+
+    /// The same of an event as the fold knows it, which schedules the arrival.
+    package init(arriving fact: borrowing Fact, due: Timestamp, stream: StreamID) {
+        self.init(due: due, item: fact.isOfItself ? fact.seq : fact.target, kind: .arrival, stream: stream)
     }
 
     /// The same of an event as the fold knows it, which sets the time `due`.
     package init?(_ fact: borrowing Fact, due: Timestamp, stream: StreamID) {
         switch fact.kind {
         case .notified, .broadcast: self.init(due: due, item: fact.seq, kind: .expiry, stream: stream)
-        case .edited: self.init(due: due, item: fact.target, kind: .expiry, stream: stream)
+        case .edited, .arrived: self.init(due: due, item: fact.target, kind: .expiry, stream: stream)
         case .snoozed: self.init(due: due, item: fact.target, kind: .wake, stream: stream)
         case .muted: self.init(due: due, item: fact.seq, kind: .unmute, stream: stream)
         default: return nil
@@ -90,7 +130,13 @@ extension DueEntry {
 
     private static let muteBit: UInt64 = 1 << 63
 
-    package var phase: Phase { kind == .reminder ? .reminders : .changes }
+    package var phase: Phase {
+        switch kind {
+        case .expiry, .wake, .unmute: .changes
+        case .reminder: .reminders
+        case .arrival: .arrivals
+        }
+    }
 
     static let keyBytes = 22
 
@@ -127,6 +173,11 @@ extension DueEntry {
     }
 }
 
+extension Fact {
+    /// Whether it brings the item of which it sets a time.
+    fileprivate var isOfItself: Bool { kind == .notified || kind == .broadcast }
+}
+
 extension TrayState {
     /// Whether a time that the event `seq` set still holds: the item is not gone, the mute not over, and no later event set
     /// another.
@@ -141,13 +192,18 @@ extension TrayState {
         guard let item = try self.entry(of: entry.item, stored: stored), !item.flags.contains(.gone) else {
             return false
         }
-        let overrides = try shown(item, stored: stored).overrides
+        let shown = try shown(item, stored: stored)
+        func sets(_ field: ContentFields) -> Bool {
+            seq == shown.overrides.first { $0.field == field }?.event ?? shown.base
+        }
+        guard item.flags.contains(.scheduled) == (entry.kind == .arrival) else { return false }
         switch entry.kind {
-        case .expiry: return overrides.first { $0.field == .expiresAt }?.event ?? item.seq == seq
-        case .wake, .unmute: return overrides.first { $0.field == .snoozedUntil }?.event == seq
+        case .arrival: return sets(.notBefore)
+        case .expiry: return sets(.expiresAt)
+        case .wake, .unmute: return shown.overrides.first { $0.field == .snoozedUntil }?.event == seq
         case .reminder:
             guard item.flags.contains(.reminding), isTopic || item.flags.isUnread else { return false }
-            return overrides.first { $0.field == .remindAt }?.event ?? item.seq == seq
+            return sets(.remindAt)
         }
     }
 }

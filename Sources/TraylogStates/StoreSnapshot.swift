@@ -104,6 +104,15 @@ extension StoreSnapshot {
         return fact
     }
 
+    /// The stream of an event that the log holds.
+    package func stream(of seq: UInt64) throws -> StreamID {
+        let found = try read { transaction in
+            try tables.log.events.record(seq, in: transaction) { try RecordHeader.read($0, seq: seq).stream }
+        }
+        guard let found else { throw Self.missing(seq) }
+        return found
+    }
+
     /// An event that a caller names.
     ///
     /// - Throws: ``Refusal`` `unknownEvent` when the log does not hold it.

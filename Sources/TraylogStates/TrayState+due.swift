@@ -17,14 +17,16 @@ extension TrayState {
         guard let item = try self.entry(of: entry.item, stored: stored), !item.flags.contains(.gone),
             try !stored.hasLeft(entry.item)
         else { return false }
+        guard item.flags.contains(.scheduled) == (entry.kind == .arrival) else { return false }
         let shown = try self.shown(item, stored: stored)
         switch entry.kind {
+        case .arrival: return try shown.content(from: stored).content.notBefore == entry.due
         case .expiry: return try shown.content(from: stored).content.expiresAt == entry.due
         case .wake: return try !item.flags.contains(.deleted) && shown.snoozedUntil(from: stored) == entry.due
         case .reminder:
             guard item.flags.contains(.reminding), isTopic || item.flags.isUnread else { return false }
             return try shown.content(from: stored).content.remindAt == entry.due
-        default: return true
+        case .unmute: return false
         }
     }
 }

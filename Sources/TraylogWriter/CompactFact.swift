@@ -29,7 +29,10 @@ struct CompactFact: BitwiseCopyable, Sendable {
         isCritical = fact.isCritical
         isWhole = true
         // Nothing else is set in the fact of a `notify`.
-        guard fact.kind == .notified, fact.collapse == .absent, !fact.hasActions, !fact.reminds else { return nil }
+        guard fact.kind == .notified, fact.collapse == .absent, !fact.hasActions, !fact.reminds, !fact.isScheduled
+        else {
+            return nil
+        }
         assert(says(fact), "a field was forgotten")
     }
 

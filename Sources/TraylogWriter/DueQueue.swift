@@ -41,6 +41,9 @@ struct DueQueue: Sendable {
         insert(Part(elements: elements.sorted { $0.precedes($1) }))
     }
 
+    /// The entry that comes next.
+    var first: DueEntry? { parts.last?.first?.entry }
+
     /// - Complexity: O(log(parts)) comparisons.
     mutating func popFirst() -> DueEntry? {
         guard var part = parts.popLast(), let first = part.first else { return nil }

@@ -160,7 +160,7 @@ extension EventKind {
     /// Whether it can stand in the stream of a topic.
     fileprivate var mayBeOfTopic: Bool {
         switch self {
-        case .broadcast, .edited, .retracted, .expired, .reminded: true
+        case .broadcast, .edited, .retracted, .expired, .reminded, .arrived: true
         default: false
         }
     }

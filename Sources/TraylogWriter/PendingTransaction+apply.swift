@@ -67,7 +67,7 @@ extension PendingTransaction {
             let identity = store.hasher.identity(of: topic, as: .topic)
             return try stream(.topic(topic), try store.stream(ofTopic: identity), number, seq, store: &store)
         case (.edited(let item, _), nil), (.retracted(let item), nil), (.expired(let item), nil),
-            (.reminded(let item), nil):
+            (.reminded(let item), nil), (.arrived(let item, _, _, _, _), nil):
             guard let topic = try store.stream(number), topic.isTopic,
                 try self.state(of: topic, store: &store).state.entry(
                     of: item.rawValue, stored: source(of: number, store)) != nil
@@ -116,13 +116,16 @@ extension PendingTransaction {
             return try state(of: stream, store: &store).state
         case let body where body.mayMakeUnread:
             return try state(of: stream, store: &store).state
-        case .expired(let item):
+        case .expired(let item), .arrived(let item, _, _, _, _):
             let (state, stored) = try state(of: stream, store: &store)
             guard let entry = try state.entry(of: item.rawValue, stored: stored),
-                try !stored.hasLeft(entry.seq),
-                let due = try state.shown(entry, stored: stored).content(from: stored).content.expiresAt
+                try !stored.hasLeft(entry.seq)
             else { return nil }
-            settled.append(DueEntry(due: due, item: item.rawValue, kind: .expiry, stream: stream.number))
+            let content = try state.shown(entry, stored: stored).content(from: stored).content
+            let (due, kind): (Timestamp?, DueEntry.Kind) =
+                event.kind == .arrived ? (content.notBefore, .arrival) : (content.expiresAt, .expiry)
+            guard let due else { return nil }
+            settled.append(DueEntry(due: due, item: item.rawValue, kind: kind, stream: stream.number))
             return nil
         default:
             return nil

@@ -14,7 +14,7 @@ extension PendingTransaction {
     ) throws -> Receipt {
         if !prepared.refusals.isEmpty, let refusal = prepared.refusals[index] { throw refusal }
         // Most commands end here, and look at nothing of the stream but its number.
-        if number != .absent, prepared.entries[index].key == .absent {
+        if number != .absent, prepared.entries[index].key == .absent, prepared.entries[index].isEncoded {
             if let expected = prepared.commands[index].expectedRevision {
                 try store.check(expected, of: number)
             }
@@ -65,6 +65,7 @@ extension PendingTransaction {
             try store.check(expected, of: known?.number)
         }
         guard case .append(var body, let edits) = decision else { return .unchanged }
+        body.dropNotBefore(through: now)
         try noteTopic(in: &body, store: &store)
         let old = body.kind == .undone ? known?.states.newest?.state : nil
         let mayRemind = body.mayMakeUnread && known?.states.newest?.state.hasReminders ?? false
@@ -206,9 +207,26 @@ extension PendingTransaction {
             }
             // That of a broadcast is its topic's, and was not dropped.
             let (origin, content) = try shown.content(from: stored)
-            if origin.user != nil, let expiresAt = content.expiresAt {
+            if origin.user != nil, let notBefore = content.notBefore {
+                addDue(DueEntry(due: notBefore, item: entry.seq, kind: .arrival, stream: stream.number), by: seq)
+            } else if origin.user != nil, let expiresAt = content.expiresAt {
                 addDue(DueEntry(due: expiresAt, item: entry.seq, kind: .expiry, stream: stream.number), by: seq)
             }
+        }
+    }
+}
+
+extension Event.Body {
+    /// Makes of what would be scheduled for a time that has come what arrives at once.
+    fileprivate mutating func dropNotBefore(through now: Timestamp) {
+        switch self {
+        case .notified(var content) where content.notBefore.map { $0 <= now } ?? false:
+            content.notBefore = nil
+            self = .notified(content)
+        case .broadcast(let topic, var content) where content.notBefore.map { $0 <= now } ?? false:
+            content.notBefore = nil
+            self = .broadcast(topic: topic, content)
+        default: break
         }
     }
 }

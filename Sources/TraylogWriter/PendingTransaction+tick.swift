@@ -5,6 +5,7 @@ import TraylogStates
 extension PendingTransaction {
     /// The outcome for something that was due.
     private enum Outcome {
+        case arrived(expiresAt: Timestamp?)
         case expired
         case woken
         case unmuted
@@ -25,7 +26,7 @@ extension PendingTransaction {
     /// Entries that one transaction of a tick takes care of at most.
     static let entriesPerTick = 128
 
-    /// Expires and wakes the items and ends the mutes of some entries whose time has come, one after the other, until time
+    /// Brings, expires and wakes the items and ends the mutes of some entries whose time has come, one after the other, until time
     /// is up.
     mutating func settle(
         _ queue: DueQueue, store: inout LiveStore, random: inout RandomPool
@@ -39,6 +40,9 @@ extension PendingTransaction {
         {
             count += 1
             switch try settle(entry, store: &store, random: &random) {
+            case .arrived(let expiresAt):
+                done.arrived += 1
+                if let expiresAt, let next = done.left.first?.due, expiresAt < next { done.overtaken = entry }
             case .woken: done.woken += 1
             case .expired: done.expired += 1
             case .unmuted: done.unmuted += 1
@@ -49,11 +53,12 @@ extension PendingTransaction {
                 continue
             }
             settled.append(entry)
+            if done.overtaken != nil { break }
         }
         return done
     }
 
-    /// Expires or wakes an item, ends a mute or reminds, if it still is what the entry says.
+    /// Brings an item, expires or wakes it, ends a mute or reminds, if it still is what the entry says.
     private mutating func settle(
         _ entry: DueEntry, store: inout LiveStore, random: inout RandomPool
     ) throws -> Outcome {
@@ -70,8 +75,20 @@ extension PendingTransaction {
             return .void
         }
         guard try !stored.hasLeft(entry.item) else { return .void }
+        guard item.flags.contains(.scheduled) == (entry.kind == .arrival) else { return .void }
         let shown = try state.shown(item, stored: stored)
         switch entry.kind {
+        case .arrival:
+            var (origin, content) = try shown.content(from: stored)
+            guard content.notBefore == entry.due else { return .void }
+            content.notBefore = nil
+            let topic: String? = if case .broadcast(let name, _) = origin.body { name } else { nil }
+            try append(
+                .arrived(
+                    item: origin.seq, topic: topic, key: origin.key, notifiedAt: origin.recordedAt, content),
+                to: stream, origin: origin, edits: content.actions.isEmpty ? 0 : shown.edits(from: stored),
+                store: &store, random: &random)
+            return .arrived(expiresAt: content.expiresAt)
         case .expiry:
             guard try shown.content(from: stored).content.expiresAt == entry.due else { return .void }
             try append(.expired(item: Seq(entry.item)), to: stream, store: &store, random: &random)
@@ -98,6 +115,9 @@ extension PendingTransaction {
 struct SettledDues: Sendable {
     /// Entries that were not looked at.
     var left: DueQueue
+    /// An arrival whose item expires before the next entry that is left; these have to be read again.
+    var overtaken: DueEntry?
+    var arrived: UInt64 = 0
     var woken: UInt64 = 0
     var expired: UInt64 = 0
     var unmuted: UInt64 = 0

@@ -94,13 +94,17 @@ extension PendingTransaction {
     }
 
     /// Appends an event that no command caused.
+    ///
+    /// - Parameter origin: the notification that is told of, whose actor and time the event has; nil for most.
     mutating func append(
-        _ body: Event.Body, to stream: LiveStream, store: inout LiveStore, random: inout RandomPool
+        _ body: Event.Body, to stream: LiveStream, origin: Event? = nil, edits: UInt64 = 0, store: inout LiveStore,
+        random: inout RandomPool
     ) throws {
         let revision = try store.nextRevision(of: stream.number)
         batch.append(
-            body, user: stream.isTopic ? nil : stream.text, kind: body.kind, stream: stream.number, revision: revision,
-            recordedAt: now, salt: random.nextSalt())
+            body, user: stream.isTopic ? nil : stream.text, actor: origin?.actor, kind: body.kind, edits: edits,
+            stream: stream.number, revision: revision, recordedAt: now, occurredAt: origin?.occurredAt,
+            salt: random.nextSalt())
         _ = link(body, key: nil, to: stream, revision: revision, store: &store)
     }
 
@@ -109,8 +113,7 @@ extension PendingTransaction {
         _ body: Event.Body, key: String?, to stream: LiveStream, revision: UInt32, store: inout LiveStore
     ) -> Seq {
         let seq = batch.nextSeq - 1
-        if let due = DueEntry(body, seq: seq, stream: stream.number) { addDue(due, by: seq) }
-        if let due = DueEntry(reminding: body, seq: seq, stream: stream.number) { addDue(due, by: seq) }
+        for due in DueEntry.all(body, seq: seq, stream: stream.number) { addDue(due, by: seq) }
         let fact = Fact(seq: seq, body: body, key: key, hasher: store.hasher)
         store.append(fact, to: stream.number, revision: revision, topic: stream.topic)
         if body.mayEndWaiting { mayEndWaiting = true }

@@ -93,18 +93,23 @@ package struct PreparedCommands: Sendable {
         }
     }
 
+    /// A command whose event depends on the state.
+    private mutating func prepareUnencoded(_ index: Int, _ hasher: IdentityHasher) throws(Refusal) -> Entry {
+        if commands[index].wantsLook { wantsLook = true }
+        if case .act(_, _, _, .some) = commands[index].action { comparesEdits = true }
+        try commands[index].validate()
+        unencodedBytes += commands[index].largestEventBytes
+        var entry = Entry()
+        entry.identify(commands[index], hasher)
+        return entry
+    }
+
     private mutating func prepare(_ index: Int, _ hasher: IdentityHasher) throws(Refusal) -> Entry {
         // Of a command in its array a field can be had by itself; as a whole it would be copied, with two atomic
         // changes for each of its strings.
-        guard case .notify(let content) = commands[index].action else {
-            if commands[index].wantsLook { wantsLook = true }
-            if case .act(_, _, _, .some) = commands[index].action { comparesEdits = true }
-            try commands[index].validate()
-            unencodedBytes += commands[index].largestEventBytes
-            var entry = Entry()
-            entry.identify(commands[index], hasher)
-            return entry
-        }
+        guard case .notify(let content) = commands[index].action else { return try prepareUnencoded(index, hasher) }
+        // Whether its time has come is known when its turn comes.
+        if content.notBefore != nil { return try prepareUnencoded(index, hasher) }
         let (user, key) = (commands[index].user, commands[index].key)
         let (actor, device) = (commands[index].actor, commands[index].device)
         try Command.validateNotify(

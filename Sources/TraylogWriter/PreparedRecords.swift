@@ -96,6 +96,8 @@ package struct PreparedRecords: Sendable {
         case (.broadcast(let topic, _), nil): try Limits.check(identifier: topic, "topic")
         case (.broadcast, .some):
             throw StoreFailure.diverged(seq, "it has a user where its kind has none, or none where it has one")
+        case (.arrived(_, let topic, _, _, _), let user) where (topic == nil) != (user != nil):
+            throw StoreFailure.diverged(seq, "it has a user and a topic, or neither")
         case (_, let user?): try check(user: user, of: seq)
         case (_, nil): break
         }

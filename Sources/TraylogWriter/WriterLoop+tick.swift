@@ -16,7 +16,7 @@ extension WriterLoop {
         let now = run.time ?? now
         run.time = now
         // Commands note there when something becomes due meanwhile.
-        if run.last == nil, run.phase == .changes { setNextDue(nil) }
+        if run.last == nil, run.lastArrival == nil, run.phase == .changes { setNextDue(nil) }
         do {
             if run.queue.isEmpty || run.group != nil { try read(&run, through: now) }
             if run.queue.isEmpty { try goOn(&run) } else if run.group == nil { try settle(&run) }
@@ -36,12 +36,15 @@ extension WriterLoop {
     private mutating func finish(_ run: inout TickRun) throws {
         run.isDone = true
         run.report.head = Seq(memory.withLock { $0.store.head.seq })
-        let (dues, lastChange, lastReminder) = (tables.derived.dues, run.lastChange, run.last)
+        let (dues, lastChange, lastReminder, lastArrival) = (
+            tables.derived.dues, run.lastChange, run.last, run.lastArrival
+        )
         // What waits for an item to be restored would come up at once, and again and again; see
         // ``PendingTransaction/publish(to:wantsTouched:)``.
         let next = try environment.read { transaction in
             try dues.entries(of: .changes, after: lastChange, through: .distantFuture, limit: 1, in: transaction)
                 + dues.entries(of: .reminders, after: lastReminder, through: .distantFuture, limit: 1, in: transaction)
+                + dues.entries(of: .arrivals, after: lastArrival, through: .distantFuture, limit: 1, in: transaction)
         }
         setNextDue((next.map(\.due) + [nextDue].compactMap(\.self)).min())
         tell(
@@ -50,8 +53,27 @@ extension WriterLoop {
                 duration: .nanoseconds(SystemClock.monotonicNanoseconds() - run.start)))
     }
 
-    /// Reads the next rows of whole groups, of an item and a time each, or some of a group that is larger.
+    /// Reads the next rows, in the order of a tick: what arrives comes before all that is not due earlier.
     private func read(_ run: inout TickRun, through now: Timestamp) throws {
+        guard run.phase == .changes, run.group == nil else { return try readChanges(&run, through: now) }
+        let (dues, last, lastArrival) = (tables.derived.dues, run.last, run.lastArrival)
+        let (arrivals, next) = try environment.read { transaction in
+            let change = try dues.entries(of: .changes, after: last, through: now, limit: 1, in: transaction).first
+            let arrivals = try dues.entries(
+                of: .arrivals, after: lastArrival, through: change?.due ?? now, limit: Self.rowsPerStep, in: transaction
+            )
+            let next = try dues.entries(of: .arrivals, after: lastArrival, through: now, limit: 1, in: transaction)
+            return (arrivals, next.first)
+        }
+        if let newest = arrivals.last {
+            run.lastArrival = newest
+            return run.queue.add(try named(arrivals[...], isWhole: true))
+        }
+        try readChanges(&run, through: next.map { Timestamp(milliseconds: $0.due.milliseconds - 1) } ?? now)
+    }
+
+    /// Reads the next rows of whole groups, of an item and a time each, or some of a group that is larger.
+    private func readChanges(_ run: inout TickRun, through now: Timestamp) throws {
         let (dues, phase, last) = (tables.derived.dues, run.phase, run.last)
         let found = try environment.read {
             try dues.entries(of: phase, after: last, through: now, limit: Self.rowsPerStep, in: $0)
@@ -85,6 +107,9 @@ extension WriterLoop {
         let done = try memory.withLock { try $0.settle(queue, now: now) }
         try commit()
         run.queue = done.left
+        // Arrivals are in a queue of their own.
+        if let last = done.overtaken { (run.queue, run.lastArrival) = (DueQueue(), last) }
+        run.report.arrived += done.arrived
         run.report.woken += done.woken
         run.report.expired += done.expired
         run.report.unmuted += done.unmuted
@@ -94,7 +119,7 @@ extension WriterLoop {
 
 /// A tick on its way: it takes turns with appends, a step each, so that nobody waits for all that is due.
 package struct TickRun: Sendable {
-    /// Items that are due by then expire and wake; the present when nil.
+    /// Items that are due by then arrive, expire and wake; the present when nil.
     fileprivate var time: Timestamp?
     fileprivate let start = SystemClock.monotonicNanoseconds()
     fileprivate var phase = DueEntry.Phase.changes
@@ -102,6 +127,8 @@ package struct TickRun: Sendable {
     fileprivate var last: DueEntry?
     /// That of the phase before.
     fileprivate var lastChange: DueEntry?
+    /// The last arrival that was read.
+    fileprivate var lastArrival: DueEntry?
     fileprivate var queue = DueQueue()
     /// One entry of those that are being read, which have its item and its time; nil when all of these are in the queue.
     fileprivate var group: DueEntry?
@@ -113,6 +140,8 @@ package struct TickRun: Sendable {
 
 /// The effect of a tick.
 public struct TickReport: Hashable, Sendable, Decodable {
+    /// Scheduled items, and broadcasts for everyone, that arrived.
+    public var arrived: UInt64 = 0
     /// Items that came back from a snooze.
     public var woken: UInt64 = 0
     /// Items, and broadcasts for everyone, that expired.
@@ -124,15 +153,30 @@ public struct TickReport: Hashable, Sendable, Decodable {
     /// The newest event afterwards.
     public var head: Seq = .zero
 
-    /// The result of a tick: items that returned from a snooze, items that expired, mutes that ended, reminders,
-    /// and the head after it.
+    /// The result of a tick: items that arrived, items that returned from a snooze, items that expired, mutes that ended,
+    /// reminders, and the head after it.
     package init(
-        woken: UInt64 = 0, expired: UInt64 = 0, unmuted: UInt64 = 0, reminded: UInt64 = 0, head: Seq = .zero
+        arrived: UInt64 = 0, woken: UInt64 = 0, expired: UInt64 = 0, unmuted: UInt64 = 0, reminded: UInt64 = 0,
+        head: Seq = .zero
     ) {
+        self.arrived = arrived
         self.woken = woken
         self.expired = expired
         self.unmuted = unmuted
         self.reminded = reminded
         self.head = head
+    }
+
+    private enum CodingKeys: String, CodingKey { case arrived, woken, expired, unmuted, reminded, head }
+
+    /// Reads the JSON form, which leaves out that nothing arrived.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        arrived = try values.decodeIfPresent(UInt64.self, forKey: .arrived) ?? 0
+        woken = try values.decode(UInt64.self, forKey: .woken)
+        expired = try values.decode(UInt64.self, forKey: .expired)
+        unmuted = try values.decode(UInt64.self, forKey: .unmuted)
+        reminded = try values.decode(UInt64.self, forKey: .reminded)
+        head = try values.decode(Seq.self, forKey: .head)
     }
 }

@@ -38,6 +38,7 @@ struct FixtureScript {
         try decideAndRemind()
         try wakeAndUndo()
         try theRest()
+        try schedule()
         try project()
     }
 
@@ -126,6 +127,19 @@ struct FixtureScript {
         try perform("bob", .unsubscribe(topic: "news"))
         try broadcast(Content(title: "Ann alone"))
         try store.tick(now: Self.time(10))
+    }
+
+    /// What arrives, and what is still to come.
+    private func schedule() throws {
+        try perform("eve", .subscribe(topic: "news"))
+        for seconds in [30, 40, 95_000] {
+            let content = Content(
+                thread: "plan", title: "At \(seconds)", expiresAt: Self.time(100_000), notBefore: Self.time(seconds))
+            try perform("eve", .notify(content))
+            try broadcast(content)
+        }
+        try store.tick(now: Self.time(40))
+        try perform("eve", .markAll(.read, ItemFilter(thread: .named("plan"))))
     }
 
     private func project() throws {

@@ -18,9 +18,10 @@ import TraylogDomain
     }
 
     @Test func everyClearableFieldHasItsNumber() throws {
-        for (field, number) in ContentFields.numbered {
+        for (field, number) in ContentFields.numbered where field != .notBefore {
             #expect(try ContentFields(cleared: UInt64(number.rawValue)) == field)
         }
+        #expect(throws: PayloadFault.self) { try ContentFields(cleared: UInt64(FieldNumber.notBefore.rawValue)) }
     }
 
     @Test func storedEnumsReadBack() throws {

@@ -54,6 +54,7 @@ import TraylogDomain
         (.unmuted, "620161"), (.snoozed, "d80105"), (.woken, ""), (.edited, "620161"), (.retracted, ""),
         (.subscribed, ""), (.unsubscribed, ""), (.broadcast, "520161"), (.undone, ""), (.expired, ""),
         (.compacted, "900205"), (.acted, "d80105"), (.acted, "c2020161"), (.reminded, ""),
+        (.arrived, "d80105"), (.arrived, "b80105"),
         (.notified, "b202030a0161"), (.notified, "b2020312 0161"),
     ])
     func aMissingFieldIsDamage(kind: EventKind, payload: String) {

@@ -97,6 +97,7 @@ import TraylogDomain
         case .subscribed(let topic, _), .unsubscribed(let topic, _), .broadcast(let topic, _),
             .muted(.topic(let topic), _), .unmuted(.topic(let topic)):
             topic
+        case .arrived(_, let topic, _, _, _): topic
         default: nil
         }
     }

@@ -59,7 +59,8 @@ struct TraylogCommand: ParsableCommand {
     private static let verbs: [any ParsableCommand.Type] = [
         NotifyCommand.self, SeeCommand.self, MarkCommand.self, MarkAllCommand.self, MuteCommand.self, MutesCommand.self,
         UnmuteCommand.self, SnoozeCommand.self, WakeCommand.self, SubscribeCommand.self, UnsubscribeCommand.self,
-        ActCommand.self, BroadcastCommand.self, EditCommand.self, RetractCommand.self, UndoCommand.self,
+        ActCommand.self, BroadcastCommand.self, ScheduledCommand.self, EditCommand.self, RetractCommand.self,
+        UndoCommand.self,
     ]
 
     @OptionGroup var global: GlobalOptions

@@ -141,9 +141,11 @@ struct CompletePlan: Sendable {
     ) throws -> UInt64? {
         guard first < seqs.count else { return nil }
         var unheard: UInt64?
-        for seq in seqs[first...] where try kind(of: seq, store) == .broadcast {
+        for seq in seqs[first...] {
+            let kind = try kind(of: seq, store)
+            guard kind == .broadcast || kind == .arrived else { continue }
             if spans.contains(where: { $0.contains(seq) }) { return nil }
-            unheard = seq
+            if kind == .broadcast { unheard = seq }
         }
         return try unheard ?? seqs[..<first].last { try kind(of: $0, store) == .broadcast }
     }
@@ -257,9 +259,12 @@ struct CompletePlan: Sendable {
     private mutating func concerns(_ event: Event, _ line: CompletePlan.Line) -> Bool {
         guard line.topic >= 0 else { return true }
         // Which broadcast the others are about is in their content alone.
-        guard event.kind == .broadcast else { return heard.contains(line.topic) }
-        guard plan.spans[Int(line.topic)].contains(where: { $0.contains(line.seq) }) else { return false }
-        heard.insert(line.topic)
+        guard event.kind == .broadcast || event.kind == .arrived else { return heard.contains(line.topic) }
+        guard plan.spans[Int(line.topic)].contains(where: { $0.contains(line.seq) }) else {
+            return event.kind == .arrived && heard.contains(line.topic)
+        }
+        // What is scheduled may never arrive.
+        if event.content?.notBefore == nil { heard.insert(line.topic) }
         return true
     }
 

@@ -70,8 +70,13 @@ private struct DecisionRows {
     var isWhole: Bool {
         get throws {
             guard let answer = try answers.first?.event(), case .acted = answer.body else { return true }
-            let edits = try shown.dropFirst().map { try $0.event().edits }
-            return edits.count == Int(clamping: answer.edits) && zip(UInt64(1)..., edits).allSatisfy { $0 == $1 }
+            var expected: UInt64 = 0
+            for event in try shown.dropFirst().map({ try $0.event() }) {
+                // An arrival says how many came before it.
+                if event.kind == .arrived { expected = event.edits } else { expected &+= 1 }
+                guard event.edits == expected else { return false }
+            }
+            return answer.edits == expected
         }
     }
 }
@@ -94,8 +99,9 @@ extension _Queries {
             guard let outcome = try shown.outcome(from: now.pages), UInt64(outcome.seq) <= size else {
                 throw Refusal.notAnswered(Seq(item))
             }
-            var (edits, later) = ([UInt64](), UInt64?.none)
-            try now.forEachEdit(of: item, after: item, through: size) { seq in
+            // Edits before it arrived are part of what arrived.
+            var (edits, later) = (shown.arrival.map { [$0] } ?? [], UInt64?.none)
+            try now.forEachEdit(of: item, after: shown.base, through: size) { seq in
                 if seq <= UInt64(outcome.asOf) {
                     edits.append(seq)
                     return true
@@ -121,9 +127,10 @@ extension _Queries {
     fileprivate func decisionRows(
         _ item: ItemReference, _ user: String, in size: UInt64, _ archives: Archives
     ) throws(TraylogError) -> DecisionRows {
-        let found = try answer(.now, of: user) { now -> (item: UInt64, isErased: Bool) in
-            if Pseudonym.stream(of: user) == now.stream, now.stream != .absent { return (0, true) }
-            return (try now.shownItem(item, through: size).entry.seq, false)
+        let found = try answer(.now, of: user) { now -> (item: UInt64, base: UInt64, isErased: Bool) in
+            if Pseudonym.stream(of: user) == now.stream, now.stream != .absent { return (0, 0, true) }
+            let shown = try now.shownItem(item, through: size)
+            return (shown.entry.seq, shown.base, false)
         }
         // What is left of an erased person is in the log: archives have no more.
         guard !found.isErased else { return try decisionRows(item, user, in: size) }
@@ -135,10 +142,10 @@ extension _Queries {
             var (rows, edits) = (DecisionRows(shown: [origin]), [LogRow]())
             while let row = try merged.take() {
                 let kind = try RecordHeader.read(RawSpan(_elements: row.record.span), seq: row.seq).kind
-                guard kind == .edited || kind == .acted else { continue }
+                guard kind == .edited || kind == .acted || kind == .arrived, row.seq >= found.base else { continue }
                 let event = try row.event()
                 switch event.body {
-                case .edited(Seq(found.item), _): edits.append(row)
+                case .edited(Seq(found.item), _), .arrived(Seq(found.item), _, _, _, _): edits.append(row)
                 case .acted(Seq(found.item), _, _, _) where event.user.hasSameBytes(as: user): rows.answers.append(row)
                 default: break
                 }
@@ -179,10 +186,14 @@ extension UserSnapshot {
         let event = try store.event(seq)
         switch event.body {
         case .redacted(.notified) where own.contains(UInt64(seq)): break
-        case .broadcast(let topic, _):
+        case .broadcast(let topic, let content):
             let end = try own.last.map { try store.event(Seq($0)).body }
-            guard case .erased(let spans)? = end,
-                spans.contains(where: { $0.topic.hasSameBytes(as: topic) && $0.from < seq && seq < $0.to })
+            let identity = hasher.identity(of: topic, as: .topic)
+            let arrival =
+                content.notBefore == nil
+                ? seq : try arrival(ofBroadcast: UInt64(seq), to: identity, through: size).map { Seq($0) }
+            guard case .erased(let spans)? = end, let arrival,
+                spans.contains(where: { $0.topic.hasSameBytes(as: topic) && $0.from < arrival && arrival < $0.to })
             else { throw Refusal.unknownItem(item) }
         default: throw Refusal.unknownItem(item)
         }

@@ -99,6 +99,7 @@ import TraylogWriter
     /// Writes the effect of a tick.
     public mutating func write(_ report: TickReport) {
         beginObject()
+        if report.arrived > 0 { member("arrived", report.arrived) }
         member("woken", report.woken)
         member("expired", report.expired)
         member("unmuted", report.unmuted)

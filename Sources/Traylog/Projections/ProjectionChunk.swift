@@ -67,7 +67,7 @@ extension _Queries {
                 names.insert(Array(user.utf8))
             } else {
                 switch event.body {
-                case .broadcast, .edited, .retracted, .expired: concernsTopics = true
+                case .broadcast, .arrived, .edited, .retracted, .expired: concernsTopics = true
                 default: break
                 }
             }

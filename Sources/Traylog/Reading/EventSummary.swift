@@ -40,6 +40,8 @@ import TraylogDomain
         switch body {
         case .notified(let content): words(content)
         case .broadcast(let topic, let content): "to topic \(topic): \(words(content))"
+        case .arrived(let item, let topic, _, _, let content):
+            (topic.map { "to topic \($0): " } ?? "") + "item \(item): \(words(content))"
         case .traySeen(let upTo): "everything up to \(upTo)"
         case .muted(let scope, let until): words(scope) + (until.map { " until \(time($0))" } ?? "")
         case .unmuted(let scope): words(scope)
@@ -97,6 +99,7 @@ import TraylogDomain
         if edit.level != .keep { names.append("level") }
         if edit.expiresAt != .keep { names.append("expiry") }
         if edit.remindAt != .keep { names.append("reminder") }
+        if edit.notBefore != .keep { names.append("time of arrival") }
         if edit.data != .keep { names.append("data") }
         return names.joined(separator: ", ")
     }
@@ -129,6 +132,7 @@ import TraylogDomain
         case .acted: "Answered"
         case .reminded: "Reminded"
         case .audited: "Read the history"
+        case .arrived: "Arrived"
         }
     }
 }

@@ -133,13 +133,17 @@ struct ItemFold {
             active.removeAll { Self.isOf(scope, $0.event) }
             active.append((event, old?.since ?? event.recordedAt))
         case .unmuted(let scope): active.removeAll { Self.isOf(scope, $0.event) }
-        case .notified, .broadcast:
-            if event.seq == item {
+        case .notified, .broadcast, .arrived:
+            // What is scheduled is in nobody's tray.
+            guard event.content?.notBefore == nil else { break }
+            let isArrival = if case .arrived(item, _, _, _, _) = event.body { true } else { event.seq == item }
+            if isArrival {
                 arrival = event
+                position = event.seq
                 let arrived = event.content ?? content
                 mutes = active.filter { Self.scope($0.event).map { $0.covers(arrived, from: topic) } ?? false }
-            } else if event.seq > item, case .notified(let other) = event.body, gone == nil, deleted == nil,
-                let key = arrival?.content?.collapseKey, other.collapseKey?.hasSameBytes(as: key) ?? false
+            } else if event.kind != .broadcast, gone == nil, deleted == nil, let key = arrival?.content?.collapseKey,
+                event.content?.collapseKey?.hasSameBytes(as: key) ?? false
             {
                 gone = event
             }
@@ -292,14 +296,22 @@ private struct StoryWords {
     private var arrival: ItemStory.Clause {
         guard let event = fold.arrival else {
             return clause(
-                .arrival, nil, .words("\(user) got this on "), .time(item.recordedAt),
+                .arrival, nil, .words("\(user) got this on "), .time(item.arrivedAt ?? item.recordedAt),
                 .words("; the event has left the log."))
         }
         var after = event.actor.map { $0.hasSameBytes(as: user) ? "" : " from \($0)" } ?? ""
-        if case .broadcast(let topic, _) = event.body { after += " through the topic \(topic)" }
+        switch event.body {
+        case .broadcast(let topic, _), .arrived(_, let topic?, _, _, _): after += " through the topic \(topic)"
+        default: break
+        }
+        guard case .arrived(_, _, _, let notifiedAt, _) = event.body else {
+            return clause(
+                .arrival, event, .words("\(user) got this on "), .time(event.recordedAt),
+                .words(after + claim(event) + "."))
+        }
         return clause(
             .arrival, event, .words("\(user) got this on "), .time(event.recordedAt),
-            .words(after + claim(event) + "."))
+            .words(after + ", as planned on "), .time(notifiedAt), .words(claim(event) + "."))
     }
 
     private var quiet: ItemStory.Clause {
@@ -416,7 +428,10 @@ private struct StoryWords {
         var events = Dictionary(life.events.map { ($0.seq, $0) }) { first, _ in first }
         let voided = try voidedEvents(of: user).filter { $0.value <= life.asOf }
         if item.isMuted {
-            for event in try mutes(before: item, of: user) where voided[event.seq] == nil { events[event.seq] = event }
+            let arrival = life.events.first { $0.kind == .arrived }?.seq ?? item.position
+            for event in try mutes(before: item, arrival: arrival, of: user) where voided[event.seq] == nil {
+                events[event.seq] = event
+            }
         }
         // Where a mark was undone, one that changed nothing then may be what counts now.
         if voided.contains(where: { $0.key > item.seq }) {
@@ -427,17 +442,20 @@ private struct StoryWords {
     }
 
     /// The events of mutes and their ends before an item, from the oldest mute on that may have been in force when it came.
-    private func mutes(before item: Item, of user: String) throws(TraylogError) -> [Event] {
+    ///
+    /// - Parameter arrival: the event with which it arrived, of an item that was scheduled.
+    private func mutes(before item: Item, arrival: Seq, of user: String) throws(TraylogError) -> [Event] {
         let floor = try statistics(checkingStates: false).floor
-        guard item.seq > 1, item.seq - 1 >= floor else { return [] }
-        let then = try mutes(of: user, asOf: .seq(item.seq - 1)).mutes
+        let place = item.arrivedAt == nil ? item.seq : arrival
+        guard place > 1, place - 1 >= floor else { return [] }
+        let then = try mutes(of: user, asOf: .seq(place - 1)).mutes
         guard let first = then.map(\.since).min() else { return [] }
         let filter = EventFilter(user: user, kinds: [.muted, .unmuted], since: first)
         var (events, next): ([Event], Seq?) = ([], nil)
         repeat {
             let page = try self.events(matching: filter, from: next, limit: 1_000)
-            events += page.elements.filter { $0.seq < item.seq }
-            next = page.next.flatMap { $0 < item.seq ? $0 : nil }
+            events += page.elements.filter { $0.seq < place }
+            next = page.next.flatMap { $0 < place ? $0 : nil }
         } while next != nil
         return events
     }

@@ -166,24 +166,32 @@ private struct AudienceLook {
     let queries: _Queries
     let item: UInt64
     let topic: Identity
+    /// The event with which it reached people: the item itself, or its `arrived`; nil while it is scheduled.
+    private let arrival: UInt64?
     /// The newest event that counts.
     let asOf: UInt64
 
     init(_ queries: _Queries, _ item: Seq, _ moment: Moment?) throws(TraylogError) {
         self.queries = queries
         self.item = item.rawValue
-        (topic, asOf) = try queries.answer { store -> (Identity, UInt64) in
+        let stream: StreamID?
+        (topic, asOf, stream) = try queries.answer { store -> (Identity, UInt64, StreamID?) in
             let asOf = try store.seq(of: moment)
             guard item > .zero, item.rawValue <= store.head else { throw Refusal.unknownEvent(item) }
             let floor = store.record.floor
             if floor.isAbove(item.rawValue), try !store.holds(item.rawValue) { throw floor.refusal }
             let event = try store.event(item)
-            guard case .broadcast(let topic, _) = event.body else {
+            guard case .broadcast(let topic, let content) = event.body else {
                 throw Refusal.invalid(
                     field: "item",
                     reason: "event \(item) is \(event.kind.rawValue); only a broadcast has an audience")
             }
-            return (store.record.hasher.identity(of: topic, as: .topic), asOf)
+            let stream = content.notBefore == nil ? nil : try store.stream(of: item.rawValue)
+            return (store.record.hasher.identity(of: topic, as: .topic), asOf, stream)
+        }
+        arrival = try queries.translatingErrors { source in
+            guard let stream else { return item.rawValue }
+            return try source.arrival(of: item.rawValue, in: stream)
         }
     }
 
@@ -204,7 +212,8 @@ private struct AudienceLook {
     func isReached(byErasure seq: UInt64, in store: StoreSnapshot) throws -> Bool? {
         guard try store.holds(seq), case .erased(let spans) = try store.event(Seq(seq)).body else { return nil }
         return spans.contains { span in
-            span.contains(Seq(item)) && store.record.hasher.identity(of: span.topic, as: .topic) == topic
+            arrival.map { span.contains(Seq($0)) } ?? false
+                && store.record.hasher.identity(of: span.topic, as: .topic) == topic
         }
     }
 
@@ -274,7 +283,8 @@ private struct AudienceLook {
                 if stream == topic {
                     let event = try row.event()
                     switch event.body {
-                    case .broadcast where row.seq == item, .retracted(Seq(item)), .expired(Seq(item)):
+                    case .broadcast where row.seq == item, .arrived(Seq(item), _, _, _, _), .retracted(Seq(item)),
+                        .expired(Seq(item)):
                         for stream in lives.keys { lives[stream]?.events.append(event) }
                     default: break
                     }

@@ -24,9 +24,12 @@ extension _Queries {
     ) throws(TraylogError) -> Seq? {
         try answer(.past, of: user) { now in
             var first: Seq?
+            // Edits before it arrived are part of what arrived.
+            guard let entry = try now.state.entry(of: item.rawValue, stored: now.pages) else { return nil }
+            let base = try now.state.shown(entry, stored: now.pages).base
             // The edit that is known may be taken back by now, with the transaction that it was part of.
             let end = min(known.rawValue, now.store.head)
-            try now.forEachEdit(of: item.rawValue, after: seq.rawValue, through: end) { edit in
+            try now.forEachEdit(of: item.rawValue, after: max(seq.rawValue, base), through: end) { edit in
                 first = Seq(edit)
                 return false
             }

@@ -74,7 +74,7 @@ extension UserSnapshot {
     /// - Parameter now: the same user at the head: keys are looked up in the present, for the past does not keep them.
     fileprivate func item(_ reference: ItemReference, now: UserSnapshot) throws -> Item {
         let seq = try now.state.entry(of: reference, hasher: hasher, source: now.pages).seq
-        guard seq <= asOf, let entry = try state.entry(of: seq, stored: pages) else {
+        guard seq <= asOf, let entry = try state.entry(of: seq, stored: pages), !entry.flags.contains(.scheduled) else {
             throw Refusal.unknownItem(reference)
         }
         let shown = try state.shown(entry, stored: pages)
@@ -93,11 +93,13 @@ extension UserSnapshot {
         let base = fold.base
         var kept: [UInt64] = []
         var standing: ItemStanding?
-        if start >= item, let entry = try base.state.entry(of: item, stored: base.pages) {
+        if start >= item, let entry = try base.state.entry(of: item, stored: base.pages),
+            !entry.flags.contains(.scheduled)
+        {
             let shown = try base.state.shown(entry, stored: base.pages)
             standing = ItemStanding(entry, isSeen: shown.isSeen)
             // Below the floor the log holds the events that the item's content comes from.
-            kept = Set([item] + shown.overrides.map(\.event)).sorted()
+            kept = Set([shown.base] + shown.overrides.map(\.event)).sorted()
         }
         var tracker = ChangeTracker([(entry, standing)], pages: base.pages)
         _ = try fold.run { state, seq in try tracker.follow(state, store.fact(seq)) }

@@ -302,8 +302,12 @@ extension CompleteCheck {
         guard leaf.revision > 0 else {
             throw Self.wrong("event", "\(leaf.seq) has revision 0, and the first of a topic is 1")
         }
-        if case .broadcast(let name, _)? = event?.body, Name(name) != topic {
-            throw Self.wrong("event", "\(leaf.seq) is of topic \(name), not of \(topic.text)")
+        switch event?.body {
+        case .broadcast(let name, _)?, .arrived(_, let name?, _, _, _)?:
+            guard Name(name) == topic else {
+                throw Self.wrong("event", "\(leaf.seq) is of topic \(name), not of \(topic.text)")
+            }
+        default: break
         }
         guard leaf.stream != ownStream, topicStreams[leaf.stream, default: topic] == topic else {
             throw Self.wrong("event", "\(leaf.seq) is not of topic \(topic.text)")
@@ -320,20 +324,23 @@ extension CompleteCheck {
         try noteRevision(UInt64(leaf.revision), after: progress.revision, of: "topic \(topic.text)", seq: leaf.seq)
         (progress.revision, progress.stream, progress.hasEvents) = (UInt64(leaf.revision), leaf.stream, true)
         topicEvents += 1
-        let isBroadcast = EventKind(code: leaf.kind) == .broadcast
+        let kind = EventKind(code: leaf.kind)
+        // The one is new to whoever is subscribed, the other may be.
+        let isBroadcast = kind == .broadcast || kind == .arrived
         if isBroadcast, event != nil { progress.isNamed = true }
         defer { topics[topic] = progress }
-        guard isBroadcast ? progress.isOpen : progress.hasItems else {
+        let mayConcern = kind != .broadcast && progress.hasItems
+        guard isBroadcast && progress.isOpen || mayConcern else {
             guard !members.has("after") else {
                 throw Self.wrong("after", "stands beside an event that did not reach the tray")
             }
             return
         }
         guard let event else {
-            let why = isBroadcast ? "reached \(user)" : "may concern an item of \(user)"
+            let why = isBroadcast && progress.isOpen ? "reached \(user)" : "may concern an item of \(user)"
             return differ("event \(leaf.seq) of topic \(topic.text) \(why), and is shown without its content")
         }
-        if isBroadcast { progress.hasItems = true }
+        if isBroadcast, progress.isOpen, event.content?.notBefore == nil { progress.hasItems = true }
         guard isFolding else { return }
         let isReached = try fold.take(event, ofTopic: topic.text)
         try items.note(event)

@@ -14,7 +14,7 @@ struct StatedItems {
     /// The members that no event changes.
     private static let lasting = [
         "key", "topic", "thread", "category", "collapseKey", "silent", "actor", "occurredAt", "recordedAt",
-        "actions",
+        "arrivedAt", "actions",
     ]
     /// The members that say how the item stands.
     private static let standing = ["seq", "position", "muted", "seen", "read", "archived", "snoozedUntil"]
@@ -37,6 +37,8 @@ struct StatedItems {
         switch event.body {
         case .notified(let content): try keep(event, content, topic: nil)
         case .broadcast(let topic, let content): try keep(event, content, topic: topic)
+        case .arrived(let item, let topic, let key, let notifiedAt, let content):
+            try keep(event, content, topic: topic, of: (item, key, notifiedAt))
         case .edited(_, let edit): try keep(event, Content().applying(edit), topic: nil)
         case .snoozed(_, let until): snoozes[event.seq.rawValue] = until
         case .acted: try keep(event, Content(), topic: nil, outcome: Outcome(event))
@@ -45,13 +47,16 @@ struct StatedItems {
     }
 
     private mutating func keep(
-        _ event: Event, _ content: Content, topic: String?, outcome: Outcome? = nil
+        _ event: Event, _ content: Content, topic: String?, outcome: Outcome? = nil,
+        of scheduled: (item: Seq, key: String?, notifiedAt: Timestamp)? = nil
     ) throws(Refusal) {
         var writer = JSONWriter()
         writer.write(
             Item(
-                seq: event.seq, position: event.seq, key: event.key, topic: topic, content: content, outcome: outcome,
-                actor: event.actor, occurredAt: event.occurredAt, recordedAt: event.recordedAt))
+                seq: scheduled?.item ?? event.seq, position: event.seq, key: scheduled.map { $0.key } ?? event.key,
+                topic: topic, content: content, outcome: outcome, actor: event.actor, occurredAt: event.occurredAt,
+                recordedAt: scheduled?.notifiedAt ?? event.recordedAt,
+                arrivedAt: scheduled == nil ? nil : event.recordedAt))
         let text = writer.bytes
         hashes[event.seq.rawValue] = try Self.hashes(of: MemberValues(text.span, "item"), text)
     }
@@ -113,13 +118,13 @@ struct StatedItems {
                 throw Self.differs(name, seq, "is \(stated ?? "missing"), and the events make it \(value ?? "absent")")
             }
         }
-        guard let origin = hashes[seq] else { throw NotInFile(seq: seq) }
+        guard let origin = hashes[shown.base] else { throw NotInFile(seq: shown.base) }
         let stated = Self.hashes(of: members, text)
         guard stated.lasting == origin.lasting else {
-            throw Self.differs("content", seq, "is not what event \(seq) says")
+            throw Self.differs("content", seq, "is not what event \(shown.base) says")
         }
         for (name, field) in Self.changing {
-            let by = shown.overrides.first { $0.field == field }?.event ?? seq
+            let by = shown.overrides.first { $0.field == field }?.event ?? shown.base
             guard stated.hash(of: field) == hashes[by]?.hash(of: field) else {
                 throw Self.differs(name, seq, "is not what event \(by) says")
             }

@@ -41,13 +41,20 @@ import TraylogJSON
         case .broadcast(let name, let brought): (content, topic) = (brought, name)
         default: throw Self.wrong("shown", "event \(item) brought no item")
         }
-        var last = item
-        for (number, edit) in zip(UInt64(1)..., shown.dropFirst()) {
-            content = content.applying(try Self.edit(edit, of: origin, after: last, number: number))
+        var (last, rest, count) = (item, shown.dropFirst(), UInt64(0))
+        if content.notBefore != nil {
+            guard let arrival = rest.popFirst() else {
+                throw Self.wrong("shown", "event \(item) only planned an item, and its arrival is missing")
+            }
+            content = try Self.arrival(arrival, of: origin)
+            (last, count) = (arrival.event.seq, arrival.event.edits)
+        }
+        for edit in rest {
+            count &+= 1
+            content = content.applying(try Self.edit(edit, of: origin, after: last, number: count))
             last = edit.event.seq
         }
         self.content = content
-        let count = UInt64(shown.count - 1)
         outcome = try Self.outcome(of: answer, user, to: origin, edits: count)
         guard last <= outcome.asOf else {
             throw Self.wrong("shown", "event \(last) came after event \(outcome.asOf), which was on the screen")
@@ -56,6 +63,15 @@ import TraylogJSON
         self.later = later?.event.seq
         guard let later else { return }
         _ = try Self.edit(later, of: origin, after: outcome.seq, number: count &+ 1)
+    }
+
+    /// The content with which a scheduled item arrived.
+    private static func arrival(_ part: Part, of origin: Part) throws(Refusal) -> Content {
+        let seq = part.event.seq
+        guard case .arrived(origin.event.seq, _, _, _, let content) = part.event.body, part.stream == origin.stream,
+            seq > origin.event.seq
+        else { throw wrong("event", "\(seq) is no arrival of item \(origin.event.seq)") }
+        return content
     }
 
     private static func edit(

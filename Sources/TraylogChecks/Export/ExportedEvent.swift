@@ -59,7 +59,7 @@ package struct ExportedEvent {
     private static let knownNames: Set<String> = [
         "seq", "revision", "recordedAt", "occurredAt", "kind", "user", "key", "actor", "device", "thread", "category",
         "title", "body", "summaryArgument", "summaryCount", "silent", "level", "expiresAt", "collapseKey", "data",
-        "remindAt", "actions", "action", "note", "all",
+        "remindAt", "notBefore", "notifiedAt", "itemKey", "actions", "action", "note", "all",
         "topic", "topicRevision", "upTo", "as", "items", "item", "until", "event", "through", "dropped", "archive",
         "purpose", "topicRevisions",
     ]

@@ -52,6 +52,11 @@ extension Event.Body {
                 item: try fields.seq("item"), action: try fields.string("action"),
                 note: try fields.string(maybe: "note"), asOf: try fields.seq("asOf"))
         case .reminded: self = .reminded(item: try fields.seq("item"))
+        case .arrived:
+            self = .arrived(
+                item: try fields.seq("item"), topic: try fields.string(maybe: "topic"),
+                key: try fields.string(maybe: "itemKey"), notifiedAt: try fields.time("notifiedAt"),
+                try Content(wire: fields))
         case .erased: self = .erased(spans: try fields.elements("spans").map { try SubscriptionSpan(wire: $0) })
         case .held: self = .held
         case .released: self = .released
@@ -122,7 +127,7 @@ extension Content {
             isSilent: try fields.boolean(maybe: "silent") ?? false,
             level: level.flatMap { InterruptionLevel(rawValue: $0) } ?? .active,
             expiresAt: try fields.time(maybe: "expiresAt"), remindAt: try fields.time(maybe: "remindAt"),
-            collapseKey: try fields.string(maybe: "collapseKey"),
+            notBefore: try fields.time(maybe: "notBefore"), collapseKey: try fields.string(maybe: "collapseKey"),
             actions: try fields.has("actions")
                 ? fields.elements("actions").map { try ItemAction(wire: WireObject($0)) } : [],
             data: fields.raw("data"))
@@ -159,6 +164,7 @@ extension ContentEdit {
         level = try change("level") { InterruptionLevel(rawValue: try fields.string($0)) }
         expiresAt = try change("expiresAt") { try fields.time(maybe: $0) }
         remindAt = try change("remindAt") { try fields.time(maybe: $0) }
+        notBefore = try change("notBefore") { try fields.time(maybe: $0) }
         data = try change("data") { fields.raw($0) }
     }
 }
@@ -186,7 +192,7 @@ extension Item {
             isGone: try fields.boolean(maybe: "gone") ?? false, snoozedUntil: try fields.time(maybe: "snoozedUntil"),
             outcome: try fields.isSet("outcome") ? Outcome(wire: fields.object("outcome")) : nil,
             actor: try fields.string(maybe: "actor"), occurredAt: try fields.time(maybe: "occurredAt"),
-            recordedAt: try fields.time("recordedAt"))
+            recordedAt: try fields.time("recordedAt"), arrivedAt: try fields.time(maybe: "arrivedAt"))
     }
 }
 

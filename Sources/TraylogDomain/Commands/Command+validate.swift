@@ -120,9 +120,24 @@ extension Content {
         try Limits.check(identifier: summaryArgument, "summaryArgument")
         try Limits.check(time: expiresAt, "expiresAt")
         try Limits.check(time: remindAt, "remindAt")
+        try Limits.check(time: notBefore, "notBefore")
+        try checkOrderOfTimes()
         try Limits.check(identifier: collapseKey, "collapseKey")
         if !actions.isEmpty { try Limits.check(actions) }
         try Limits.check(data: data, isJSON: dataIsJSON)
+    }
+}
+
+extension Content {
+    /// Checks that an item does not expire, and that nobody is reminded of it, before it arrives.
+    func checkOrderOfTimes() throws(Refusal) {
+        guard let notBefore else { return }
+        if let expiresAt, expiresAt <= notBefore {
+            throw .invalid(field: "expiresAt", reason: "must be later than notBefore")
+        }
+        if let remindAt, remindAt <= notBefore {
+            throw .invalid(field: "remindAt", reason: "must be later than notBefore")
+        }
     }
 }
 
@@ -132,13 +147,21 @@ extension ContentEdit {
         guard !fields.isEmpty else {
             throw .invalid(
                 field: "edit",
-                reason: "needs any of title, body, summaryArgument, summaryCount, level, expiresAt, remindAt and data")
+                reason:
+                    "needs any of title, body, summaryArgument, summaryCount, level, expiresAt, remindAt, notBefore and data"
+            )
         }
         try Limits.check(text: title.value, atMost: Limits.titleBytes, "title")
         try Limits.check(text: body.value, atMost: Limits.bodyBytes, "body")
         try Limits.check(identifier: summaryArgument.value, "summaryArgument")
         try Limits.check(time: expiresAt.value, "expiresAt")
         try Limits.check(time: remindAt.value, "remindAt")
+        try Limits.check(time: notBefore.value, "notBefore")
+        if notBefore == .clear {
+            throw .invalid(
+                field: "notBefore",
+                reason: "cannot be cleared; set it to the present, and the next tick brings the item")
+        }
         try Limits.check(data: data.value, isJSON: dataIsJSON)
         // In JSON both would read `"data":null`.
         if let data = data.value, JSONScanner.isNull(data.utf8Span.span) {

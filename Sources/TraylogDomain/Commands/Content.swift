@@ -64,6 +64,11 @@ public struct Content: Hashable, Sendable {
     public var expiresAt: Timestamp?
     /// The time from which a tick appends `reminded`, once, if the item is counted and unread.
     public var remindAt: Timestamp?
+    /// The time from which a tick lets the item arrive; until then nobody but its publisher knows of it.
+    ///
+    /// ``expiresAt`` and ``remindAt`` must be later. A time at or before that of the event is as if it were not given. Nil once the
+    /// item has arrived.
+    public var notBefore: Timestamp?
     /// The item supersedes live items of the same user with the same collapse key; not allowed in a broadcast.
     public var collapseKey: String?
     /// The answers that it offers, at most 8; an edit does not change them.
@@ -87,7 +92,7 @@ public struct Content: Hashable, Sendable {
         thread: String? = nil, category: String? = nil, title: String? = nil, body: String? = nil,
         summaryArgument: String? = nil, summaryCount: UInt32 = 1, isSilent: Bool = false,
         level: InterruptionLevel = .active, expiresAt: Timestamp? = nil, remindAt: Timestamp? = nil,
-        collapseKey: String? = nil, actions: [ItemAction] = [], data: String? = nil
+        notBefore: Timestamp? = nil, collapseKey: String? = nil, actions: [ItemAction] = [], data: String? = nil
     ) {
         self.thread = thread
         self.category = category
@@ -99,6 +104,7 @@ public struct Content: Hashable, Sendable {
         self.level = level
         self.expiresAt = expiresAt
         self.remindAt = remindAt
+        self.notBefore = notBefore
         self.collapseKey = collapseKey
         self.actions = actions
         value = data.map(JSONText.init)
@@ -174,6 +180,9 @@ public struct ContentEdit: Hashable, Sendable {
     public var expiresAt: Change<Timestamp> = .keep
     /// ``Content/remindAt``; another time allows a new reminder.
     public var remindAt: Change<Timestamp> = .keep
+    /// ``Content/notBefore`` of an item that has not arrived; it cannot be cleared. A time that has come lets the next tick
+    /// bring the item.
+    public var notBefore: Change<Timestamp> = .keep
     /// JSON text, as in ``Content/data``; compared by value, as there.
     public var data: Change<String> {
         get { value.map { $0.text } }
@@ -189,11 +198,12 @@ public struct ContentEdit: Hashable, Sendable {
     public init(
         title: Change<String> = .keep, body: Change<String> = .keep, summaryArgument: Change<String> = .keep,
         summaryCount: Change<UInt32> = .keep, level: Change<InterruptionLevel> = .keep,
-        expiresAt: Change<Timestamp> = .keep, remindAt: Change<Timestamp> = .keep, data: Change<String> = .keep
+        expiresAt: Change<Timestamp> = .keep, remindAt: Change<Timestamp> = .keep,
+        notBefore: Change<Timestamp> = .keep, data: Change<String> = .keep
     ) {
         (self.title, self.body, self.summaryArgument) = (title, body, summaryArgument)
         (self.summaryCount, self.level) = (summaryCount, level)
-        (self.expiresAt, self.remindAt) = (expiresAt, remindAt)
+        (self.expiresAt, self.remindAt, self.notBefore) = (expiresAt, remindAt, notBefore)
         self.data = data
     }
 }

@@ -59,7 +59,12 @@ extension TrayState {
         case .edit(let reference, let edit):
             let shown = try published(reference, by: command, hasher: hasher, source: source)
             let content = try shown.content(from: source).content
-            guard !content.applying(edit).hasSameValues(as: content) else { return .unchanged }
+            if edit.notBefore != .keep, !shown.entry.flags.contains(.scheduled) {
+                throw Refusal.invalid(field: "notBefore", reason: "the item has arrived")
+            }
+            let edited = content.applying(edit)
+            guard !edited.hasSameValues(as: content) else { return .unchanged }
+            try edited.checkOrderOfTimes()
             var changing = edit
             // The time that is already in force does not allow another reminder.
             if changing.remindAt.leaves(content.remindAt) { changing.remindAt = .keep }
@@ -140,10 +145,9 @@ extension TrayState {
         var looked: Set<UInt64> = []
         var page: ItemPage?
         for reference in references {
-            let known: ItemEntry? =
-                if case .seq(let seq) = reference { try entry(of: seq.rawValue, in: &page, stored: source) } else {
-                    nil
-                }
+            var known: ItemEntry?
+            if case .seq(let seq) = reference { known = try entry(of: seq.rawValue, in: &page, stored: source) }
+            if known?.flags.contains(.scheduled) == true { throw Refusal.unknownItem(reference) }
             let entry = try known ?? entry(of: reference, hasher: hasher, source: source)
             guard looked.insert(entry.seq).inserted else { continue }
             var flags = entry.flags
@@ -180,7 +184,7 @@ extension TrayState {
         _ reference: ItemReference, by command: Command, hasher: IdentityHasher, source: some StateSource
     ) throws -> ShownItem {
         if command.user == nil, case .key = reference { throw Refusal.unknownItem(reference) }
-        let entry = try entry(of: reference, hasher: hasher, source: source)
+        let entry = try entry(of: reference, orScheduled: true, hasher: hasher, source: source)
         if let refusal = try source.compaction(of: entry.seq) {
             throw entry.flags.contains(.gone) ? Refusal.itemGone(Seq(entry.seq)) : refusal
         }
@@ -207,13 +211,25 @@ extension TrayState {
 
     /// The item that a command or a query names.
     ///
+    /// - Parameter orScheduled: finds what has not arrived, too; only its publisher knows of it.
     /// - Throws: ``Refusal/unknownItem(_:)``; what `source` throws.
     package func entry(
-        of reference: ItemReference, hasher: IdentityHasher, source: some StateSource
+        of reference: ItemReference, orScheduled: Bool = false, hasher: IdentityHasher, source: some StateSource
     ) throws -> ItemEntry {
+        if let entry = try anyEntry(of: reference, hasher: hasher, source: source),
+            orScheduled || !entry.flags.contains(.scheduled)
+        {
+            return entry
+        }
+        throw Refusal.unknownItem(reference)
+    }
+
+    private func anyEntry(
+        of reference: ItemReference, hasher: IdentityHasher, source: some StateSource
+    ) throws -> ItemEntry? {
         switch reference {
         case .seq(let seq):
-            if let entry = try entry(of: seq.rawValue, stored: source) { return entry }
+            return try entry(of: seq.rawValue, stored: source)
         case .key(let key):
             for seq in try keys.seqs(of: hasher.identity(of: key, as: .key).rawValue, load: source.load(.keys)) {
                 // Only the key's identity is known of an event that left the log.
@@ -222,22 +238,27 @@ extension TrayState {
                 }
                 if let entry = try entry(of: seq, stored: source) { return entry }
             }
+            return nil
         }
-        throw Refusal.unknownItem(reference)
     }
 
-    /// The position of the newest item, in any state, at or below `position`; 0 when there is none.
+    /// The position of the newest item that has arrived, in any state, at or below `position`; 0 when there is none.
     package func newestPosition(atOrBelow position: UInt64, stored: some StatePages) throws -> UInt64 {
-        let index = position == .max ? tail.entries.count : tail.firstIndex(atOrAbove: position + 1)
-        if index > 0 { return tail.entries[index - 1].position }
-        var newest: UInt64 = 0
+        if let newest = tail.newestPosition(atOrBelow: position) { return newest }
+        var newest: UInt64?
         // Usually in the first page. Pages below matter when every item of that one was woken.
         try forEachSealedPage(below: position == .max ? .max : position + 1, stored: stored) { page in
-            let inPage = position == .max ? page.entries.count : page.firstIndex(atOrAbove: position + 1)
-            if inPage > 0 { newest = page.entries[inPage - 1].position }
-            return inPage == 0
+            newest = page.newestPosition(atOrBelow: position)
+            return newest == nil
         }
-        return newest
+        return newest ?? 0
+    }
+}
+
+extension ItemPage {
+    fileprivate func newestPosition(atOrBelow position: UInt64) -> UInt64? {
+        let end = position == .max ? entries.count : firstIndex(atOrAbove: position + 1)
+        return entries[..<end].last { !$0.flags.contains(.scheduled) }?.position
     }
 }
 

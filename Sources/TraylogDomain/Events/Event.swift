@@ -10,7 +10,7 @@ public struct Event: Hashable, Sendable {
     ///
     /// 0 for an event without user and topic, such as `compacted`, and for one that is in no store.
     public var revision: UInt64
-    /// The owner of the tray; nil for a broadcast, for its edits, reminder, retraction and expiry, and for `compacted`.
+    /// The owner of the tray; nil for a broadcast, for its edits, arrival, reminder, retraction and expiry, and for `compacted`.
     public var user: String?
     /// The idempotency key of its command.
     public var key: String?
@@ -45,7 +45,8 @@ public struct Event: Hashable, Sendable {
         set { stored.commandFingerprint = newValue }
     }
 
-    /// Of an item with actions: the ordinal of an `edited` among the item's edits, or how many of them an `acted` answers; else 0.
+    /// Of an item with actions: the ordinal of an `edited` among the item's edits, how many of them an `acted` answers, or how
+    /// many came before it `arrived`; else 0.
     ///
     /// So that nobody can leave one out of what was answered.
     package var edits: UInt64 {
@@ -87,7 +88,7 @@ extension Event {
         @nonexhaustive
     #endif
     public enum Body: Hashable, Sendable {
-        /// An item arrived.
+        /// An item arrived, or is scheduled where the content has a ``Content/notBefore``.
         case notified(Content)
         /// Every item at or below the position became seen.
         case traySeen(upTo: Seq)
@@ -111,7 +112,7 @@ extension Event {
         case subscribed(topic: String, topicRevision: UInt64 = 0)
         /// The user left a topic, whose newest event had this revision at that time.
         case unsubscribed(topic: String, topicRevision: UInt64 = 0)
-        /// An item arrived for everybody in a topic.
+        /// An item arrived for everybody in a topic, or is scheduled where the content has a ``Content/notBefore``.
         case broadcast(topic: String, Content)
         /// An earlier event was voided.
         case undone(event: Seq)
@@ -135,6 +136,12 @@ extension Event {
         case acted(item: Seq, action: String, note: String? = nil, asOf: Seq)
         /// An item's `remindAt` came, and it was not read; for a broadcast one event without a user, whatever the audience.
         case reminded(item: Seq)
+        /// A scheduled item arrived, with the content that it had then: its `notBefore` had come.
+        ///
+        /// Of a broadcast one event without a user, for everybody who is subscribed then. It says all that the item shows, so that
+        /// nobody needs the event before it: `key` and `notifiedAt` are those of the notification, and so are the event's
+        /// ``Event/actor`` and ``Event/occurredAt``.
+        indirect case arrived(item: Seq, topic: String?, key: String?, notifiedAt: Timestamp, Content)
         /// Stands for an event that an export could not read, in a store that was restored from the readable rest.
         case lost
     }
@@ -150,7 +157,8 @@ public enum EventKind: String, Hashable, Sendable, CaseIterable {
     /// An event of ``Event/Body`` with the same name.
     case notified, traySeen, marked, allMarked, muted, unmuted, snoozed, woken, edited, retracted, subscribed
     /// An event of ``Event/Body`` with the same name.
-    case unsubscribed, broadcast, undone, expired, erased, compacted, held, released, lost, acted, reminded, audited
+    case unsubscribed, broadcast, undone, expired, erased, compacted, held, released, lost, acted, reminded, audited,
+        arrived
 }
 
 extension EventKind {
@@ -181,6 +189,7 @@ extension EventKind {
         case .acted: 21
         case .reminded: 22
         case .audited: 23
+        case .arrived: 24
         }
     }
 
@@ -210,6 +219,7 @@ extension EventKind {
         case 21: self = .acted
         case 22: self = .reminded
         case 23: self = .audited
+        case 24: self = .arrived
         default: return nil
         }
     }
@@ -256,6 +266,7 @@ extension Event.Body {
         case .acted: .acted
         case .reminded: .reminded
         case .audited: .audited
+        case .arrived: .arrived
         }
     }
 }

@@ -4,7 +4,7 @@
 package struct Fact: Hashable, Sendable {
     package var seq: UInt64
     package var kind: EventKind
-    /// `notified`, `broadcast`: the item is silent.
+    /// `notified`, `broadcast`, as what follows `arrived`: the item is silent.
     package var isSilent = false
     /// `notified`, `broadcast`: the item arrives with the level `critical`.
     package var isCritical = false
@@ -12,6 +12,8 @@ package struct Fact: Hashable, Sendable {
     package var hasActions = false
     /// `notified`, `broadcast`, `edited`: the event sets a time to remind.
     package var reminds = false
+    /// `notified`, `broadcast`: the item is not in the tray before it `arrived`.
+    package var isScheduled = false
     /// `marked`: a ``Mark``; `allMarked`: a ``BulkMark``.
     package var mark: UInt8 = 0
     /// `allMarked`: only items without a thread.
@@ -45,7 +47,7 @@ package struct Fact: Hashable, Sendable {
         set { target = newValue }
     }
 
-    /// `edited`, `retracted`, `snoozed`, `woken`, `expired`, `acted`, `reminded`: the item.
+    /// `edited`, `retracted`, `snoozed`, `woken`, `expired`, `acted`, `reminded`, `arrived`: the item.
     @inlinable
     package var item: UInt64 {
         get { target }
@@ -84,21 +86,24 @@ package struct ContentFields: OptionSet, Hashable, Sendable {
     package static let remindAt = ContentFields(rawValue: 1 << 8)
     /// What the user decided; not a part of the content.
     package static let outcome = ContentFields(rawValue: 1 << 9)
+    package static let notBefore = ContentFields(rawValue: 1 << 10)
+    /// The event with which a scheduled item arrived; not a part of the content, but where it begins.
+    package static let arrival = ContentFields(rawValue: 1 << 11)
 
     /// The parts of the content, each by itself.
     package static let editable: [ContentFields] = [
-        .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data, .remindAt,
+        .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data, .remindAt, .notBefore,
     ]
 
     /// Whether it is a part of the content, which an edit can replace.
-    var isContent: Bool { self != .snoozedUntil && self != .outcome }
+    var isContent: Bool { self != .snoozedUntil && self != .outcome && self != .arrival }
 
     /// The number of the only bit.
     var number: UInt8 { UInt8(truncatingIfNeeded: rawValue.trailingZeroBitCount) }
 
     /// Nil for a number that no field has.
     init?(number: UInt8) {
-        guard number <= ContentFields.outcome.number else { return nil }
+        guard number <= ContentFields.arrival.number else { return nil }
         rawValue = 1 << UInt16(number)
     }
 }
@@ -154,6 +159,10 @@ extension Fact {
             undoneEvent = event.rawValue
         case .subscribed(let topic, _), .unsubscribed(let topic, _):
             self.topic = hasher.identity(of: topic, as: .topic)
+        case .arrived(let item, _, let itemKey, _, let content):
+            self.item = item.rawValue
+            self.key = hasher.identity(of: itemKey, as: .key)
+            setContent(content, hasher)
         case .erased, .compacted, .held, .released, .lost, .audited:
             break
         case .redacted:
@@ -173,6 +182,7 @@ extension Fact {
         isCritical = content.level == .critical
         hasActions = !content.actions.isEmpty
         reminds = content.remindAt != nil
+        isScheduled = content.notBefore != nil
         summaryCount = content.summaryCount
         thread = hasher.identity(of: content.thread, as: .thread)
         category = hasher.identity(of: content.category, as: .category)
@@ -193,6 +203,7 @@ extension ContentEdit {
         if expiresAt != .keep { fields.insert(.expiresAt) }
         if data != .keep { fields.insert(.data) }
         if remindAt != .keep { fields.insert(.remindAt) }
+        if notBefore != .keep { fields.insert(.notBefore) }
         return fields
     }
 }

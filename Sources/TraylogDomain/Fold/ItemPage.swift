@@ -142,18 +142,23 @@ package struct ItemFlags: OptionSet, Hashable, Sendable {
     /// Has a time to remind for which nothing was said yet.
     package static let reminding = ItemFlags(rawValue: 1 << 10)
 
-    /// Not deleted and not gone.
-    package var isLive: Bool { isDisjoint(with: [.deleted, .gone]) }
+    /// Has not arrived yet: for its publisher alone, and for nobody's counts and lists.
+    package static let scheduled = ItemFlags(rawValue: 1 << 11)
+
+    /// Not deleted, not gone and not scheduled.
+    package var isLive: Bool { isDisjoint(with: [.deleted, .gone, .scheduled]) }
     /// Live, not archived, not snoozed.
-    package var isInInbox: Bool { isDisjoint(with: [.deleted, .gone, .archived, .snoozed]) }
+    package var isInInbox: Bool { isDisjoint(with: [.deleted, .gone, .scheduled, .archived, .snoozed]) }
     /// With actions and without an outcome.
     package var isAwaiting: Bool { contains(.actionable) && !contains(.acted) }
     /// Counted and not read.
     package var isUnread: Bool { isCounted && !contains(.read) }
     /// In the inbox and not silent.
-    package var isListed: Bool { isDisjoint(with: [.deleted, .gone, .archived, .snoozed, .silent]) }
+    package var isListed: Bool { isDisjoint(with: [.deleted, .gone, .scheduled, .archived, .snoozed, .silent]) }
     /// Listed and not muted.
-    package var isCounted: Bool { isDisjoint(with: [.deleted, .gone, .archived, .snoozed, .silent, .muted]) }
+    package var isCounted: Bool {
+        isDisjoint(with: [.deleted, .gone, .scheduled, .archived, .snoozed, .silent, .muted])
+    }
 }
 
 /// Names the event that holds the present value of one field of an item, when that is not the event that brought it.

@@ -29,8 +29,9 @@ extension TrayState {
         guard fact.seq > appliedSeq else { return }
         step(to: fact.seq, items: 0)
         guard let place = subscription(to: topic) else { return }
-        if fact.kind == .broadcast {
-            guard topics[place].isActive else { return }
+        if fact.kind == .broadcast || fact.kind == .arrived {
+            // Until it arrives, a scheduled broadcast is its publisher's alone.
+            guard topics[place].isActive, !fact.isScheduled else { return }
             topics[place].hasItems = true
         }
         try carryOut(fact, ofTopic: topic, stored: stored)
@@ -57,7 +58,9 @@ extension TrayState {
             throw RevisionFault(seq: seq, expected: events.count &+ 1, found: UInt64(fact.revision))
         }
         events.append(seq)
-        if fact.key != .absent { try keys.insert(fact.key.rawValue, seq: seq) { try stored.keys(.keys, at: $0) } }
+        if fact.key != .absent, fact.kind != .arrived {
+            try keys.insert(fact.key.rawValue, seq: seq) { try stored.keys(.keys, at: $0) }
+        }
         if fact.kind == .undone { try voided.insert(fact.undoneEvent, seq: seq, load: stored.load(.voided)) }
     }
 
@@ -73,6 +76,8 @@ extension TrayState {
         switch fact.kind {
         case .notified, .broadcast:
             try add(fact, ofTopic: topic, stored: stored)
+        case .arrived:
+            try arrive(fact, ofTopic: topic, stored: stored)
         case .traySeen:
             try see(upTo: fact.upTo, stored: stored)
         case .marked:
@@ -121,19 +126,27 @@ extension TrayState {
     }
 
     private mutating func add(_ fact: borrowing Fact, ofTopic topic: Identity, stored: some StatePages) throws {
-        if fact.collapse != .absent { try supersede(fact.collapse, by: fact.seq, stored: stored) }
+        if fact.collapse != .absent {
+            try supersede(fact.collapse, with: fact.seq, onlyScheduled: fact.isScheduled, by: fact.seq, stored: stored)
+        }
+        try append(newEntry(of: fact.seq, fact, ofTopic: topic), stored: stored)
+    }
+
+    /// The entry of an item that is added now.
+    @inline(__always)
+    mutating func newEntry(of item: UInt64, _ fact: borrowing Fact, ofTopic topic: Identity) -> ItemEntry {
         var flags: ItemFlags = []
+        if fact.isScheduled { flags.insert(.scheduled) }
         if fact.isSilent { flags.insert(.silent) }
-        if !mutes.isEmpty, mutes.cover(fact, topic: topic) { flags.insert(.muted) }
+        if !mutes.isEmpty, !fact.isScheduled, mutes.cover(fact, topic: topic) { flags.insert(.muted) }
         if fact.hasActions { flags.insert(.actionable) }
         if fact.reminds {
             flags.insert(.reminding)
             hasReminders = true
         }
-        let entry = ItemEntry(
-            seq: fact.seq, position: fact.seq, thread: fact.thread, category: fact.category,
+        return ItemEntry(
+            seq: item, position: item, thread: fact.thread, category: fact.category,
             argument: fact.argument, summaryCount: fact.summaryCount, flags: flags)
-        try append(entry, stored: stored)
     }
 
     /// Adds an entry at the newest position: the seq of the event being folded.
@@ -144,24 +157,26 @@ extension TrayState {
         if tail.entries.count >= TrayState.tailLimit { try seal(by: entry.position, stored: stored) }
     }
 
-    private mutating func supersede(
-        _ collapse: Identity, by seq: UInt64, stored: some StatePages
+    /// - Parameter onlyScheduled: leaves alone what has arrived.
+    mutating func supersede(
+        _ collapse: Identity, with new: UInt64, onlyScheduled: Bool = false, by seq: UInt64, stored: some StatePages
     ) throws {
         let candidates = try collapseKeys.seqs(of: collapse.rawValue, load: stored.load(.collapseKeys))
         for item in candidates {
             guard let entry = try entry(of: item, stored: stored) else { continue }
-            guard entry.flags.isLive else {
+            guard entry.flags.isDisjoint(with: [.deleted, .gone]) else {
                 // A deleted item can be restored; then the next one supersedes it.
                 if entry.flags.contains(.gone) { try forget(collapse, item, by: seq, stored: stored) }
                 continue
             }
+            if onlyScheduled, !entry.flags.contains(.scheduled) { continue }
             try end(item, by: seq, stored: stored)
             try forget(collapse, item, by: seq, stored: stored)
         }
-        try collapseKeys.insert(collapse.rawValue, seq: seq, load: stored.load(.collapseKeys))
+        try collapseKeys.insert(collapse.rawValue, seq: new, load: stored.load(.collapseKeys))
     }
 
-    private mutating func forget(
+    mutating func forget(
         _ collapse: Identity, _ item: UInt64, by seq: UInt64, stored: some StatePages
     ) throws {
         try collapseKeys.remove(collapse.rawValue, seq: item, by: seq, load: stored.load(.collapseKeys))

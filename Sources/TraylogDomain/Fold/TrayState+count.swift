@@ -1,7 +1,9 @@
 extension TrayState {
-    /// Whether an item is seen; one that is gone has its own flag alone, because ``seenMark`` moves on without it.
+    /// Whether an item is seen; one that is gone or has not arrived has its own flag alone, because ``seenMark`` moves on
+    /// without it.
     package func isSeen(_ entry: ItemEntry) -> Bool {
-        entry.flags.contains(.seen) || (entry.position <= seenMark && !entry.flags.contains(.gone))
+        entry.flags.contains(.seen)
+            || (entry.position <= seenMark && entry.flags.isDisjoint(with: [.gone, .scheduled]))
     }
 
     /// Adds an item to the counts, or takes it away.

@@ -1,5 +1,5 @@
 extension TrayState {
-    static let packedVersion: UInt8 = 3
+    static let packedVersion: UInt8 = 4
     /// Beside the version: what most states do not have stands at the end.
     private static let moreBit: UInt8 = 0x80
 

@@ -127,7 +127,8 @@ extension TrayState {
     mutating func end(_ item: UInt64, by seq: UInt64, stored: some StatePages) throws {
         let seenMark = seenMark
         try changeUnlessGone(item, by: seq, stored: stored) { page, index in
-            if page.entries[index].position <= seenMark { page.entries[index].flags.insert(.seen) }
+            let entry = page.entries[index]
+            if entry.position <= seenMark, !entry.flags.contains(.scheduled) { page.entries[index].flags.insert(.seen) }
             page.entries[index].flags.insert(.gone)
         }
     }
@@ -137,12 +138,42 @@ extension TrayState {
         guard let found = try entry(of: item, stored: stored), !found.flags.contains(.gone),
             var (entry, overrides) = try takeOut(found, by: seq, stored: stored)
         else { return }
-        if entry.position != item { try moved.remove(item, seq: entry.position, by: seq, load: stored.load(.moved)) }
-        try moved.insert(item, seq: seq, load: stored.load(.moved))
-        entry.position = seq
+        try move(&entry, to: seq, stored: stored)
         entry.flags.subtract([.snoozed, .seen, .read])
         overrides.removeAll { $0.field == .snoozedUntil }
         for override in overrides { tail.override(item, override.field, by: override.event) }
+        try append(entry, stored: stored)
+    }
+
+    /// Gives an entry the newest position.
+    private mutating func move(_ entry: inout ItemEntry, to seq: UInt64, stored: some StatePages) throws {
+        if entry.position != entry.seq {
+            try moved.remove(entry.seq, seq: entry.position, by: seq, load: stored.load(.moved))
+        }
+        try moved.insert(entry.seq, seq: seq, load: stored.load(.moved))
+        entry.position = seq
+    }
+
+    /// Brings a scheduled item into the tray, with the content that its `arrived` says.
+    ///
+    /// Where the tray does not know the item, as that of a topic, it is new; one that has arrived or is gone stays as it is.
+    mutating func arrive(_ fact: borrowing Fact, ofTopic topic: Identity, stored: some StatePages) throws {
+        let (item, seq) = (fact.item, fact.seq)
+        var position = item
+        if let found = try entry(of: item, stored: stored) {
+            guard found.flags.contains(.scheduled), !found.flags.contains(.gone),
+                try takeOut(found, by: seq, stored: stored) != nil
+            else { return }
+            position = found.position
+            if fact.collapse != .absent { try forget(fact.collapse, item, by: seq, stored: stored) }
+        } else if topic == .absent, fact.key != .absent {
+            try keys.insert(fact.key.rawValue, seq: item) { try stored.keys(.keys, at: $0) }
+        }
+        if fact.collapse != .absent { try supersede(fact.collapse, with: item, by: seq, stored: stored) }
+        var entry = newEntry(of: item, fact, ofTopic: topic)
+        entry.position = position
+        try move(&entry, to: seq, stored: stored)
+        tail.override(item, .arrival, by: seq)
         try append(entry, stored: stored)
     }
 

@@ -36,9 +36,9 @@ package struct RangeMark: Hashable, Sendable {
         matches(thread: entry.thread, category: entry.category)
     }
 
-    /// Whether it changes an item; one that is gone keeps its flags.
+    /// Whether it changes an item; one that is gone or has not arrived keeps its flags.
     package func covers(_ entry: ItemEntry) -> Bool {
-        let isAffected = takesFromInbox ? entry.flags.isInInbox : !entry.flags.contains(.gone)
+        let isAffected = takesFromInbox ? entry.flags.isInInbox : entry.flags.isDisjoint(with: [.gone, .scheduled])
         return isAffected && entry.position <= upTo && matches(entry)
     }
 

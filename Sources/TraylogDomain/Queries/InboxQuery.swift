@@ -46,7 +46,7 @@ extension InboxQuery {
 public struct Item: Hashable, Sendable, Identifiable {
     /// Its id: the seq of the event that brought it.
     public var seq: Seq
-    /// The place in the inbox: the item's seq or, after a snooze, the seq of the latest `woken`.
+    /// The place in the inbox: the item's seq or, of one that was scheduled, of its `arrived`; after a snooze, of the latest `woken`.
     public var position: Seq
     /// The key of the `notify` that brought it.
     public var key: String?
@@ -76,6 +76,8 @@ public struct Item: Hashable, Sendable, Identifiable {
     public var occurredAt: Timestamp?
     /// The time at which the store recorded it.
     public var recordedAt: Timestamp
+    /// The time at which it arrived, if it was scheduled.
+    public var arrivedAt: Timestamp?
 
     /// ``seq``.
     public var id: Seq { seq }
@@ -88,7 +90,7 @@ public struct Item: Hashable, Sendable, Identifiable {
         isSeen: Bool = false, isRead: Bool = false, isArchived: Bool = false, isDeleted: Bool = false,
         isGone: Bool = false,
         snoozedUntil: Timestamp? = nil, outcome: Outcome? = nil, actor: String? = nil, occurredAt: Timestamp? = nil,
-        recordedAt: Timestamp
+        recordedAt: Timestamp, arrivedAt: Timestamp? = nil
     ) {
         self.seq = seq
         self.position = position
@@ -106,6 +108,7 @@ public struct Item: Hashable, Sendable, Identifiable {
         self.actor = actor
         self.occurredAt = occurredAt
         self.recordedAt = recordedAt
+        self.arrivedAt = arrivedAt
     }
 }
 

@@ -21,9 +21,18 @@ extension ShownItem {
     /// The content that the event brought, with every edit applied.
     func content(_ origin: Event, from source: some StateSource) throws -> Content {
         guard var content = origin.content else { return Content() }
+        if content.notBefore != nil, let arrived = try arrival.flatMap({ try source.event($0).content }) {
+            content = arrived
+        }
         try applyEdits(to: &content, from: source)
         return content
     }
+
+    /// The event with which it arrived, of an item that was scheduled.
+    package var arrival: UInt64? { overrides.first { $0.field == .arrival }?.event }
+
+    /// The event that says its content, but for edits after it.
+    package var base: UInt64 { arrival ?? entry.seq }
 
     private func applyEdits(to content: inout Content, from source: some StateSource) throws {
         for override in overrides where override.field.isContent {
@@ -49,18 +58,19 @@ extension ShownItem {
         return Outcome(event)
     }
 
-    /// The first event after `seq` that still gives a field its value; nil when the item was not edited after `seq`.
+    /// The first event after `seq` that still gives a field its value, or with which the item arrived; nil when the item is as
+    /// it was after `seq`.
     ///
     /// Edits between the two may have been replaced since.
     package func firstEdit(after seq: UInt64) -> UInt64? {
-        overrides.filter { $0.field.isContent && $0.event > seq }.map(\.event).min()
+        overrides.filter { ($0.field.isContent || $0.field == .arrival) && $0.event > seq }.map(\.event).min()
     }
 
     /// How often it was edited, of an item with actions.
     ///
     /// The newest edit gives some field its value, so it is at hand.
-    func edits(from source: some StateSource) throws -> UInt64 {
-        let newest = overrides.filter(\.field.isContent).map(\.event).max()
+    package func edits(from source: some StateSource) throws -> UInt64 {
+        let newest = overrides.filter { $0.field.isContent || $0.field == .arrival }.map(\.event).max()
         return try newest.map { try source.event($0).edits } ?? 0
     }
 
@@ -80,6 +90,11 @@ extension ShownItem {
         item.isDeleted = entry.flags.contains(.deleted)
         item.isGone = entry.flags.contains(.gone)
         guard !overrides.isEmpty else { return }
+        if let arrival {
+            let event = try source.event(arrival)
+            if item.content.notBefore != nil, let content = event.content { item.content = content }
+            item.arrivedAt = event.recordedAt
+        }
         try applyEdits(to: &item.content, from: source)
         item.snoozedUntil = try snoozedUntil(from: source)
         item.outcome = try outcome(from: source)
@@ -131,13 +146,20 @@ extension Event {
     /// The content of an event that brings an item; nil for any other event.
     package var content: Content? {
         switch body {
-        case .notified(let content), .broadcast(_, let content): content
+        case .notified(let content), .broadcast(_, let content), .arrived(_, _, _, _, let content): content
         default: nil
         }
     }
 }
 
 extension Content {
+    /// The content without what only people read.
+    package var withoutTexts: Content {
+        var rest = self
+        (rest.title, rest.body, rest.data) = (nil, nil, nil)
+        return rest
+    }
+
     /// Applies an edit to one field.
     package mutating func take(_ field: ContentFields, from edit: ContentEdit) {
         switch field {
@@ -148,6 +170,7 @@ extension Content {
         case .level: edit.level.apply(to: &level, default: .active)
         case .expiresAt: edit.expiresAt.apply(to: &expiresAt)
         case .remindAt: edit.remindAt.apply(to: &remindAt)
+        case .notBefore: edit.notBefore.apply(to: &notBefore)
         case .data: edit.data.apply(to: &data)
         default: break
         }

@@ -46,7 +46,7 @@ private struct EntryFilter {
     /// The flags that an entry must have.
     private var wanted: ItemFlags = []
     /// The flags that it must not have.
-    private var unwanted: ItemFlags = [.deleted, .gone]
+    private var unwanted: ItemFlags = [.deleted, .gone, .scheduled]
     private let onlyUnseen: Bool
     /// Any category when empty.
     private let categories: [Identity]

@@ -1,4 +1,4 @@
-import TraylogDomain
+@_spi(Operations) import TraylogDomain
 
 // The answers of queries, read from their JSON forms. What follows from other members (`isSeen`, `summary`) is not read.
 
@@ -87,7 +87,8 @@ private enum PageKey: String, CodingKey { case elements, next, asOf }
             isDeleted: try fields[maybe: "deleted"] ?? false, isGone: try fields[maybe: "gone"] ?? false,
             snoozedUntil: try fields[maybe: "snoozedUntil"], outcome: try fields[maybe: "outcome"],
             actor: try fields[maybe: "actor"],
-            occurredAt: try fields[maybe: "occurredAt"], recordedAt: try fields["recordedAt"])
+            occurredAt: try fields[maybe: "occurredAt"], recordedAt: try fields["recordedAt"],
+            arrivedAt: try fields[maybe: "arrivedAt"])
     }
 }
 
@@ -121,6 +122,16 @@ private enum PageKey: String, CodingKey { case elements, next, asOf }
             deleted: try fields["deleted"], awaiting: try fields["awaiting"],
             outcomes: outcomes.map { OutcomeCount(action: $0.key, count: $0.value) }
                 .sorted { $0.action.precedesInBytes($1.action) }, erased: try fields["erased"])
+    }
+}
+
+@_spi(JSON) extension ScheduledItem: Decodable {
+    /// Reads the JSON form.
+    public init(from decoder: any Decoder) throws {
+        let fields = try JSONFields(decoder)
+        self.init(
+            seq: try fields["seq"], user: try fields[maybe: "user"], topic: try fields[maybe: "topic"],
+            notBefore: try fields["notBefore"], title: try fields[maybe: "title"])
     }
 }
 

@@ -25,6 +25,10 @@ extension Event.Body {
         switch kind {
         case .notified: self = .notified(try Content(from: decoder))
         case .broadcast: self = .broadcast(topic: try fields["topic"], try Content(from: decoder))
+        case .arrived:
+            self = .arrived(
+                item: try fields["item"], topic: try fields[maybe: "topic"], key: try fields[maybe: "itemKey"],
+                notifiedAt: try fields["notifiedAt"], try Content(from: decoder))
         case .traySeen: self = .traySeen(upTo: try fields["upTo"])
         case .marked: self = .marked(try fields["as"], items: try fields["items"])
         case .allMarked: self = .allMarked(try fields["as"], try ItemFilter(marking: fields), upTo: try fields["upTo"])
@@ -82,7 +86,8 @@ extension Event.Body {
             summaryArgument: try fields[maybe: "summaryArgument"],
             summaryCount: try fields[maybe: "summaryCount"] ?? 1, isSilent: try fields[maybe: "silent"] ?? false,
             level: try fields[maybe: "level"] ?? .active, expiresAt: try fields[maybe: "expiresAt"],
-            remindAt: try fields[maybe: "remindAt"], collapseKey: try fields[maybe: "collapseKey"],
+            remindAt: try fields[maybe: "remindAt"], notBefore: try fields[maybe: "notBefore"],
+            collapseKey: try fields[maybe: "collapseKey"],
             actions: try fields[maybe: "actions"] ?? [], data: try fields.data())
     }
 }
@@ -111,6 +116,7 @@ extension Event.Body {
         level = try change("level")
         expiresAt = try change("expiresAt")
         remindAt = try change("remindAt")
+        notBefore = try change("notBefore")
         data = try fields.isNull("data") ? .clear : fields.data().map { .set($0) } ?? .keep
     }
 }

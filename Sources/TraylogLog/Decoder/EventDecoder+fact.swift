@@ -28,6 +28,17 @@ extension EventDecoder {
             switch kind {
             case .notified, .broadcast:
                 try fact.setContent(fields, payload, hasher)
+                if fact.isScheduled {
+                    times.notBefore = try fields.time(.notBefore)
+                } else {
+                    times.due = try fields.time(.expiresAt)
+                    times.remindAt = try fields.time(.remindAt)
+                }
+            case .arrived:
+                try fact.setContent(fields, payload, hasher)
+                fact.item = try fields.required(.item)
+                fact.key = hasher.identity(fields, .itemKey, payload, as: .key)
+                _ = try fields.required(.notifiedAt)
                 times.due = try fields.time(.expiresAt)
                 times.remindAt = try fields.time(.remindAt)
             case .marked:
@@ -41,6 +52,7 @@ extension EventDecoder {
                 if kind == .edited {
                     times.due = try fields.time(.expiresAt)
                     times.remindAt = try fields.time(.remindAt)
+                    times.notBefore = try fields.time(.notBefore)
                 }
             }
             return fact
@@ -63,7 +75,7 @@ extension EventDecoder {
     ) throws(CodecError) -> Notice? {
         do throws(PayloadFault) {
             let fields = try PayloadFields(payload)
-            guard !fields.has(.expiresAt), !fields.has(.remindAt), !fields.has(.actions),
+            guard !fields.has(.expiresAt), !fields.has(.remindAt), !fields.has(.notBefore), !fields.has(.actions),
                 let user = try fields.optional(.user, payload)
             else { return nil }
             for index in FieldNumber.textsOfNotice.indices {
@@ -86,8 +98,12 @@ package struct FactTimes: Hashable, Sendable {
     package var due: Timestamp?
     /// When somebody is to be reminded of an item.
     package var remindAt: Timestamp?
+    /// When a scheduled item arrives.
+    package var notBefore: Timestamp?
 
-    package init(due: Timestamp? = nil, remindAt: Timestamp? = nil) { (self.due, self.remindAt) = (due, remindAt) }
+    package init(due: Timestamp? = nil, remindAt: Timestamp? = nil, notBefore: Timestamp? = nil) {
+        (self.due, self.remindAt, self.notBefore) = (due, remindAt, notBefore)
+    }
 }
 
 extension FieldNumber {
@@ -107,6 +123,7 @@ extension Fact {
         hasActions = fields.has(.actions)
         if hasActions { try fields.checkActions(payload) }
         reminds = fields.has(.remindAt)
+        if kind != .arrived { isScheduled = fields.has(.notBefore) }
         isSilent = fields.raw(.silent) != 0
         summaryCount = try fields.summaryCount() ?? 1
         thread = hasher.identity(fields, .thread, payload, as: .thread)
@@ -162,7 +179,7 @@ extension Fact {
             _ = try fields.spans(payload)
         case .audited:
             _ = try fields.topicRevisions(payload)
-        case .notified, .broadcast, .marked, .allMarked, .held, .released, .lost:
+        case .notified, .broadcast, .arrived, .marked, .allMarked, .held, .released, .lost:
             break
         }
     }

@@ -61,7 +61,7 @@ extension EventDecoder {
                 actor: try fields.optional(.actor, payload), device: try fields.optional(.device, payload),
                 body: try body(kind, fields, payload, of: seq), unknownFields: try unknownFields(kind, fields, payload),
                 commandFingerprint: fields.raw(.commandFingerprint),
-                edits: kind == .edited || kind == .acted ? fields.raw(.edits) : 0)
+                edits: [.edited, .acted, .arrived].contains(kind) ? fields.raw(.edits) : 0)
         } catch {
             throw CodecError(error, seq: seq.rawValue)
         }
@@ -74,6 +74,13 @@ extension EventDecoder {
         case .notified: return .notified(try fields.content(payload))
         case .broadcast:
             return .broadcast(topic: try fields.required(.topic, payload), try fields.content(payload))
+        case .arrived:
+            guard let notifiedAt = try fields.time(.notifiedAt) else { throw .missing(.notifiedAt) }
+            var content = try fields.content(payload)
+            content.notBefore = nil
+            return .arrived(
+                item: try fields.requiredSeq(.item), topic: try fields.optional(.topic, payload),
+                key: try fields.optional(.itemKey, payload), notifiedAt: notifiedAt, content)
         case .traySeen: return .traySeen(upTo: try fields.requiredSeq(.upTo))
         case .marked:
             return .marked(

@@ -90,6 +90,7 @@ extension PayloadFields {
         try fill(&content.collapseKey, .collapseKey, payload)
         try fill(&content.data, .data, payload)
         content.remindAt = try time(.remindAt)
+        content.notBefore = try time(.notBefore)
         if has(.actions) { content.actions = try actions(payload) }
     }
 
@@ -195,6 +196,7 @@ extension PayloadFields {
         edit.expiresAt = change(edited, .expiresAt, try time(.expiresAt))
         edit.data = change(edited, .data, try optional(.data, payload))
         edit.remindAt = change(edited, .remindAt, try time(.remindAt))
+        edit.notBefore = change(edited, .notBefore, try time(.notBefore))
         return edit
     }
 

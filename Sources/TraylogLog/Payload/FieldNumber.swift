@@ -21,6 +21,9 @@ package enum FieldNumber: UInt32, Hashable, Sendable, CaseIterable {
     case expiresAt = 18
     case collapseKey = 19
     case data = 20
+    case notBefore = 21
+    case itemKey = 22
+    case notifiedAt = 23
     case upTo = 24
     case mark = 25
     case items = 26
@@ -50,11 +53,11 @@ package enum FieldNumber: UInt32, Hashable, Sendable, CaseIterable {
         switch self {
         case .user, .topic, .key, .actor, .device, .thread, .category, .title, .body, .summaryArgument,
             .collapseKey, .data, .items, .cleared, .archive, .actions, .spans, .action, .note, .purpose,
-            .topicRevisions:
+            .topicRevisions, .itemKey:
             .bytes
         case .commandFingerprint: .fixed64
         case .summaryCount, .silent, .level, .expiresAt, .upTo, .mark, .item, .until, .unthreaded, .event,
-            .dropped, .through, .topicRevision, .all, .remindAt, .asOf, .edits:
+            .dropped, .through, .topicRevision, .all, .remindAt, .asOf, .edits, .notBefore, .notifiedAt:
             .varint
         }
     }
@@ -87,8 +90,8 @@ struct FieldSet: OptionSet, Hashable, Sendable {
     ///
     /// They are constants, because the reader tests every field against one of them. A test compares them with
     /// ``FieldNumber/wireType``.
-    static let texts = FieldSet(rawValue: 0xFC2_8418_7C3E)
-    static let varints = FieldSet(rawValue: 0x303D_7B07_8000)
+    static let texts = FieldSet(rawValue: 0xFC2_8458_7C3E)
+    static let varints = FieldSet(rawValue: 0x303D_7BA7_8000)
     static let fixed64s = FieldSet(rawValue: 0x40)
     /// Repeated numbers are packed, but may also come one by one.
     static let repeated = FieldSet(rawValue: 0x0_8400_0000)
@@ -96,7 +99,7 @@ struct FieldSet: OptionSet, Hashable, Sendable {
     private static let common = FieldSet(.user, .key, .actor, .device, .commandFingerprint)
     private static let content = FieldSet(
         .thread, .category, .title, .body, .summaryArgument, .summaryCount, .silent, .level, .expiresAt,
-        .collapseKey, .data, .remindAt, .actions)
+        .collapseKey, .data, .remindAt, .actions, .notBefore)
 
     /// The fields with a meaning in events of `kind`.
     ///
@@ -115,6 +118,7 @@ struct FieldSet: OptionSet, Hashable, Sendable {
         case .edited: edited
         case .subscribed, .unsubscribed: subscribed
         case .broadcast: broadcast
+        case .arrived: arrived
         case .undone: undone
         case .erased: erased
         case .held, .released, .lost: common
@@ -135,9 +139,11 @@ struct FieldSet: OptionSet, Hashable, Sendable {
     private static let edited = common.union(
         FieldSet(
             .item, .title, .body, .summaryArgument, .summaryCount, .level, .expiresAt, .data, .cleared, .remindAt,
-            .edits))
+            .edits, .notBefore))
     private static let subscribed = common.union(FieldSet(.topic, .topicRevision))
     private static let broadcast = common.union(content).union(FieldSet(.topic))
+    private static let arrived = broadcast.subtracting(FieldSet(.notBefore))
+        .union(FieldSet(.item, .edits, .itemKey, .notifiedAt))
     private static let erased = common.union(FieldSet(.spans))
     private static let undone = common.union(FieldSet(.event))
     private static let compacted = common.union(FieldSet(.through, .dropped, .archive))

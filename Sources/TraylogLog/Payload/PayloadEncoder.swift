@@ -83,6 +83,8 @@ extension Event.Body {
         switch self {
         case .notified(let content): content.variableBytes
         case .broadcast(let topic, let content): topic.utf8.count + content.variableBytes
+        case .arrived(_, let topic, let key, _, let content):
+            PayloadEncoder.byteCount(topic) + PayloadEncoder.byteCount(key) + content.variableBytes
         case .subscribed(let topic, _), .unsubscribed(let topic, _): topic.utf8.count
         case .marked(_, let items): items.count * PayloadEncoder.varintBytes
         case .allMarked(_, let filter, _): filter.markBytes

@@ -115,6 +115,8 @@ extension PayloadWriter {
         case .subscribed(let topic, _), .unsubscribed(let topic, _), .broadcast(let topic, _),
             .muted(.topic(let topic), _), .unmuted(.topic(let topic)):
             put(.topic, some: topic, &bytes)
+        case .arrived(_, let topic, _, _, _):
+            put(.topic, topic, &bytes)
         default:
             break
         }
@@ -125,6 +127,12 @@ extension PayloadWriter {
         switch eventBody {
         case .notified(let content), .broadcast(_, let content):
             put(content, &bytes)
+        case .arrived(let item, _, let key, let notifiedAt, let content):
+            putTexts(of: content, &bytes)
+            put(.itemKey, key, &bytes)
+            put(.notifiedAt, notifiedAt, &bytes)
+            put(.item, item, &bytes)
+            putReminder(of: content, &bytes)
         case .traySeen(let upTo):
             put(.upTo, upTo, &bytes)
         case .marked(let mark, let items):
@@ -184,7 +192,15 @@ extension PayloadWriter {
         put(varint: span.to.rawValue, &bytes)
     }
 
+    @inline(__always)
     mutating func put(_ content: borrowing Content, _ bytes: inout MutableSpan<UInt8>) {
+        putTexts(of: content, &bytes)
+        putReminder(of: content, &bytes)
+    }
+
+    /// Writes the fields of a content up to number 21.
+    @inline(__always)
+    private mutating func putTexts(of content: borrowing Content, _ bytes: inout MutableSpan<UInt8>) {
         put(.thread, content.thread, &bytes)
         put(.category, content.category, &bytes)
         put(.title, content.title, &bytes)
@@ -196,6 +212,12 @@ extension PayloadWriter {
         put(.expiresAt, content.expiresAt, &bytes)
         put(.collapseKey, content.collapseKey, &bytes)
         put(.data, content.data, &bytes)
+        put(.notBefore, content.notBefore, &bytes)
+    }
+
+    /// Writes the fields of a content above.
+    @inline(__always)
+    private mutating func putReminder(of content: borrowing Content, _ bytes: inout MutableSpan<UInt8>) {
         put(.remindAt, content.remindAt, &bytes)
         if !content.actions.isEmpty { put(content.actions, &bytes) }
     }
@@ -256,6 +278,7 @@ extension PayloadWriter {
         if case .set(let level) = edit.level { put(.level, level.stored, &bytes) }
         if case .set(let time) = edit.expiresAt { put(.expiresAt, time, &bytes) }
         if case .set(let text) = edit.data { put(.data, some: text, &bytes) }
+        if case .set(let time) = edit.notBefore { put(.notBefore, time, &bytes) }
     }
 
     mutating func putCleared(_ edit: ContentEdit, _ bytes: inout MutableSpan<UInt8>) {

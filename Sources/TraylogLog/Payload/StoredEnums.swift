@@ -39,10 +39,11 @@ extension InterruptionLevel {
 }
 
 extension ContentFields {
-    /// The fields of content that an edit can clear, in the order of their numbers.
+    /// The fields of content that an edit can change, in the order of their numbers.
     static let numbered: [(ContentFields, FieldNumber)] = [
         (.title, .title), (.body, .body), (.summaryArgument, .summaryArgument),
         (.summaryCount, .summaryCount), (.level, .level), (.expiresAt, .expiresAt), (.data, .data),
+        (.notBefore, .notBefore),
         (.remindAt, .remindAt),
     ]
 

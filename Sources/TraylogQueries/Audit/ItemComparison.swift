@@ -23,7 +23,7 @@ package struct ItemComparison {
                 if oldPage.first >= newFirst ?? 0 { note(oldPage, old.state) }
             }
             if let newPage, oldPage?.first != newPage.first || !Self.isSame(oldPage, old.state, newPage, new.state) {
-                if newPage.first >= oldFirst ?? 0 { after += newPage.entries.map { (newPage, $0) } }
+                if newPage.first >= oldFirst ?? 0 { after += newPage.arrived.map { (newPage, $0) } }
             }
             if let first = oldFirst, first >= newFirst ?? 0 { oldPage = try old.page(below: first) }
             if let first = newFirst, first >= oldFirst ?? 0 { newPage = try new.page(below: first) }
@@ -31,7 +31,7 @@ package struct ItemComparison {
     }
 
     private mutating func note(_ page: ItemPage, _ state: TrayState) {
-        for entry in page.entries {
+        for entry in page.arrived {
             before[entry.seq] = Known(
                 standing: ItemStanding(entry, isSeen: state.isSeen(entry)),
                 overrides: Array(page.overrides(of: entry.seq)))
@@ -136,7 +136,9 @@ package struct ChangeTracker<Pages: StatePages> {
             try look(at: fact.target, in: state, after: fact)
         case .notified where fact.collapse == .absent, .broadcast:
             try look(at: fact.seq, in: state, after: fact)
-        case .notified:
+        case .arrived where fact.collapse == .absent:
+            try look(at: fact.target, in: state, after: fact)
+        case .notified, .arrived:
             // It may have superseded others: they are in the newest items, or in pages that it changed.
             for page in [state.tail] + state.pages.filter({ $0.changedBy == fact.seq }) {
                 for entry in page.entries { note(entry, isSeen: state.isSeen(entry), after: fact) }
@@ -190,7 +192,7 @@ package struct ChangeTracker<Pages: StatePages> {
     }
 
     private mutating func note(_ entry: ItemEntry, isSeen: Bool, after fact: Fact) {
-        guard let tracked = items[entry.seq] else { return }
+        guard let tracked = items[entry.seq], !entry.flags.contains(.scheduled) else { return }
         let standing = ItemStanding(entry, isSeen: isSeen)
         // What is gone keeps its marks; an undo can bring it back.
         guard tracked.standing?.isGone != true || !standing.isGone else { return }
@@ -200,6 +202,11 @@ package struct ChangeTracker<Pages: StatePages> {
         file(entry.seq, thread: tracked.thread, standing)
         items[entry.seq]?.by.append(Seq(fact.seq))
     }
+}
+
+extension ItemPage {
+    /// The items but those that are scheduled, which nobody has.
+    fileprivate var arrived: [ItemEntry] { entries.filter { !$0.flags.contains(.scheduled) } }
 }
 
 extension UserSnapshot {

@@ -42,14 +42,15 @@ package final class WholePast: HistoryInMemory {
         next += 1
         let header = try RecordHeader.read(RawSpan(_elements: row.record.span), seq: row.seq)
         let isOwn = header.stream == stream
-        guard isOwn || header.kind == .broadcast && !topics.isEmpty || topicStreams[header.stream] != nil else {
-            return
-        }
+        let namesTopic = header.kind == .broadcast || header.kind == .arrived
+        guard isOwn || namesTopic && !topics.isEmpty || topicStreams[header.stream] != nil else { return }
         let event = try row.event()
-        if case .broadcast(let topic, _) = event.body {
+        switch event.body {
+        case .broadcast(let topic, _), .arrived(_, let topic?, _, _, _):
             let identity = hasher.identity(of: topic, as: .topic)
             guard topics[identity] != nil else { return }
             topicStreams[header.stream] = identity
+        default: break
         }
         let fact = Fact(event, hasher: hasher)
         if isOwn {

@@ -86,6 +86,8 @@ package struct RestoredStreams {
             return try add(hasher.identity(of: topic, as: .topic), isTopic: true, stream)
         case (.broadcast, .some):
             throw Refusal.invalid(field: "user", reason: "a broadcast has none")
+        case (.arrived(_, let topic, _, _, _), _) where (topic == nil) != (event.user != nil):
+            throw Refusal.invalid(field: "topic", reason: "stands where a broadcast arrived, and nowhere else")
         case (_, let user?):
             try Limits.check(identifier: user, "user")
             guard Pseudonym.stream(of: user) == nil else {
@@ -93,7 +95,7 @@ package struct RestoredStreams {
             }
             return try add(hasher.identity(of: user, as: .user), isTopic: false, stream)
         case (.edited(let item, _), nil), (.retracted(let item), nil), (.expired(let item), nil),
-            (.reminded(let item), nil):
+            (.reminded(let item), nil), (.arrived(let item, _, _, _, _), nil):
             guard let own = numbers[stream] else {
                 guard hasGaps else { throw Self.wrong("is not the stream of the broadcast that the event names") }
                 return nil
@@ -136,7 +138,8 @@ extension Event.Body {
     /// Checks that data is JSON, because answers and exports contain it as it is.
     package func checkData() throws(Refusal) {
         switch self {
-        case .notified(let content), .broadcast(_, let content): try Limits.check(data: content.data, isJSON: false)
+        case .notified(let content), .broadcast(_, let content), .arrived(_, _, _, _, let content):
+            try Limits.check(data: content.data, isJSON: false)
         case .edited(_, let edit):
             if case .set(let data) = edit.data { try Limits.check(data: data, isJSON: false) }
         default: break
@@ -153,7 +156,7 @@ extension Event.Body {
         case .marked(_, let items): items.max() ?? 0
         case .allMarked(_, _, let upTo): upTo
         case .snoozed(let item, _), .woken(let item), .edited(let item, _), .retracted(let item), .expired(let item),
-            .reminded(let item):
+            .reminded(let item), .arrived(let item, _, _, _, _):
             item
         case .acted(let item, _, _, let asOf): max(item, asOf)
         case .undone(let event): event

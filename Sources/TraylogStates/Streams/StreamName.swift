@@ -81,7 +81,8 @@ extension EventLog {
             if let name = try EventDecoder.streamName(seq: seq, payload: payload) { return (name, nil) }
             let event = try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)
             return switch event.body {
-            case .edited(let item, _), .retracted(let item), .expired(let item), .reminded(let item):
+            case .edited(let item, _), .retracted(let item), .expired(let item), .reminded(let item),
+                .arrived(let item, _, _, _, _):
                 (nil, item.rawValue)
             default: (nil, nil)
             }

@@ -42,6 +42,7 @@ struct SnapshotTests {
         ["export"], ["compact", "--before", "13", "--dry-run"],
         ["compact", "--before", "13", "--archive", "old", "--yes"], ["archives", "old"],
         ["audit", "ada", "--archive", "old"], ["inbox", "ada", "--as-of", "3"], ["restore", "ada.html"],
+        ["notify", "ada", "--title", "Water the plants", "--not-before", "2031-01-01T08:00:00Z"], ["scheduled"],
         ["erase", "bob", "--yes"], ["trya", "ada"], ["tray"],
     ]
 

@@ -130,6 +130,35 @@ struct TopicAndTimeCommandTests {
         }
     }
 
+    @Test func whatIsPlannedIsListedUntilATickLetsItArrive() throws {
+        try withStore { store throws in
+            func run(_ arguments: String...) throws -> TraylogRun {
+                let run = try TraylogRun.of(["--store", store.directory] + arguments)
+                #expect(run.status == 0, "\(arguments): \(run.errorText)")
+                return run
+            }
+            _ = try appended(store, ["notify", "ada", "--key", "k", "--title", "Soon", "--not-before", Self.time])
+            _ = try appended(store, ["broadcast", "news", "--title", "All", "--not-before", "2030-01-01T00:00:01Z"])
+            _ = try appended(store, ["edit", "ada", "k", "--title", "Later", "--not-before", "2030-01-01T00:00:02Z"])
+            let all = #"{"seq":2,"topic":"news","notBefore":"2030-01-01T00:00:01.000Z","title":"All"}"#
+            let ada = #"{"seq":1,"user":"ada","notBefore":"2030-01-01T00:00:02.000Z","title":"Later"}"#
+            #expect(try run("scheduled", "--json").lines == [all, ada])
+            #expect(try run("scheduled", "ada", "--json").lines == [ada])
+            let first = try run("scheduled", "--limit", "1", "--json").lines
+            #expect(first.count == 2 && first.first == all)
+            let cursor = String(first[1].dropFirst(#"{"next":""#.count).dropLast(2))
+            #expect(try run("scheduled", "--cursor", cursor, "--json").lines == [ada])
+            #expect(try run("scheduled").text.contains("topic news"))
+            #expect(try run("inbox", "ada").text == "no items\n")
+            let unknown = try TraylogRun.of(["--store", store.directory, "--json", "mark", "ada", "read", "k"])
+            #expect(unknown.status == 65 && unknown.errorText.contains("unknownItem"))
+            let tick = try run("tick", "--now", "2030-01-01T00:00:02Z", "--json")
+            #expect(tick.text == #"{"arrived":2,"woken":0,"expired":0,"unmuted":0,"reminded":0,"head":5}"# + "\n")
+            #expect(try run("scheduled", "--json").lines.isEmpty)
+            #expect(try run("show", "ada", "k").text.contains("arrived"))
+        }
+    }
+
     @Test func tickSaysWhatItDid() throws {
         try withStore { store throws in
             _ = try appended(store, ["notify", "ada", "--expires-at", Self.time])

@@ -93,7 +93,8 @@ private func visibleEvents(of user: String, _ naive: NaiveStore) -> [Seq] {
         }
         switch event.body {
         case .broadcast: if state.item(event.seq) != nil { visible.append(event.seq) }
-        case .edited(let item, _), .retracted(let item), .expired(let item), .reminded(let item):
+        case .edited(let item, _), .retracted(let item), .expired(let item), .reminded(let item),
+            .arrived(let item, _, _, _, _):
             if state.item(item) != nil { visible.append(event.seq) }
         default: break
         }

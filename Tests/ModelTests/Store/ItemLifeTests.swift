@@ -17,10 +17,10 @@ import TraylogDomain
             let reader = try #require(run.store as? Store)
             let naive = run.naive
             for user in naive.users() {
-                for item in naive.state(of: user).items {
+                for item in naive.state(of: user).items where !item.scheduled {
+                    let first = Int((item.arrival ?? item.seq).rawValue)
                     let end =
-                        random.chance(50)
-                        ? naive.head : Seq(UInt64(random.between(Int(item.seq.rawValue), Int(naive.head.rawValue))))
+                        random.chance(50) ? naive.head : Seq(UInt64(random.between(first, Int(naive.head.rawValue))))
                     let life = try reader.life(of: .seq(item.seq), of: user, asOf: .seq(end))
                     #expect(life.item.seq == item.seq && life.asOf == end)
                     let found = life.events.map(\.seq)
@@ -40,6 +40,7 @@ import TraylogDomain
             var after = naive.state(of: user, asOf: seq).item(item)
             // A reminder changes nothing that anybody sees.
             after?.reminded = false
+            if after?.scheduled == true { after = nil }
             defer { before = after }
             // An undo also changes the marks of gone items; they do not matter.
             if before?.gone == true, after?.gone == true { return false }

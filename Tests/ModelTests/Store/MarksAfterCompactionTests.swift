@@ -34,7 +34,7 @@ import TraylogDomain
                 }
             }
             for user in naive.users() {
-                for item in naive.state(of: user).items where random.chance(30) {
+                for item in naive.state(of: user).items where !item.scheduled && random.chance(30) {
                     let life = try store.life(of: .seq(item.seq), of: user, asOf: .seq(end))
                     known.lives.append((user, item.seq, life.events))
                 }

@@ -19,6 +19,8 @@ package struct Comparison {
     package let naive: NaiveStore
     /// The whole log of the store; its times stand in for the naive ones.
     private let recordedAt: [Timestamp]
+    /// The events with which scheduled items arrived, by item.
+    private let arrivals: [Seq: Seq]
     private var random: SeededRandom
     /// The model of the moment that is compared, and the moment as the store is asked for it; nil for now.
     private var model: NaiveStore
@@ -39,6 +41,10 @@ package struct Comparison {
             times.append(event.recordedAt)
         }
         recordedAt = times
+        let arrived = naive.events.compactMap { event -> (Seq, Seq)? in
+            if case .arrived(let item, _, _, _, _) = event.body { (item, event.seq) } else { nil }
+        }
+        arrivals = Dictionary(arrived) { first, _ in first }
         for (before, after) in zip(recordedAt, recordedAt.dropFirst()) where after < before {
             throw Difference(path: ["recordedAt"], expected: "never before \(before)", found: "\(after)")
         }
@@ -328,6 +334,7 @@ extension Comparison {
     private func withStoredTime(_ item: Item) -> Item {
         var item = item
         item.recordedAt = recordedAt[Int(item.seq.rawValue) - 1]
+        if item.arrivedAt != nil { item.arrivedAt = arrivals[item.seq].map { recordedAt[Int($0.rawValue) - 1] } }
         if let outcome = item.outcome { item.outcome?.at = recordedAt[Int(outcome.seq.rawValue) - 1] }
         return item
     }
@@ -338,8 +345,12 @@ extension Event {
     package var comparable: Event {
         var event = self
         event.recordedAt = Timestamp(milliseconds: 0)
+        if case .arrived(let item, let topic, let key, _, let content) = body {
+            event.body = .arrived(item: item, topic: topic, key: key, notifiedAt: Timestamp(milliseconds: 0), content)
+        }
         event.unknownFields = []
         event.commandFingerprint = 0
+        event.edits = 0
         return event
     }
 }

@@ -53,6 +53,7 @@ extension Event.Body: TextBearing {
         switch self {
         case .notified(let content): return content.texts
         case .broadcast(let topic, let content): return [topic] + content.texts
+        case .arrived(_, let topic, let key, _, let content): return [topic, key] + content.texts
         case .edited(_, let edit): return edit.texts
         case .subscribed(let topic, _), .unsubscribed(let topic, _): return [topic]
         case .muted(let scope, _), .unmuted(let scope):

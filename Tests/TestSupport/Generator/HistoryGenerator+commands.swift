@@ -90,6 +90,12 @@ extension HistoryGenerator {
     }
 }
 
+extension Timestamp {
+    fileprivate func later(_ milliseconds: Int64) -> Timestamp {
+        Timestamp(milliseconds: self.milliseconds + milliseconds)
+    }
+}
+
 // MARK: - Items and events
 
 extension HistoryGenerator {
@@ -109,7 +115,8 @@ extension HistoryGenerator {
     private mutating func references(_ state: NaiveUser, _ store: NaiveStore) -> [ItemReference] {
         if !state.items.isEmpty, random.chance(4) {
             // Only own items, and many of them: one unknown reference would refuse all.
-            return (0..<random.pick([50, 200, 1_000])).map { _ in .seq(random.pick(state.items).seq) }
+            let items = state.items.filter { !$0.scheduled }
+            if !items.isEmpty { return (0..<random.pick([50, 200, 1_000])).map { _ in .seq(random.pick(items).seq) } }
         }
         var references = (0..<random.between(1, 4)).map { _ in reference(state, store) }
         if random.chance(15) { references.append(references[0]) }
@@ -175,6 +182,17 @@ extension HistoryGenerator {
         if random.chance(20) { content.level = random.pick(InterruptionLevel.allCases) }
         if random.chance(10) { content.expiresAt = coarse() }
         if random.chance(15) { content.remindAt = coarse() }
+        if mix.features.contains(.ticks), random.chance(12) {
+            // Later than any event so far, by whatever clock.
+            let notBefore = Timestamp(milliseconds: now.milliseconds / 500 * 500).later(
+                Int64(random.between(5, 16)) * 500)
+            content.notBefore = notBefore
+            // Mostly in the order that is wanted.
+            if random.chance(90) {
+                if let time = content.expiresAt { content.expiresAt = max(time, notBefore.later(500)) }
+                if let time = content.remindAt { content.remindAt = max(time, notBefore.later(500)) }
+            }
+        }
         if random.chance(25) { content.actions = Array(Self.actions.prefix(random.between(1, 4))) }
         if random.chance(15) { content.collapseKey = random.pick(HistoryNames.names(mix.collapseKeys, "collapse")) }
         if random.chance(15) { content.data = random.pick(Self.data) }
@@ -202,6 +220,7 @@ extension HistoryGenerator {
         let other = random.chance(30) ? content ?? self.content() : self.content()
         var edit = ContentEdit()
         let fields = random.between(1, 255)
+        if content?.notBefore != nil || random.chance(3) { edit.notBefore = .set(coarse()) }
         if fields & 1 != 0 { edit.title = change(other.title) }
         // Texts that look the same but differ in bytes: a change.
         if random.chance(10), let title = other.title { edit.title = .set(title.dropLast() + "e\u{301}") }

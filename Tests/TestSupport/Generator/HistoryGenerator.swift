@@ -13,8 +13,8 @@ import TraylogDomain
 package struct HistoryGenerator: Sendable {
     package let mix: HistoryMix
     package var random: SeededRandom
-    /// The time of the next step; goes on by itself and sometimes steps back.
-    package private(set) var now = Timestamp(milliseconds: 1_700_000_000_000)
+    /// The time of the next step; goes on by itself and sometimes steps back. Later than any real clock.
+    package private(set) var now = Timestamp(milliseconds: 4_000_000_000_000)
     let users: [String]
     let threads: [String]
     let categories: [String]

@@ -50,7 +50,8 @@ extension Content {
             ("body", body.map(quoted)), ("summaryArgument", summaryArgument.map(quoted)),
             ("summaryCount", "\(summaryCount)"), ("silent", "\(isSilent)"), ("level", quoted("\(level)")),
             ("expiresAt", expiresAt.map(quoted)), ("collapseKey", collapseKey.map(quoted)), ("data", data),
-            ("remindAt", remindAt.map(quoted)), ("actions", actions.isEmpty ? nil : "[\(offered)]"),
+            ("remindAt", remindAt.map(quoted)), ("notBefore", notBefore.map(quoted)),
+            ("actions", actions.isEmpty ? nil : "[\(offered)]"),
         ]
     }
 }
@@ -90,7 +91,7 @@ extension ContentEdit {
             ("title", title.json(quoted)), ("body", body.json(quoted)),
             ("summaryArgument", summaryArgument.json(quoted)), ("summaryCount", summaryCount.json { "\($0)" }),
             ("level", level.json { quoted("\($0)") }), ("expiresAt", expiresAt.json(quoted)),
-            ("data", data.json { $0 }), ("remindAt", remindAt.json(quoted)),
+            ("data", data.json { $0 }), ("remindAt", remindAt.json(quoted)), ("notBefore", notBefore.json(quoted)),
         ]
     }
 }

@@ -69,6 +69,10 @@ package struct NaiveJSON {
         object["snoozedUntil"] = item.snoozedUntil.map(rfc3339)
         object["expiresAt"] = content.expiresAt.map(rfc3339)
         object["remindAt"] = content.remindAt.map(rfc3339)
+        let arrival = naive.events.first { event in
+            if case .arrived(item.seq, _, _, _, _) = event.body { true } else { false }
+        }
+        object["arrivedAt"] = arrival.map { rfc3339(recordedAt[Int($0.seq.rawValue) - 1]) }
         if !content.actions.isEmpty { object["actions"] = content.actions.map { ["id": $0.id, "label": $0.label] } }
         object["outcome"] = item.outcome.map { outcome in
             var members: [String: Any] = [

@@ -21,6 +21,11 @@ package struct NaiveItem: Hashable, Sendable {
     package var outcome: Outcome?
     /// Somebody was reminded for the present time to remind.
     package var reminded = false
+    /// Not in the tray yet.
+    package var scheduled = false
+    /// The event with which it arrived, and its time, of one that was scheduled.
+    package var arrival: Seq?
+    package var arrivedAt: Timestamp?
 
     package init(_ event: Event, _ content: Content, topic: String?) {
         seq = event.seq
@@ -31,9 +36,16 @@ package struct NaiveItem: Hashable, Sendable {
         occurredAt = event.occurredAt
         recordedAt = event.recordedAt
         self.content = content
+        scheduled = content.notBefore != nil
     }
 
-    package var isLive: Bool { !deleted && !gone }
+    /// Comes into the tray.
+    package mutating func arrive(_ event: Event, _ content: Content) {
+        self.content = content
+        (position, arrival, arrivedAt, scheduled) = (event.seq, event.seq, event.recordedAt, false)
+    }
+
+    package var isLive: Bool { !deleted && !gone && !scheduled }
     package var isInInbox: Bool { isLive && !archived && snoozedUntil == nil }
     package var isListed: Bool { isInInbox && !content.isSilent }
     package var isCounted: Bool { isListed && !muted }
@@ -93,7 +105,7 @@ package struct NaiveItem: Hashable, Sendable {
             seq: seq, position: position, key: key, topic: topic, content: content, isMuted: muted, isSeen: seen,
             isRead: read, isArchived: archived, isDeleted: deleted, isGone: gone, snoozedUntil: snoozedUntil,
             outcome: outcome, actor: actor,
-            occurredAt: occurredAt, recordedAt: recordedAt
+            occurredAt: occurredAt, recordedAt: recordedAt, arrivedAt: arrivedAt
         )
     }
 }
@@ -116,6 +128,7 @@ extension Content {
         result.level = value(edit.level, level, .active) ?? .active
         result.expiresAt = value(edit.expiresAt, expiresAt, nil)
         result.remindAt = value(edit.remindAt, remindAt, nil)
+        result.notBefore = value(edit.notBefore, notBefore, nil)
         result.data = value(edit.data, data, nil)
         return result
     }

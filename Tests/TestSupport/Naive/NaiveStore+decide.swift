@@ -28,7 +28,7 @@ extension NaiveStore {
             if item.snoozedUntil == nil { throw .notSnoozed(item.seq) }
             return .woken(item: item.seq)
         case .edit(let reference, let edit):
-            return self.edit(try own(reference, state), edit)
+            return try self.edit(try own(reference, state), edit)
         case .retract(let reference):
             return .retracted(item: try own(reference, state).seq)
         case .subscribe(let topic):
@@ -49,7 +49,7 @@ extension NaiveStore {
         case .broadcast(let topic, let content):
             return .broadcast(topic: topic, content)
         case .edit(let reference, let edit):
-            return self.edit(try broadcast(reference), edit)
+            return try self.edit(try broadcast(reference), edit)
         case .retract(let reference):
             return .retracted(item: try broadcast(reference).seq)
         default:
@@ -58,9 +58,11 @@ extension NaiveStore {
     }
 
     /// The event leaves out a time to remind that holds already.
-    private func edit(_ item: NaiveItem, _ edit: ContentEdit) -> Event.Body? {
+    private func edit(_ item: NaiveItem, _ edit: ContentEdit) throws(Refusal) -> Event.Body? {
+        if edit.notBefore != .keep, !item.scheduled { throw .invalid(field: "notBefore", reason: "it has arrived") }
         let edited = item.content.edited(edit)
         if item.content.isUnchanged(in: edited) { return nil }
+        try edited.checkTimes()
         var edit = edit
         if edited.remindAt == item.content.remindAt { edit.remindAt = .keep }
         return .edited(item: item.seq, edit)
@@ -79,25 +81,28 @@ extension NaiveStore {
         }
         guard let asOf else { return .acted(item: item.seq, action: action, note: note, asOf: head) }
         if asOf > head { throw .upToBeyondHead(asOf, head: head, field: "asOf") }
-        if let edited = firstEdit(of: item.seq, after: asOf) {
+        if let edited = firstEdit(of: item, after: asOf) {
             throw .changedSince(item.seq, asOf: asOf, edited: edited)
         }
         return .acted(item: item.seq, action: action, note: note, asOf: asOf)
     }
 
-    /// The first edit after `seq` that the log holds.
-    private func firstEdit(of item: Seq, after seq: Seq) -> Seq? {
+    /// The first edit after `seq` that the log holds, or the arrival, before which nobody saw it.
+    private func firstEdit(of item: NaiveItem, after seq: Seq) -> Seq? {
         events.first { event in
-            guard event.seq > seq, !dropped.contains(event.seq), case .edited(item, _) = event.body else {
+            guard event.seq > seq, event.seq >= item.arrival ?? .zero, !dropped.contains(event.seq) else {
                 return false
             }
-            return true
+            return switch event.body {
+            case .edited(item.seq, _), .arrived(item.seq, _, _, _, _): true
+            default: false
+            }
         }?.seq
     }
 
     private func see(_ given: Seq?, _ state: NaiveUser) throws(Refusal) -> Event.Body? {
         let upTo = try checked(given)
-        let newest = state.items.map(\.position).filter { $0 <= upTo }.max()
+        let newest = state.items.filter { !$0.scheduled }.map(\.position).filter { $0 <= upTo }.max()
         guard let newest, newest > state.seenUpTo else { return nil }
         return .traySeen(upTo: newest)
     }
@@ -136,13 +141,15 @@ extension NaiveStore {
         return upTo
     }
 
-    func find(_ reference: ItemReference, _ state: NaiveUser) throws(Refusal) -> NaiveItem {
+    func find(
+        _ reference: ItemReference, _ state: NaiveUser, orScheduled: Bool = false
+    ) throws(Refusal) -> NaiveItem {
         let seq: Seq? =
             switch reference {
             case .seq(let seq): seq
             case .key(let key): notified(key, of: state.name.text)
             }
-        guard let seq, let item = state.item(seq) else { throw .unknownItem(reference) }
+        guard let seq, let item = state.item(seq), orScheduled || !item.scheduled else { throw .unknownItem(reference) }
         return item
     }
 
@@ -154,7 +161,7 @@ extension NaiveStore {
 
     /// An item notified to this user, which the publisher can still change; deleted ones, too.
     private func own(_ reference: ItemReference, _ state: NaiveUser) throws(Refusal) -> NaiveItem {
-        let item = try find(reference, state)
+        let item = try find(reference, state, orScheduled: true)
         if dropped.contains(item.seq) { throw item.gone ? .itemGone(item.seq) : compacted }
         if item.topic != nil { throw .unknownItem(reference) }
         if item.gone { throw .itemGone(item.seq) }
@@ -180,6 +187,7 @@ extension NaiveStore {
             for place in items.indices {
                 switch event.body {
                 case .edited(items[place].seq, let edit): items[place].take(edit)
+                case .arrived(items[place].seq, _, _, _, let content): items[place].arrive(event, content)
                 case .reminded(items[place].seq): items[place].reminded = true
                 case .retracted(items[place].seq), .expired(items[place].seq): items[place].gone = true
                 default: break

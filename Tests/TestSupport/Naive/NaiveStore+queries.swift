@@ -126,7 +126,9 @@ extension NaiveStore {
             case .seq(let seq): seq
             case .key(let key): notified(key, of: user)
             }
-        guard let seq, seq <= end, let item = snapshot(of: user, asOf).item(seq) else { throw .unknownItem(reference) }
+        guard let seq, seq <= end, let item = snapshot(of: user, asOf).item(seq), !item.scheduled else {
+            throw .unknownItem(reference)
+        }
         if dropped.contains(seq) { throw compacted }
         return item.shown
     }

@@ -27,7 +27,7 @@ extension NaiveStore {
             case .notified(let content):
                 // An unread category is named by whatever event brought it up.
                 guard content.category == nil, !restored.contains(event.seq) else { return false }
-                return states[user]?.item(event.seq)?.isLive == false
+                return states[user]?.item(event.seq).map { $0.gone || $0.deleted } ?? false
             default:
                 return false
             }

@@ -11,9 +11,11 @@ extension NaiveStore {
         switch command.action {
         case .notify(let content):
             try validate(content)
+            try content.checkTimes()
         case .broadcast(let topic, let content):
             try identifier(topic, "topic")
             try validate(content)
+            try content.checkTimes()
             if content.collapseKey != nil { throw .invalid(field: "collapseKey", reason: "a broadcast has none") }
         case .mark(_, let references):
             if references.isEmpty || references.count > 1_000 { throw .invalid(field: "items", reason: "1…1000") }
@@ -105,4 +107,19 @@ extension NaiveStore {
             throw .invalid(field: "data", reason: "not JSON")
         }
     }
+}
+
+extension Content {
+    /// Nothing is over, and nobody is reminded of it, before it arrives.
+    func checkTimes() throws(Refusal) {
+        guard let notBefore else { return }
+        for (time, field) in [(expiresAt, "expiresAt"), (remindAt, "remindAt")]
+        where time ?? .distantFuture <= notBefore {
+            throw .invalid(field: field, reason: "before it arrives")
+        }
+    }
+}
+
+extension Timestamp {
+    fileprivate static var distantFuture: Timestamp { Timestamp(milliseconds: .max) }
 }

@@ -107,10 +107,24 @@ extension NaiveStore {
             }
             if let first = try duplicate(of: command) { return .success(.duplicate(first)) }
             guard let body = try decideExpected(command) else { return .success(.unchanged) }
-            append(body, of: command, now: now)
+            append(withoutPast(body, max(now, events.last?.recordedAt ?? now)), of: command, now: now)
             return .success(.appended(head))
         } catch {
             return .failure(error)
+        }
+    }
+
+    /// What is scheduled for a time that has come arrives at once.
+    private func withoutPast(_ body: Event.Body, _ time: Timestamp) -> Event.Body {
+        func now(_ content: Content) -> Content {
+            var content = content
+            if let notBefore = content.notBefore, notBefore <= time { content.notBefore = nil }
+            return content
+        }
+        return switch body {
+        case .notified(let content): .notified(now(content))
+        case .broadcast(let topic, let content): .broadcast(topic: topic, now(content))
+        default: body
         }
     }
 
@@ -157,11 +171,12 @@ extension NaiveStore {
     }
 
     package mutating func append(
-        _ body: Event.Body, of command: Command? = nil, user: String? = nil, now: Timestamp
+        _ body: Event.Body, of command: Command? = nil, user: String? = nil, origin: NaiveItem? = nil, now: Timestamp
     ) {
         let event = Event(
             seq: Seq(head.rawValue + 1), recordedAt: max(now, events.last?.recordedAt ?? now),
-            occurredAt: command?.occurredAt, user: command?.user ?? user, key: command?.key, actor: command?.actor,
+            occurredAt: command?.occurredAt ?? origin?.occurredAt, user: command?.user ?? user, key: command?.key,
+            actor: command?.actor ?? origin?.actor,
             device: command?.device, body: body)
         append(event, cause: command)
     }
@@ -219,7 +234,7 @@ extension NaiveStore {
         switch event.body {
         case .broadcast(let topic, _): Name(topic)
         case .edited(let item, _), .retracted(let item), .expired(let item),
-            .reminded(let item):
+            .reminded(let item), .arrived(let item, _, _, _, _):
             Name(topic(of: item))
         default: nil
         }

@@ -24,10 +24,13 @@ package struct NaiveUser: Hashable, Sendable {
         if let owner = event.user, Name(owner) != name { return }
         switch event.body {
         case .notified(let content):
-            supersede(content.collapseKey)
-            add(event, content, topic: nil)
+            supersede(content.collapseKey, onlyScheduled: content.notBefore != nil)
+            add(NaiveItem(event, content, topic: nil))
         case .broadcast(let topic, let content):
-            if topics.contains(Name(topic)) { add(event, content, topic: topic) }
+            guard topics.contains(Name(topic)), content.notBefore == nil else { break }
+            add(NaiveItem(event, content, topic: topic))
+        case .arrived(let seq, let topic, let key, let notifiedAt, let content):
+            arrive(event, seq, topic, key, notifiedAt, content)
         case .traySeen(let upTo):
             changeAll(where: { $0.position <= upTo }, { $0.take(.seen) })
             if upTo > seenUpTo { (seenUpTo, seenBy, seenAt) = (upTo, event.seq, event.recordedAt) }
@@ -78,16 +81,37 @@ package struct NaiveUser: Hashable, Sendable {
 }
 
 extension NaiveUser {
-    private mutating func add(_ event: Event, _ content: Content, topic: String?) {
-        var item = NaiveItem(event, content, topic: topic)
-        item.muted = mutes.contains { $0.silences(content, topic: topic) }
+    private mutating func add(_ new: NaiveItem) {
+        var item = new
+        item.muted = !item.scheduled && mutes.contains { $0.silences(item.content, topic: item.topic) }
         places[item.seq] = items.count
         items.append(item)
     }
 
-    private mutating func supersede(_ collapseKey: String?) {
+    private mutating func arrive(
+        _ event: Event, _ seq: Seq, _ topic: String?, _ key: String?, _ notifiedAt: Timestamp, _ content: Content
+    ) {
+        if let topic {
+            guard topics.contains(Name(topic)) else { return }
+            var item = NaiveItem(event, content, topic: topic)
+            (item.seq, item.key, item.recordedAt) = (seq, key, notifiedAt)
+            item.arrive(event, content)
+            add(item)
+        } else if let place = places[seq], items[place].scheduled, !items[place].gone {
+            items[place].arrive(event, content)
+            items[place].muted = mutes.contains { $0.silences(content, topic: nil) }
+            guard content.collapseKey != nil else { return }
+            supersede(content.collapseKey, except: seq)
+        }
+    }
+
+    private mutating func supersede(_ collapseKey: String?, onlyScheduled: Bool = false, except new: Seq? = nil) {
         guard let collapseKey = Name(collapseKey) else { return }
-        changeAll(where: { $0.isLive && Name($0.content.collapseKey) == collapseKey }, { $0.gone = true })
+        for place in items.indices where Name(items[place].content.collapseKey) == collapseKey {
+            let item = items[place]
+            guard !item.gone, !item.deleted, item.seq != new, item.scheduled || !onlyScheduled else { continue }
+            items[place].gone = true
+        }
     }
 
     private mutating func applyAll(_ mark: BulkMark, _ filter: ItemFilter, upTo: Seq) {
@@ -109,7 +133,9 @@ extension NaiveUser {
     }
 
     private mutating func changeAll(where covers: (NaiveItem) -> Bool, _ body: (inout NaiveItem) -> Void) {
-        for place in items.indices where !items[place].gone && covers(items[place]) { body(&items[place]) }
+        for place in items.indices where !items[place].gone && !items[place].scheduled && covers(items[place]) {
+            body(&items[place])
+        }
     }
 }
 

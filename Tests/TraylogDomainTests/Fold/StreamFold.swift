@@ -25,7 +25,8 @@ struct StreamLog {
             guard event.user == nil else { continue }
             switch event.body {
             case .broadcast(let topic, _): topicOfItem[event.seq] = hasher.identity(of: topic, as: .topic)
-            case .edited(let item, _), .retracted(let item), .expired(let item), .reminded(let item):
+            case .edited(let item, _), .retracted(let item), .expired(let item), .reminded(let item),
+                .arrived(let item, _, _, _, _):
                 topicOfItem[event.seq] = topicOfItem[item]
             default: break
             }

@@ -81,6 +81,7 @@ import Testing
             { $0.summaryCount = 7 }, { $0.isSilent = true }, { $0.level = .critical },
             { $0.expiresAt = Timestamp(milliseconds: 1) },
             { $0.collapseKey = "x" }, { $0.data = "1" }, { $0.remindAt = Timestamp(milliseconds: 1) },
+            { $0.notBefore = Timestamp(milliseconds: 1) },
             { $0.actions = [ItemAction(id: "a", label: "A")] },
         ]
         #expect(changes.count == Mirror(reflecting: Content()).children.count)
@@ -92,7 +93,7 @@ import Testing
         let edits: [(inout ContentEdit) -> Void] = [
             { $0.title = .clear }, { $0.body = .clear }, { $0.summaryArgument = .clear }, { $0.summaryCount = .clear },
             { $0.level = .clear }, { $0.expiresAt = .clear }, { $0.remindAt = .clear }, { $0.data = .clear },
-            { $0.data = .set("1") },
+            { $0.data = .set("1") }, { $0.notBefore = .set(Timestamp(milliseconds: 1)) },
         ]
         #expect(edits.count == Mirror(reflecting: ContentEdit()).children.count + 1)
         for change in edits {

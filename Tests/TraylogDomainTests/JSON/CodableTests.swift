@@ -208,12 +208,20 @@ extension RandomCommands {
     fileprivate mutating func shownItem() -> Item {
         Item(
             seq: number(), position: number(), key: maybe { $0.identifier() }, topic: maybe { $0.identifier() },
-            content: content(collapsing: true), isMuted: .random(using: &generator), isSeen: .random(using: &generator),
+            content: arrived(content(collapsing: true)), isMuted: .random(using: &generator),
+            isSeen: .random(using: &generator),
             isRead: .random(using: &generator), isArchived: .random(using: &generator),
             isDeleted: .random(using: &generator), isGone: .random(using: &generator),
             snoozedUntil: maybe { $0.time() },
             outcome: maybe { $0.outcome() }, actor: maybe { $0.identifier() }, occurredAt: maybe { $0.time() },
-            recordedAt: time())
+            recordedAt: time(), arrivedAt: maybe { $0.time() })
+    }
+
+    /// What an item shows has arrived.
+    private func arrived(_ content: Content) -> Content {
+        var content = content
+        content.notBefore = nil
+        return content
     }
 
     fileprivate mutating func outcome() -> Outcome {
@@ -280,6 +288,10 @@ extension RandomCommands {
     private mutating func body(of action: Command.Action) -> Event.Body {
         if Int.random(in: 0..<8, using: &generator) == 0 {
             return [
+                .arrived(
+                    item: number(), topic: maybe { $0.identifier() }, key: maybe { $0.identifier() },
+                    notifiedAt: time(),
+                    Content(title: "Then")),
                 .expired(item: number()), .reminded(item: number()), .erased(spans: []),
                 .erased(spans: [SubscriptionSpan(topic: identifier(), from: number(), to: number())]),
                 .redacted(.marked),

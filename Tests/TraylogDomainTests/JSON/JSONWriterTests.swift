@@ -79,6 +79,11 @@ import Testing
                 #"acted,"item":3,"action":"yes","note":"n","asOf":4}"#
             ),
             (.reminded(item: 3), #"reminded,"item":3}"#),
+            (
+                .arrived(
+                    item: 3, topic: "n", key: "k", notifiedAt: Timestamp(milliseconds: 5), Content(title: "x")),
+                #"arrived,"topic":"n","item":3,"itemKey":"k","notifiedAt":"1970-01-01T00:00:00.005Z","title":"x"}"#
+            ),
             (.expired(item: 3), #"expired,"item":3}"#), (.erased(spans: []), "erased}"),
             (
                 .erased(spans: [SubscriptionSpan(topic: "n", from: 2, to: 5)]),

@@ -50,13 +50,23 @@ struct RandomCommands {
     }
 
     mutating func content(collapsing: Bool) -> Content {
+        var content = anyContent(collapsing: collapsing)
+        if let notBefore = content.notBefore {
+            if let time = content.expiresAt, time <= notBefore { content.expiresAt = nil }
+            if let time = content.remindAt, time <= notBefore { content.remindAt = nil }
+        }
+        return content
+    }
+
+    private mutating func anyContent(collapsing: Bool) -> Content {
         Content(
             thread: maybe { $0.identifier() }, category: maybe { $0.identifier() }, title: maybe { $0.text() },
             body: maybe { $0.text() }, summaryArgument: maybe { $0.identifier() },
             summaryCount: maybe { UInt32.random(in: 0...UInt32.max, using: &$0.generator) } ?? 1,
             isSilent: Bool.random(using: &generator),
             level: InterruptionLevel.allCases.randomElement(using: &generator)!, expiresAt: maybe { $0.time() },
-            remindAt: maybe { $0.time() }, collapseKey: collapsing ? maybe { $0.identifier() } : nil,
+            remindAt: maybe { $0.time() }, notBefore: maybe { $0.time() },
+            collapseKey: collapsing ? maybe { $0.identifier() } : nil,
             actions: (0..<Int.random(in: 0...3, using: &generator)).map {
                 ItemAction(id: "a\($0)", label: "L\"\($0)é")
             },
@@ -72,6 +82,7 @@ struct RandomCommands {
         edit.level = change { InterruptionLevel.allCases.randomElement(using: &$0.generator)! }
         edit.expiresAt = .set(time())
         edit.remindAt = change { $0.time() }
+        if let time = maybe({ $0.time() }) { edit.notBefore = .set(time) }
         edit.data = change { "[\($0.data())]" }
         return edit
     }

@@ -39,11 +39,11 @@ enum GoldenStates {
         return state
     }
 
-    /// Twelve entries with each flag, one of them woken, and overrides of all fields.
+    /// Thirteen entries with each flag, one of them woken, and overrides of all fields.
     static var items: ItemPage {
         var page = ItemPage(first: 59_000)
         (page.markedThrough, page.changedBy) = (58_000, 69_999)
-        for index: UInt64 in 0..<11 {
+        for index: UInt64 in 0..<12 {
             page.entries.append(
                 ItemEntry(
                     seq: 60_000 + index * 7, position: 60_000 + index * 7,
@@ -53,7 +53,7 @@ enum GoldenStates {
         }
         page.entries.append(
             ItemEntry(seq: 77, position: 65_000, thread: 1, category: 2, argument: 3, summaryCount: .max, flags: []))
-        for bit: UInt16 in 0..<10 {
+        for bit: UInt16 in 0..<12 {
             page.override(60_007, ContentFields(rawValue: 1 << bit), by: 68_000 + UInt64(bit))
         }
         return page

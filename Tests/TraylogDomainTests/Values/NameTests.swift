@@ -14,12 +14,12 @@ import TraylogDomain
         #expect(Mark.allCases.map(\.code) == Array(0...6))
         #expect(BulkMark.allCases.map(\.code) == Array(0...3))
         #expect(InterruptionLevel.allCases.map(\.code) == Array(0...3))
-        #expect(EventKind.allCases.map(\.code) == Array(1...23))
+        #expect(EventKind.allCases.map(\.code) == Array(1...24))
         for byte in UInt8.min...UInt8.max {
             #expect(Mark(code: byte).map(\.code) == (byte <= 6 ? byte : nil))
             #expect(BulkMark(code: byte).map(\.code) == (byte <= 3 ? byte : nil))
             #expect(InterruptionLevel(code: byte).map(\.code) == (byte <= 3 ? byte : nil))
-            #expect(EventKind(code: byte).map(\.code) == ((1...23).contains(byte) ? byte : nil))
+            #expect(EventKind(code: byte).map(\.code) == ((1...24).contains(byte) ? byte : nil))
         }
     }
 

@@ -22,6 +22,27 @@ enum GoldenEvents {
         ("acted", event(26, .acted(item: 25, action: "yes", note: "Gern", asOf: 25))),
         ("edited-reminder", event(27, .edited(item: 25, later))),
         ("reminded", event(28, .reminded(item: 25))),
+        ("notified-later", event(30, .notified(planned))),
+        (
+            "edited-later",
+            event(31, .edited(item: 30, ContentEdit(notBefore: .set(Timestamp(milliseconds: 1_700_010_000_000)))))
+        ),
+        (
+            "arrived",
+            event(
+                32,
+                .arrived(
+                    item: 30, topic: nil, key: "later", notifiedAt: Timestamp(milliseconds: 1_699_990_000_000), content)
+            )
+        ),
+        (
+            "arrived-topic",
+            event(
+                33,
+                .arrived(
+                    item: 16, topic: "news", key: nil, notifiedAt: Timestamp(milliseconds: 1_699_990_000_000), asking),
+                user: nil)
+        ),
         ("unmuted", event(9, .unmuted(.category("offers")))),
         ("snoozed", event(10, .snoozed(item: 1, until: Timestamp(milliseconds: 1_700_003_600_000)))),
         ("woken", event(11, .woken(item: 1))),
@@ -56,6 +77,8 @@ enum GoldenEvents {
         thread: "family", category: "message", title: "Anna", body: "Wo bist du? 🎈", summaryArgument: "Anna",
         summaryCount: 3, isSilent: true, level: .timeSensitive,
         expiresAt: Timestamp(milliseconds: 1_700_086_400_000), collapseKey: "where", data: #"{"a": [1, null]}"#)
+
+    static let planned = Content(title: "Tomorrow", notBefore: Timestamp(milliseconds: 1_700_007_200_000))
 
     static let asking = Content(
         title: "Deploy?", remindAt: Timestamp(milliseconds: 1_700_090_000_000),

@@ -30,7 +30,8 @@ extension SeededRandom {
             body: maybe { $0.text() }, summaryArgument: maybe { $0.text() },
             summaryCount: maybe { UInt32(truncatingIfNeeded: $0.number()) } ?? 1,
             isSilent: .random(using: &self), level: .allCases.randomElement(using: &self)!,
-            expiresAt: maybe { $0.time() }, remindAt: maybe { $0.time() }, collapseKey: maybe { $0.text() },
+            expiresAt: maybe { $0.time() }, remindAt: maybe { $0.time() }, notBefore: maybe { $0.time() },
+            collapseKey: maybe { $0.text() },
             actions: (0..<Int.random(in: 0...3, using: &self)).map { _ in ItemAction(id: text(), label: text()) },
             data: maybe { $0.text() })
     }
@@ -45,6 +46,7 @@ extension SeededRandom {
         edit.expiresAt = change { $0.time() }
         edit.data = change { $0.text() }
         edit.remindAt = change { $0.time() }
+        if let time = maybe({ $0.time() }) { edit.notBefore = .set(time) }
         return edit
     }
 
@@ -74,6 +76,10 @@ extension SeededRandom {
     mutating func body(_ kind: EventKind) -> Event.Body {
         switch kind {
         case .notified: .notified(content())
+        case .arrived:
+            .arrived(
+                item: Seq(number()), topic: maybe { $0.text() }, key: maybe { $0.text() }, notifiedAt: time(),
+                arrived(content()))
         case .traySeen: .traySeen(upTo: Seq(number()))
         case .marked:
             .marked(
@@ -105,6 +111,12 @@ extension SeededRandom {
                 })
         case .compacted: .compacted(through: Seq(number()), dropped: number(), archive: maybe { $0.text() })
         }
+    }
+
+    private func arrived(_ content: Content) -> Content {
+        var content = content
+        content.notBefore = nil
+        return content
     }
 
     mutating func eventsOfEveryKind() -> [Event] { EventKind.allCases.map { event($0) } }

@@ -10,6 +10,7 @@ struct TextFormat {
         case .subscribed(let topic, _), .unsubscribed(let topic, _), .broadcast(let topic, _),
             .muted(.topic(let topic), _), .unmuted(.topic(let topic)):
             add("topic", topic)
+        case .arrived(_, let topic, _, _, _): add("topic", topic)
         default: break
         }
         add("key", event.key)
@@ -22,6 +23,12 @@ struct TextFormat {
     private mutating func add(_ body: Event.Body) {
         switch body {
         case .notified(let content), .broadcast(_, let content): add(content)
+        case .arrived(let item, _, let key, let notifiedAt, let content):
+            addTexts(content)
+            add("item_key", key)
+            add("notified_at", notifiedAt.milliseconds)
+            add("item", item.rawValue)
+            addReminder(content)
         case .traySeen(let upTo): add("up_to", upTo.rawValue)
         case .marked(let mark, let items):
             add("mark", word: "MARK", "\(mark)")
@@ -86,6 +93,12 @@ struct TextFormat {
     }
 
     private mutating func add(_ content: Content) {
+        addTexts(content)
+        add("not_before", content.notBefore?.milliseconds)
+        addReminder(content)
+    }
+
+    private mutating func addTexts(_ content: Content) {
         add("thread", content.thread)
         add("category", content.category)
         add("title", content.title)
@@ -97,6 +110,9 @@ struct TextFormat {
         add("expires_at", content.expiresAt?.milliseconds)
         add("collapse_key", content.collapseKey)
         add("data", content.data)
+    }
+
+    private mutating func addReminder(_ content: Content) {
         add("remind_at", content.remindAt?.milliseconds)
         for action in content.actions {
             lines += [
@@ -113,6 +129,7 @@ struct TextFormat {
         if case .set(let level) = edit.level { add("level", word: "LEVEL", "\(level)") }
         if case .set(let time) = edit.expiresAt { add("expires_at", time.milliseconds) }
         if case .set(let text) = edit.data { add("data", text) }
+        if case .set(let time) = edit.notBefore { add("not_before", time.milliseconds) }
         add("item", item.rawValue)
         if edit.title == .clear { add("cleared", 12) }
         if edit.body == .clear { add("cleared", 13) }

@@ -15,11 +15,13 @@ import TraylogLog
         var expected: [StreamID: [(fact: Fact, times: FactTimes)]] = [:]
         for seq in 1...UInt64(random.between(1, 400)) {
             let stream = random.stream(3, 20)
-            let fact = Self.fact(seq, &random)
+            var fact = Self.fact(seq, &random)
             func time() -> Timestamp? {
                 random.chance(20) ? Timestamp(milliseconds: Int64(random.between(-5, 5))) : nil
             }
-            let times = FactTimes(due: time(), remindAt: time())
+            let times = FactTimes(due: time(), remindAt: time(), notBefore: time())
+            // An edit can set it, and nothing else of it.
+            if fact.kind == .edited, times.notBefore != nil { fact.edited.insert(.notBefore) }
             let isFirst = expected[stream] == nil
             #expect(buffer.has(stream) == !isFirst, "seed \(seed)")
             buffer.add(fact, times: times, stream: stream, name: isFirst ? Self.name(stream) : nil)
@@ -85,6 +87,7 @@ import TraylogLog
         fact.mark = UInt8(random.between(0, 31))
         fact.edited = ContentFields(rawValue: UInt16(random.between(0, 511)))
         (fact.isCritical, fact.hasActions, fact.reminds) = (random.chance(30), random.chance(30), random.chance(30))
+        fact.isScheduled = random.chance(30)
         fact.summaryCount = random.chance(20) ? .max : 1
         fact.revision = random.chance(20) ? .max : UInt32(random.below(1_000))
         (fact.thread, fact.category, fact.argument) = (name(), name(), name())

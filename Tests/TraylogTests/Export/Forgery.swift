@@ -93,6 +93,8 @@ extension Event.Body {
         case .acted(let item, let action, let note, let asOf):
             .acted(item: seq(item), action: action, note: note, asOf: seq(asOf))
         case .reminded(let item): .reminded(item: seq(item))
+        case .arrived(let item, let topic, let key, let notifiedAt, let content):
+            .arrived(item: seq(item), topic: topic, key: key, notifiedAt: notifiedAt, content)
         case .notified, .muted, .unmuted, .subscribed, .unsubscribed, .broadcast, .erased, .redacted, .compacted,
             .held, .released, .lost, .audited:
             self

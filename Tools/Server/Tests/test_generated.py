@@ -101,6 +101,7 @@ class GeneratedClientTests(unittest.TestCase):
         self.call("trays.subscribe", "cleo", "news")
         self.assertEqual(self.call("trays.get_subscriptions", "cleo").subscriptions[0].topic, "news")
         sent = self.call("publishing.broadcast", "news", body=dict(title="Hello"), status=201).seq
+        self.assertIn('"topic":"later"', self.call("trays.list_scheduled"))
         audience = self.call("trays.get_audience", sent)
         self.assertEqual((audience.recipients, audience.read), (1, 0))
         self.call("publishing.edit_broadcast", sent, body=dict(title="Hello!"))

@@ -86,6 +86,8 @@ class LiveItemTests(unittest.TestCase):
                 {"kind": "notify", "title": "new", "thread": numbers.choice(threads), "silent": numbers.random() < 0.2},
                 {"kind": "notify", "title": "again", "collapseKey": numbers.choice("xyz")},
                 {"kind": "broadcast", "topic": "news", "title": "to all"},
+                {"kind": "broadcast", "topic": "news", "title": "later, to all", "notBefore": "2090-01-01T00:00:00Z"},
+                {"kind": "notify", "title": "later", "notBefore": "2090-01-01T00:00:00Z", "collapseKey": numbers.choice("xyz")},
                 {"kind": "mark", "as": numbers.choice(marks), "items": [item]},
                 {"kind": "markAll", "as": numbers.choice(["seen", "read", "archived"]), "thread": numbers.choice(threads)},
                 {"kind": "seeTray"}, {"kind": "edit", "item": item, "title": f"edited {numbers.random()}"},
@@ -101,6 +103,8 @@ class LiveItemTests(unittest.TestCase):
                 known.append(result["seq"])
             if numbers.random() < 0.1:
                 server.notify("somebody else", title="x")
+            if numbers.random() < 0.05:
+                server.post("/v1/admin/ticks", {"now": "2090-01-02T00:00:00Z"})
         # The last change is one that everybody hears of.
         seq = server.notify(user, title="last").json["seq"]
         expected, tray = inbox(server, user), server.get(f"/v1/users/{user}/tray").json

@@ -4,9 +4,9 @@ import Traylog
 struct TickCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "tick",
-        abstract: "Wake, expire, unmute and remind of what is due.",
+        abstract: "Bring, wake, expire, unmute and remind of what is due.",
         discussion: """
-            Snoozed items whose time has come return to the inbox at the top, unseen and unread; items past their \
+            Items whose notBefore has come arrive; snoozed items whose time has come return to the inbox at the top, unseen and unread; items past their \
             expiresAt are gone; mutes with an end that has come are over; of unread items whose remindAt has come the log \
             says 'reminded'. A program that embeds the store does this by itself; on the command line nothing happens \
             without a tick, so run it from cron or a timer. It creates no store.
@@ -30,7 +30,8 @@ struct TickCommand: StoreCommand {
                 try output.json { $0.write(report) }
             } else {
                 try output.line(
-                    "woken \(report.woken.grouped), expired \(report.expired.grouped), "
+                    (report.arrived > 0 ? "arrived \(report.arrived.grouped), " : "")
+                        + "woken \(report.woken.grouped), expired \(report.expired.grouped), "
                         + "unmuted \(report.unmuted.grouped), reminded \(report.reminded.grouped), head \(report.head)")
             }
         }

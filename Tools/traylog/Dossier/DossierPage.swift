@@ -115,6 +115,15 @@ struct DossierPage {
                 "<strong>\(event.kind.title)</strong> to topic \(HTMLText.isolated(topic)) "
                 + "<span class=\"raw\">\(event.kind.rawValue)</span>" + Self.text(of: content)
             facts += Self.facts(of: content)
+        case .arrived(let item, let topic, let key, let notifiedAt, let content):
+            what =
+                "<strong>\(event.kind.title)</strong>"
+                + (topic.map { " to topic \(HTMLText.isolated($0))" } ?? "")
+                + " <span class=\"raw\">\(event.kind.rawValue)</span>" + Self.text(of: content)
+            facts += [
+                ("item", "\(item)"), ("its key", key ?? ""), ("notified", HTMLText.time(notifiedAt, isMarked: false)),
+            ]
+            facts += Self.facts(of: content)
         case .marked(_, let items): facts.append(("items", items.map(\.description).joined(separator: ", ")))
         case .edited: facts.append(("change", event.words))
         default: break
@@ -149,6 +158,7 @@ struct DossierPage {
             ("silent", content.isSilent ? "yes" : ""),
             ("expires", content.expiresAt.map { HTMLText.time($0, isMarked: false) } ?? ""),
             ("remind", content.remindAt.map { HTMLText.time($0, isMarked: false) } ?? ""),
+            ("not before", content.notBefore.map { HTMLText.time($0, isMarked: false) } ?? ""),
             ("actions", content.actions.map { "\($0.id): \($0.label)" }.joined(separator: ", ")),
             ("collapse key", content.collapseKey ?? ""), ("summary argument", content.summaryArgument ?? ""),
             ("summary count", content.summaryCount == 1 ? "" : "\(content.summaryCount)"),

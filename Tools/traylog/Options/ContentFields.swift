@@ -36,6 +36,11 @@ struct ContentFields: ParsableArguments {
     var remindAt: Timestamp?
 
     @Option(
+        help: ArgumentHelp(
+            "When a tick lets the item arrive; until then nobody sees it (RFC 3339, or local).", valueName: "time"))
+    var notBefore: Timestamp?
+
+    @Option(
         name: .customLong("action"),
         help: ArgumentHelp("An answer that the item offers; may be repeated, up to 8 times.", valueName: "id=label"))
     var actions: [OfferedAction] = []
@@ -47,7 +52,8 @@ struct ContentFields: ParsableArguments {
         Content(
             thread: thread, category: category, title: title, body: body, summaryArgument: summaryArgument,
             summaryCount: summaryCount, isSilent: silent, level: level.value, expiresAt: expiresAt,
-            remindAt: remindAt, collapseKey: collapseKey, actions: actions.map(\.action), data: data)
+            remindAt: remindAt, notBefore: notBefore, collapseKey: collapseKey, actions: actions.map(\.action),
+            data: data)
     }
 }
 

@@ -36,6 +36,9 @@ struct EditFields: ParsableArguments {
     @Option(help: ArgumentHelp("When to remind, anew if it is another time (RFC 3339, or local).", valueName: "time"))
     var remindAt: Timestamp?
 
+    @Option(help: ArgumentHelp("When an item that has not arrived may (RFC 3339, or local).", valueName: "time"))
+    var notBefore: Timestamp?
+
     @Option(help: ArgumentHelp("Any JSON, kept as given; at most 64 KiB.", valueName: "json"))
     var data: String?
 
@@ -57,6 +60,7 @@ struct EditFields: ParsableArguments {
         edit.level = change(.level, level?.value)
         edit.expiresAt = change(.expiresAt, expiresAt)
         edit.remindAt = change(.remindAt, remindAt)
+        if let notBefore { edit.notBefore = .set(notBefore) }
         edit.data = change(.data, data)
         return edit
     }

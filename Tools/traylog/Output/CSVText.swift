@@ -33,6 +33,7 @@ extension Event {
         switch body {
         case .notified(let own): content = own
         case .broadcast(let to, let own): (topic, content) = (to, own)
+        case .arrived(_, let to, _, _, let own): (topic, content) = (to, own)
         case .subscribed(let to, _), .unsubscribed(let to, _): topic = to
         default: break
         }

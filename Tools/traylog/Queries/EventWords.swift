@@ -6,6 +6,8 @@ extension Event {
         switch body {
         case .notified(let content): content.headline
         case .broadcast(let topic, let content): "to \(topic): \(content.headline)"
+        case .arrived(let item, let topic, _, _, let content):
+            (topic.map { "to \($0): " } ?? "") + "item \(item): \(content.headline)"
         case .traySeen(let upTo): "up to \(upTo)"
         case .marked(let mark, let items): "\(mark): \(items.map(\.description).joined(separator: ", "))"
         case .allMarked(let mark, let filter, let upTo): "\(mark): \(filter.words)up to \(upTo)"
@@ -58,7 +60,7 @@ extension ContentEdit {
             Self.word("title", title), Self.word("body", body), Self.word("summaryArgument", summaryArgument),
             Self.word("summaryCount", summaryCount), Self.word("level", level),
             Self.word("expiresAt", expiresAt, \.localText), Self.word("data", data),
-            Self.word("remindAt", remindAt, \.localText),
+            Self.word("remindAt", remindAt, \.localText), Self.word("notBefore", notBefore, \.localText),
         ].compactMap(\.self).joined(separator: ", ")
     }
 

@@ -15,7 +15,9 @@ struct ItemText {
         facts += [("key", item.key), ("topic", item.topic)].compactMap { name, text in text.map { (name, Cell($0)) } }
         facts += item.content.facts
         if let outcome = item.outcome { facts.append(("answer", Cell(outcome.words))) }
-        facts += [("recorded", Cell(zoned: item.recordedAt)), ("as of", Cell(life.asOf))]
+        facts.append(("recorded", Cell(zoned: item.recordedAt)))
+        if let arrivedAt = item.arrivedAt { facts.append(("arrived", Cell(zoned: arrivedAt))) }
+        facts.append(("as of", Cell(life.asOf)))
         var table = Table(
             [
                 .whole("EVENT", .right), .time("RECORDED"), .flexible("ACTOR"), .flexible("DEVICE"), .whole("KIND"),
@@ -50,6 +52,10 @@ struct EventText {
         switch event.body {
         case .notified(let content): facts += content.facts
         case .broadcast(let topic, let content): facts += [("topic", Cell(topic))] + content.facts
+        case .arrived(let item, let topic, let key, let notifiedAt, let content):
+            facts += [("item", Cell(item)), ("notified", Cell(zoned: notifiedAt))]
+            facts += [("item's key", key), ("topic", topic)].compactMap { name, text in text.map { (name, Cell($0)) } }
+            facts += content.facts
         default: if !event.words.isEmpty { facts.append(("what", Cell(event.words))) }
         }
         return FactsText(facts).lines(on: terminal)
@@ -74,6 +80,7 @@ extension Content {
         if isSilent { facts.append(("silent", Cell("yes"))) }
         if let expiresAt { facts.append(("expires", Cell(zoned: expiresAt))) }
         if let remindAt { facts.append(("remind", Cell(zoned: remindAt))) }
+        if let notBefore { facts.append(("not before", Cell(zoned: notBefore))) }
         for action in actions { facts.append(("action", Cell("\(action.id): \(action.label)"))) }
         facts += [("collapse key", collapseKey), ("data", data)].compactMap { name, text in
             text.map { (name, Cell($0)) }

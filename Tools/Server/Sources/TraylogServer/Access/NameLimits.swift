@@ -17,8 +17,10 @@ package struct NameLimits: Equatable, Sendable {
     /// Whether an event is one of the users, or a broadcast to one of the topics.
     package func admits(_ event: Event) -> Bool {
         if let user = event.user { return admits(user: user) }
-        if case .broadcast(let topic, _) = event.body { return admits(topic: topic) }
-        return false
+        return switch event.body {
+        case .broadcast(let topic, _), .arrived(_, let topic?, _, _, _): admits(topic: topic)
+        default: false
+        }
     }
 
     /// - Throws: ``Problem`` 403.

@@ -128,7 +128,7 @@ enum EventPages {
                 // The log with this filter.
                 "filter": filters.contains(member.name) ? "\(member.name)=\(PercentEncoding.encode(text))" : "",
                 "isFilter": filters.contains(member.name),
-                "isTime": member.name.hasSuffix("At") || member.name == "until",
+                "isTime": member.name.hasSuffix("At") || ["until", "notBefore"].contains(member.name),
             ]
         }
     }
@@ -136,7 +136,8 @@ enum EventPages {
     private static let labels = [
         "seq": "event number", "upTo": "up to event", "items": "items", "as": "marked as", "event": "undone event",
         "until": "until", "through": "through event", "at": "at", "isSilent": "silent", "data": "data",
-        "actor": "done by", "topic": "topic", "remindAt": "reminds", "dropped": "events that left the log",
+        "actor": "done by", "topic": "topic", "remindAt": "reminds", "notBefore": "arrives",
+        "dropped": "events that left the log",
         "collapseKey": "replaces items with the key",
     ]
 
@@ -156,7 +157,7 @@ extension Event {
     /// Arbitrary JSON of the publisher, as it was given.
     var data: String? {
         switch body {
-        case .notified(let content), .broadcast(_, let content): return content.data
+        case .notified(let content), .broadcast(_, let content), .arrived(_, _, _, _, let content): return content.data
         case .edited(_, let edit):
             if case .set(let data) = edit.data { return data }
             return nil
@@ -173,6 +174,9 @@ extension Event {
         case .broadcast(let topic, var content):
             content.data = nil
             event.body = .broadcast(topic: topic, content)
+        case .arrived(let item, let topic, let key, let notifiedAt, var content):
+            content.data = nil
+            event.body = .arrived(item: item, topic: topic, key: key, notifiedAt: notifiedAt, content)
         case .edited(let item, var edit):
             edit.data = .keep
             event.body = .edited(item: item, edit)

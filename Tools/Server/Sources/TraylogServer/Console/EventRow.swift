@@ -41,7 +41,7 @@ struct EventRow {
 
     /// Whether it brought an item that is listed and does not count: why the unread count stands still.
     private var isMutedArrival: Bool {
-        guard let step, [.notified, .broadcast].contains(event.kind) else { return false }
+        guard let step, [.notified, .broadcast, .arrived].contains(event.kind) else { return false }
         return step.after.total > step.before.total && step.after.unread == step.before.unread
     }
 
@@ -50,7 +50,7 @@ struct EventRow {
         switch event.body {
         case .marked(_, let items): items.first
         case .snoozed(let item, _), .woken(let item), .edited(let item, _), .retracted(let item), .expired(let item),
-            .acted(let item, _, _, _), .reminded(let item):
+            .acted(let item, _, _, _), .reminded(let item), .arrived(let item, _, _, _, _):
             item
         default: nil
         }
@@ -88,7 +88,7 @@ struct EventRow {
 
     private static func icon(_ kind: EventKind) -> String {
         switch kind {
-        case .notified: "bell"
+        case .notified, .arrived: "bell"
         case .broadcast: "broadcast"
         case .traySeen, .audited: "eye"
         case .marked, .allMarked: "check"

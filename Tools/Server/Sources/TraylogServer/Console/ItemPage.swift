@@ -99,7 +99,7 @@ enum ItemPage {
             value.map { ["name": name, "value": "", "filter": "", "isLink": false, "time": [Moments.context($0)]] }
         }
         return [
-            time("occurred", item.occurredAt), time("recorded", item.recordedAt),
+            time("occurred", item.occurredAt), time("recorded", item.recordedAt), time("arrived", item.arrivedAt),
             fact("from", item.actor, filter: "actor"), fact("thread", content.thread, filter: "thread"),
             fact("category", content.category, filter: "category"),
             fact("level", content.level == .active ? nil : content.level.rawValue, filter: "level"),
@@ -157,7 +157,7 @@ enum ItemPage {
         let summary = EventSummary(event, mostItems: 1, time: Moments.text)
         var (title, detail) = (summary.title, "")
         switch event.body {
-        case .notified, .broadcast: title = "Arrived"
+        case .notified, .broadcast, .arrived: title = "Arrived"
         case .traySeen: title = "Seen"
         case .marked(let mark, let items):
             title = mark.rawValue.prefix(1).uppercased() + mark.rawValue.dropFirst()

@@ -16,7 +16,7 @@ struct LogSearch {
     init(_ filter: EventFilter, topic: String? = nil, limit: Int, budget: Duration = LogSearch.budget) {
         (self.filter, self.topic, self.limit, self.budget) = (filter, topic, limit, budget)
         guard topic != nil else { return }
-        let kinds: Set<EventKind> = [.broadcast, .subscribed, .unsubscribed]
+        let kinds: Set<EventKind> = [.broadcast, .arrived, .subscribed, .unsubscribed]
         self.filter.kinds = filter.kinds.isEmpty ? kinds : filter.kinds.intersection(kinds)
     }
 
@@ -60,7 +60,8 @@ struct LogSearch {
     private func isOfTopic(_ event: Event) -> Bool {
         guard let topic else { return true }
         return switch event.body {
-        case .broadcast(let name, _), .subscribed(let name, _), .unsubscribed(let name, _):
+        case .broadcast(let name, _), .subscribed(let name, _), .unsubscribed(let name, _),
+            .arrived(_, let name?, _, _, _):
             name.utf8.elementsEqual(topic.utf8)
         default: false
         }

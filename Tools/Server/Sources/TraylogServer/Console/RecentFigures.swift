@@ -111,8 +111,9 @@ extension Event {
     /// Whether it brought something that people may notice.
     fileprivate var isArrival: Bool {
         switch body {
-        case .notified(let content): !content.isSilent
-        case .broadcast: true
+        case .notified(let content): !content.isSilent && content.notBefore == nil
+        case .broadcast(_, let content): content.notBefore == nil
+        case .arrived(_, let topic, _, _, let content): topic != nil || !content.isSilent
         default: false
         }
     }

@@ -123,7 +123,9 @@ package enum OpenAPISchemas {
         ] {
             fields[name] = identifier
         }
-        for name in ["occurredAt", "expiresAt", "remindAt", "since", "until", "now"] { fields[name] = time }
+        for name in ["occurredAt", "expiresAt", "remindAt", "notBefore", "since", "until", "now"] {
+            fields[name] = time
+        }
         for name in [
             "silent", "atomic", "unread", "unseen", "awaiting", "unthreaded", "includeSilent", "archived", "snoozed",
             "dryRun",

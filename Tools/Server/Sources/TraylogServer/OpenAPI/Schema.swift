@@ -32,6 +32,7 @@ extension Schema {
     static let audience = Schema("Audience")
     static let recipient = Schema("Recipient")
     static let recipientLine = Schema("RecipientLine")
+    static let scheduledLine = Schema("ScheduledLine")
     static let receipt = Schema("Receipt")
     static let trayReceipt = Schema("TrayReceipt")
     static let commandResult = Schema("CommandResult")

@@ -1,10 +1,10 @@
 import HTTPTypes
 import Hummingbird
-@_spi(Replication) import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
 
 /// The routes that show a user's tray.
 enum ReadingRoutes {
-    static var all: [Route] { [tray, mutes, inbox, threads, item, users, audience, snapshot] }
+    static var all: [Route] { [tray, mutes, inbox, threads, item, users, audience, scheduled, snapshot] }
 
     private static var tray: Route {
         Route(
@@ -130,6 +130,31 @@ enum ReadingRoutes {
             for recipient in page.elements { bytes += recipient.jsonBytes + [UInt8(ascii: "\n")] }
             if let next = page.next {
                 let last: JSONValue = ["next": .string(Array(next.utf8).base64URL)]
+                bytes += last.bytes + [UInt8(ascii: "\n")]
+            }
+            return .lines(bytes)
+        }
+    }
+
+    private static var scheduled: Route {
+        Route(
+            .get, "/v1/scheduled", as: "listScheduled", "What was notified or broadcast for later and has not arrived",
+            .key(.publish), origins: .allowed, query: ["user", "cursor", "limit"], partition: .named,
+            takesLimitedKeys: true, shows: .persons, answers: .lines(.scheduledLine)
+        ) { call in
+            let user = call.query["user"]
+            if let user { try call.limits?.check(user: user) }
+            let page = try await call.store.scheduled(
+                of: user, after: call.query["cursor"], limit: call.limit())
+            let items = page.elements.filter { item in
+                guard let limits = call.limits else { return true }
+                return item.user.map { limits.admits(user: $0) } ?? item.topic.map { limits.admits(topic: $0) } ?? false
+            }
+            try await call.reader().record(persons: items.compactMap(\.user))
+            var bytes: [UInt8] = []
+            for item in items { bytes += item.jsonBytes + [UInt8(ascii: "\n")] }
+            if let next = page.next {
+                let last: JSONValue = ["next": .string(next)]
                 bytes += last.bytes + [UInt8(ascii: "\n")]
             }
             return .lines(bytes)

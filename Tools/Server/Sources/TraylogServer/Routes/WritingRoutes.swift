@@ -7,10 +7,10 @@ enum WritingRoutes {
     private static let common = ["key", "occurredAt", "actor", "device", "expectedRevision"]
     private static let content = [
         "thread", "category", "title", "body", "summaryArgument", "summaryCount", "silent", "level", "expiresAt",
-        "remindAt", "collapseKey", "actions", "data",
+        "remindAt", "notBefore", "collapseKey", "actions", "data",
     ]
     private static let editable = [
-        "title", "body", "summaryArgument", "summaryCount", "level", "expiresAt", "remindAt", "data",
+        "title", "body", "summaryArgument", "summaryCount", "level", "expiresAt", "remindAt", "notBefore", "data",
     ]
 
     static var publishing: [Route] {

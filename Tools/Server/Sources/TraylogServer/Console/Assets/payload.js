@@ -11,14 +11,14 @@ const marks = ["", "seen", "read", "unread", "archived", "unarchived", "deleted"
 /** Kinds of event by their number in the leaf. */
 export const kinds = ["", "notified", "traySeen", "marked", "allMarked", "muted", "unmuted", "snoozed", "woken", "edited",
   "retracted", "subscribed", "unsubscribed", "broadcast", "undone", "expired", "erased", "compacted", "held", "released", "lost", "acted",
-  "reminded", "audited"];
+  "reminded", "audited", "arrived"];
 
 /** Names and values that a reader sees, by the number of the field. */
 const fields = {
   1: ["user", text], 2: ["topic", text], 3: ["key", text], 4: ["actor", text], 5: ["device", text],
   10: ["thread", text], 11: ["category", text], 12: ["title", text], 13: ["body", text], 14: ["summaryArgument", text],
   15: ["summaryCount", String], 16: ["silent", (value) => String(value !== 0n)], 17: ["level", (value) => levels[Number(value)]],
-  18: ["expiresAt", time], 19: ["collapseKey", text], 20: ["data", text], 24: ["upTo", String],
+  18: ["expiresAt", time], 19: ["collapseKey", text], 20: ["data", text], 21: ["notBefore", time], 22: ["itemKey", text], 23: ["notifiedAt", time], 24: ["upTo", String],
   25: ["as", (value) => marks[Number(value)]], 27: ["item", String], 28: ["until", time], 30: ["event", String],
   32: ["dropped", String], 33: ["archive", text], 34: ["through", String], 35: ["topicRevision", String],
   36: ["all", (value) => String(value !== 0n)],
