@@ -78,7 +78,8 @@ let package = Package(
             dependencies: ["CTraylogCRC", "TraylogDomain", "TraylogLMDB", "TraylogPages", "TraylogPlatform"],
             swiftSettings: strict),
         .target(
-            name: "TraylogArchive", dependencies: ["CTraylogZstd", "TraylogLog", "TraylogPlatform"],
+            name: "TraylogArchive",
+            dependencies: ["CTraylogZstd", "TraylogAudit", "TraylogDomain", "TraylogLog", "TraylogPlatform"],
             swiftSettings: strict),
         .target(name: "TraylogAudit", dependencies: ["CTraylogCrypto"], swiftSettings: strict),
         .target(
@@ -134,7 +135,8 @@ let package = Package(
         .target(
             name: "TraylogRewrite",
             dependencies: [
-                "TraylogArchive", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB",
+                "TraylogArchive", "TraylogAudit", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON",
+                "TraylogLMDB",
                 "TraylogLog",
                 "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
             ],
@@ -238,7 +240,8 @@ let package = Package(
         .executableTarget(
             name: "traylog-powercut", dependencies: ["TestSupport"], path: "Tests/PowerCut", swiftSettings: strict),
         .executableTarget(
-            name: "traylog-torture", dependencies: ["TestSupport"], path: "Tests/Torture", exclude: ["faults.c"],
+            name: "traylog-torture", dependencies: ["TestSupport"], path: "Tests/Torture",
+            exclude: ["faults.c", "kills.c"],
             swiftSettings: strict),
         .testTarget(
             name: "CrashTests",

@@ -33,3 +33,9 @@ static inline void traylog_prefetch(const void *address) { __builtin_prefetch(ad
 
 // The C library declares setpriority with a type that Swift cannot name. On Linux 0 is the calling thread.
 static inline int traylog_set_niceness(int niceness) { return setpriority(PRIO_PROCESS, 0, niceness); }
+
+// The environment of this process, for a program that it starts; Swift refuses the variable, which anybody may change.
+static inline char *const *traylog_environment(void) {
+    extern char **environ;
+    return environ;
+}

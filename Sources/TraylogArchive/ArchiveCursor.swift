@@ -94,31 +94,41 @@ package struct ArchiveSetCursor {
     /// The seq of the event; nil after the last.
     package private(set) var seq: UInt64?
     /// The archives with only later events, by their first event, the next one last.
-    private var waiting: [Ranked<ArchiveReader>]
-    private var open: [Ranked<ArchiveCursor>] = []
+    private var waiting: [(rank: Int, source: Source)]
+    private var open: [Opened] = []
     /// The index of the open cursor that is at the event.
     private var current = 0
 
-    /// An archive with its place in the set.
-    ///
-    /// Of an event in several archives, the lower place counts.
-    private struct Ranked<Value> {
-        var rank: Int
-        var value: Value
+    /// An archive, and the first and the last event to take from it.
+    struct Source {
+        var first: UInt64
+        var last: UInt64
+        var open: () throws(ArchiveError) -> ArchiveReader
     }
 
-    init(_ readers: [ArchiveReader], from seq: UInt64) throws(ArchiveError) {
-        waiting = readers.enumerated().map { Ranked(rank: $0.offset, value: $0.element) }
-            .filter { $0.value.summary.events > 0 && $0.value.summary.last >= seq }
-            .sorted { ($0.value.summary.first, $0.rank) > ($1.value.summary.first, $1.rank) }
+    /// An archive that is read, with its place in the set.
+    ///
+    /// Of an event in several archives, the lower place counts.
+    private struct Opened {
+        var rank: Int
+        var last: UInt64
+        var cursor: ArchiveCursor
+
+        var isAtEnd: Bool { cursor.seq.map { $0 > last } ?? true }
+    }
+
+    init(_ sources: [Source], from seq: UInt64) throws(ArchiveError) {
+        waiting = sources.enumerated().map { (rank: $0.offset, source: $0.element) }
+            .filter { $0.source.last >= seq }
+            .sorted { ($0.source.first, $0.rank) > ($1.source.first, $1.rank) }
         try settle(from: seq)
     }
 
     /// Goes to the next event.
     package mutating func advance() throws(ArchiveError) {
         guard let seq else { return }
-        for index in open.indices where open[index].value.seq == seq { try open[index].value.advance() }
-        open.removeAll { $0.value.seq == nil }
+        for index in open.indices where open[index].cursor.seq == seq { try open[index].cursor.advance() }
+        open.removeAll(where: \.isAtEnd)
         try settle(from: seq + 1)
     }
 
@@ -127,21 +137,23 @@ package struct ArchiveSetCursor {
         _ body: (_ record: RawSpan, _ payload: RawSpan) throws(E) -> R
     ) throws(E) -> R {
         precondition(seq != nil, "behind the last event")
-        return try open[current].value.withEvent(body)
+        return try open[current].cursor.withEvent(body)
     }
 
     /// Opens the archives that begin at or before the lowest event, and moves there.
     private mutating func settle(from start: UInt64) throws(ArchiveError) {
         while true {
             let lowest = open.indices.min { key(open[$0]) < key(open[$1]) }
-            seq = lowest.flatMap { open[$0].value.seq }
+            seq = lowest.flatMap { open[$0].cursor.seq }
             current = lowest ?? 0
-            guard let next = waiting.last, next.value.summary.first <= seq ?? .max else { return }
+            guard let next = waiting.last, next.source.first <= seq ?? .max else { return }
             waiting.removeLast()
-            let cursor = try next.value.cursor(from: start)
-            if cursor.seq != nil { open.append(Ranked(rank: next.rank, value: cursor)) }
+            let opened = Opened(
+                rank: next.rank, last: next.source.last,
+                cursor: try next.source.open().cursor(from: max(start, next.source.first)))
+            if !opened.isAtEnd { open.append(opened) }
         }
     }
 
-    private func key(_ cursor: Ranked<ArchiveCursor>) -> (UInt64, Int) { (cursor.value.seq ?? .max, cursor.rank) }
+    private func key(_ opened: Opened) -> (UInt64, Int) { (opened.cursor.seq ?? .max, opened.rank) }
 }

@@ -23,6 +23,14 @@ package struct ArchiveError: Error, Hashable, Sendable {
         case diskFull
         /// Archives cannot be written to the directory.
         case unusableDirectory
+        /// Another process writes archives to the directory.
+        case busy
+        /// An archive of the log lacks events that follow on those it has.
+        case missingEvents
+        /// An archive of the log ends before events that it should have.
+        case incomplete
+        /// The archive goes on in another way than the store.
+        case diverged
         /// Any other error of the operating system.
         case inputOutput
     }
@@ -51,7 +59,7 @@ package struct ArchiveError: Error, Hashable, Sendable {
     private var advice: String {
         switch code {
         case .notFound: "check the name"
-        case .noArchives: "give the directory that was given to `traylog compact --archive`"
+        case .noArchives: "give the directory that was given to `traylog archive` or `traylog compact --archive`"
         case .notAnArchive: "take it out of the directory of archives"
         case .newer: "read it with that version"
         case .older: "export its store with its archives with that version, and restore the export with this one"
@@ -60,7 +68,21 @@ package struct ArchiveError: Error, Hashable, Sendable {
         case .permissionDenied: "run as the owner of the file, or give this user access"
         case .diskFull: "free some space and try again"
         case .unusableDirectory: "choose another directory"
+        case .busy: "wait for it, or end it"
+        case .missingEvents: "put the files that have them there"
+        case .incomplete: "run `traylog archive` on it, and try again"
+        case .diverged: "archive to another directory"
         case .inputOutput: "check the disk and the kernel's log"
+        }
+    }
+}
+
+extension ArchiveError.Code {
+    /// Whether a copy of the file, from elsewhere, may be sound.
+    package var isOfTheFile: Bool {
+        switch self {
+        case .notFound, .notAnArchive, .newer, .older, .truncated, .damaged, .missingEvents: true
+        default: false
         }
     }
 }

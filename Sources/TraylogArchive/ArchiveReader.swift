@@ -10,6 +10,8 @@ package final class ArchiveReader: Sendable {
     let file: ArchiveFile
     let footer: ArchiveFooter
     let blocks: [ArchiveBlock]
+    /// What a segment says of the log around it; nil for the archive of a compaction.
+    package let segment: SegmentEnd?
 
     /// Opens a file and checks header, footer and index.
     ///
@@ -32,18 +34,24 @@ package final class ArchiveReader: Sendable {
         let end = size - UInt64(ArchiveFooter.byteCount)
         try file.read(ArchiveFooter.byteCount, at: end, into: &bytes)
         let footer = try ArchiveFooter.read(RawSpan(_elements: bytes.span), path: path)
-        let blocks = try index(of: file, footer, end: end)
+        let segment = try header.isSegment ? SegmentEnd.read(file, before: end) : nil
+        let blocks = try index(of: file, footer, end: segment?.start ?? end)
+        try segment?.end.check(header, footer, file.path)
         let summary = ArchiveSummary(
             name: name, header: header, events: footer.events, first: footer.first, last: footer.last, bytes: size,
             rawBytes: footer.rawBytes)
-        return ArchiveReader(summary: summary, file: file, footer: footer, blocks: blocks)
+        return ArchiveReader(summary: summary, file: file, footer: footer, blocks: blocks, segment: segment?.end)
     }
 
-    private init(summary: ArchiveSummary, file: ArchiveFile, footer: ArchiveFooter, blocks: [ArchiveBlock]) {
+    private init(
+        summary: ArchiveSummary, file: ArchiveFile, footer: ArchiveFooter, blocks: [ArchiveBlock],
+        segment: SegmentEnd?
+    ) {
         self.summary = summary
         self.file = file
         self.footer = footer
         self.blocks = blocks
+        self.segment = segment
     }
 
     /// Events from `seq` on, in order.

@@ -74,10 +74,26 @@ package final class ArchiveWriter {
     ///
     /// Afterwards nothing can be added.
     ///
-    /// - Throws: ``ArchiveError``. Then there is no archive.
-    package func finish() throws(ArchiveError) -> ArchiveSummary {
+    /// - Parameter segment: what a segment says of the log around it; its name must be free.
+    /// - Throws: ``ArchiveError``. Then there is no archive; but the name of a segment may be there by a failure of the last step,
+    ///   which makes it durable.
+    package func finish(_ segment: SegmentEnd? = nil) throws(ArchiveError) -> ArchiveSummary {
+        precondition(header.isSegment == (segment != nil), "a segment has an end, and nothing else has")
         guard var partial = partial.take() else { preconditionFailure("an archive is finished once") }
-        return try finish(&partial)
+        let summary = try complete(partial.file, segment)
+        try partial.publish(replacing: segment == nil)
+        return summary
+    }
+
+    /// The same for a segment that gets its name under a condition.
+    ///
+    /// - Parameter whenDurable: calls its argument, which names the file, or leaves that; then there is no segment.
+    package func finish(
+        _ segment: SegmentEnd, whenDurable: (_ publish: () throws -> Void) throws -> Void
+    ) throws {
+        guard var partial = partial.take() else { preconditionFailure("an archive is finished once") }
+        _ = try complete(partial.file, segment)
+        try whenDurable { try partial.publish(replacing: false) }
     }
 
     /// Deletes the unfinished file, as releasing the writer does.
@@ -87,20 +103,23 @@ package final class ArchiveWriter {
 }
 
 extension ArchiveWriter {
-    private func finish(_ partial: inout PartialFile) throws(ArchiveError) -> ArchiveSummary {
-        let file = partial.file
+    private func complete(_ file: ArchiveFile, _ segment: SegmentEnd?) throws(ArchiveError) -> ArchiveSummary {
         try closeBlock(file)
-        let index = index
+        let (index, segmentEnd) = (index, segment?.bytes ?? [])
+        let beforeFooter = crc32c(
+            RawSpan(_elements: segmentEnd.span), from: crc32c(RawSpan(_elements: index.span), from: fileChecksum))
         let footer = ArchiveFooter(
             indexOffset: offset, blocks: UInt64(index.count / ArchiveBlock.byteCount), events: events, first: first,
             last: last, rawBytes: rawBytes, indexChecksum: crc32c(RawSpan(_elements: index.span)),
-            fileChecksum: crc32c(RawSpan(_elements: index.span), from: fileChecksum))
-        try write(index, to: file)
+            fileChecksum: beforeFooter)
+        try write(index + segmentEnd, to: file)
         try write(footer.bytes, to: file)
         try file.sync()
         let written = try ArchiveReader.open(file.path, name: name)
+        guard written.segment == segment else {
+            throw ArchiveError(.damaged, path: file.path, "what was written does not read back")
+        }
         try written.check(footer, header)
-        try partial.publish()
         return written.summary
     }
 

@@ -5,7 +5,7 @@ import TraylogLog
 import TraylogPlatform
 import TraylogStates
 
-/// The verification of a store's archives, each by itself and beside the store.
+/// The verification of the archives of a store's compactions, each by itself and beside the store.
 struct ArchiveCheck {
     let environment: Environment
     let tables: LogTables
@@ -21,7 +21,7 @@ struct ArchiveCheck {
         for path in try ArchiveSet.paths(in: directory) {
             do {
                 let reader = try ArchiveReader.open(path)
-                try reader.check(record?.identity ?? .none) { record?.history.id(at: Seq($0)) ?? 0 }
+                try reader.check(record?.identity ?? .none, record?.history ?? StoreHistory())
                 readers.append(reader)
             } catch {
                 findings.add(error.message)

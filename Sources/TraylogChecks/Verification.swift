@@ -1,5 +1,6 @@
+import TraylogArchive
 import TraylogAudit
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogLMDB
 import TraylogLog
 import TraylogPages
@@ -82,7 +83,9 @@ public struct VerificationReport: Hashable, Sendable {
         }
         if let archives {
             let check = ArchiveCheck(environment: environment, tables: Tables(environment).log)
-            report.archivedEvents = try check.run(archives, &findings, progress: progress)
+            let events = try check.run(archives, &findings, progress: progress)
+            let ofLog = try checkSegments(archives, environment, treeHeads, &findings, progress: progress)
+            report.archivedEvents = events + ofLog
         }
         report.findings = findings.words
         (report.extends, report.firstDifference) = (tree.extends, tree.firstDifference)
@@ -222,6 +225,30 @@ public struct VerificationReport: Hashable, Sendable {
 }
 
 extension Verification {
+    /// Checks the files of a log in a directory of archives, and that they are of the store's log.
+    ///
+    /// - Returns: how many events they have of its history; 0 without any.
+    private static func checkSegments(
+        _ directory: String, _ environment: Environment, _ kept: [KeptTreeHead], _ findings: inout Findings,
+        progress: (UInt64, UInt64) -> Void
+    ) throws -> UInt64 {
+        guard SegmentDirectory.isOne(directory) else { return 0 }
+        let tables = Tables(environment)
+        let (record, head) = try environment.read { transaction in
+            (
+                try StoreRecord.read(tables.log.meta, in: transaction) ?? .new(),
+                try tables.log.events.head(in: transaction).seq
+            )
+        }
+        let chain = SegmentChain(try SegmentDirectory(directory).segments(), of: record.history)
+        let storage = TreeStorage(rows: environment, table: tables.log.merkle, log: tables.log.events)
+        let own = try TreeTail().nodes(through: head, storage).head(of: min(head, chain.through))
+        var check = try SegmentCheck(directory, kept: kept.map(\.head) + [own], history: record.history)
+        let report = try check.run(store: record.identity, progress: progress)
+        for finding in report.findings { findings.add(finding) }
+        return report.events
+    }
+
     /// The faults of the tree, in words.
     private static func checkTree(
         _ environment: Environment, _ kept: [KeptTreeHead], _ publicKey: NotePublicKey?,

@@ -36,7 +36,7 @@ struct StoreDirectory: Sendable {
 
     /// Files that Traylog's programs keep beside a store, and that may stay when it is made anew.
     private static let companions: Set = [
-        "checkpoint.key", "checkpoint.key.pub", "checkpoint.witnessed", "devices.jsonl", "failed-replay",
+        "archived-to", "checkpoint.key", "checkpoint.key.pub", "checkpoint.witnessed", "devices.jsonl", "failed-replay",
         "failed-verify",
         "failed-witness", "last-backup", "last-verified", "last-witnessed", "lost+found",
         "open.lock",

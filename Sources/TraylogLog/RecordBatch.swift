@@ -114,6 +114,26 @@ package struct RecordBatch {
         }
     }
 
+    /// Adds the record of an archive as the next one, erased or not, to the byte.
+    ///
+    /// - Parameter payload: of a chunked record, put together; empty for any other.
+    /// - Throws: ``CodecError`` when the bytes are not those of the event.
+    package mutating func append(stored record: RawSpan, payload: RawSpan) throws(CodecError) {
+        let seq = nextSeq
+        if payload.byteCount > 0 {
+            try RecordCodec.verify(seq: seq, record: record, chunkedPayload: payload)
+            var copy: [UInt8] = []
+            copy.append(copying: payload)
+            large.append((seq, copy))
+            largeBytes += copy.count
+        } else {
+            try RecordCodec.verify(seq: seq, record: record)
+        }
+        bytes.growGeometrically(for: RecordCodec.inlineBytes)
+        bytes.append(copying: record)
+        ends.append(bytes.count)
+    }
+
     /// Adds a record of another batch as the next one; it must have the same seq there.
     package mutating func append(_ other: borrowing RecordBatch, _ index: Int) {
         let seq = nextSeq

@@ -1,4 +1,5 @@
 import TraylogArchive
+import TraylogAudit
 @_spi(Operations) import TraylogChecks
 @_spi(Replication) import TraylogDomain
 import TraylogLMDB
@@ -98,7 +99,8 @@ package final class StoreRewrite {
         // Each event is folded up to the floor, copied, and folded again.
         let total = 3 * head
         try copy.copyBases { try progress($0, total) }
-        let archive = try (floor > 0 ? plan.archiveDirectory : nil).map {
+        let isThere = try floor > 0 && isArchived(through: floor - 1, start)
+        let archive = try (floor > 0 && !isThere ? plan.archiveDirectory : nil).map {
             try ArchiveWriter(
                 directory: $0,
                 header: ArchiveHeader(
@@ -109,7 +111,8 @@ package final class StoreRewrite {
         defer { archive?.cancel() }
         let folded = plan.isRebuild ? 0 : head
         try copy.copyLog(through: head, archive) { try progress(folded + $0, total) }
-        let name = try finish(archive, copy.log.droppedCount)
+        let dropped = copy.log.droppedCount
+        let name = try !isThere ? finish(archive, dropped) : dropped > 0 ? archiveName : nil
         try catchUp(&copy)
         // A rebuild copies, folds and compares.
         let before = plan.isRebuild ? head : 2 * head
@@ -118,6 +121,54 @@ package final class StoreRewrite {
         // Of events that are not there any more, a fold says nothing.
         try progress(total, total)
         return (copy, name, replay)
+    }
+
+    /// Whether the directory for what leaves has an archive of the whole log.
+    private var archivesLog: Bool { plan.archiveDirectory.map { SegmentDirectory.isOne($0) } ?? false }
+
+    /// The name of the directory, which stands for all of its files.
+    private var archiveName: String? {
+        plan.archiveDirectory.map(Files.absolutePath(of:))?.split(separator: "/").last.map(String.init)
+    }
+
+    /// Whether what leaves is in an archive of the log already.
+    ///
+    /// - Throws: ``ArchiveError`` for such an archive that lacks some of it, or is not of this log; it says what to do.
+    private func isArchived(through last: UInt64, _ start: StoreMoment) throws -> Bool {
+        guard let directory = plan.archiveDirectory, archivesLog else { return false }
+        let (segments, record) = (SegmentDirectory(directory), start.record)
+        let chain = SegmentChain(try segments.segments(), of: record.history)
+        guard chain.through >= last else {
+            if let gap = chain.gap { throw segments.missing(gap) }
+            throw ArchiveError(
+                .incomplete, path: segments.path,
+                "the archive of the log ends at event \(chain.through), before event \(last)")
+        }
+        let storage = TreeStorage(rows: environment, table: tables.log.merkle, log: tables.log.events)
+        let nodes = try TreeTail().nodes(through: start.head.seq, storage)
+        for link in chain.links where link.first <= last {
+            guard try isOfThisLog(link, in: segments, start, nodes) else {
+                throw ArchiveError(
+                    .otherStore, path: segments.path(of: link.name), "its events are not those of this store's log")
+            }
+        }
+        return true
+    }
+
+    /// Whether a segment can be read, and has the log through its last event.
+    private func isOfThisLog(
+        _ link: SegmentChain.Link, in segments: SegmentDirectory, _ start: StoreMoment, _ nodes: LogNodes
+    ) throws -> Bool {
+        let (reader, end) = try segments.open(link.name)
+        guard reader.summary.header.store == start.record.identity, link.last <= start.head.seq else { return false }
+        if link.last == link.name.last { return try nodes.root(of: link.last) == end.rootAfter }
+        // A history ended within it: only the event is left to compare.
+        let own = try environment.read { transaction in
+            try tables.log.events.record(link.last, in: transaction) { try RecordHeader.read($0, seq: link.last) }
+        }
+        return try reader.event(link.last) { record, _ in
+            try own.map { try RecordHeader.read(record, seq: link.last).salt == $0.salt } ?? true
+        } ?? false
     }
 
     /// - Returns: the archive's name; nil without one.
@@ -169,7 +220,8 @@ package final class StoreRewrite {
             return outcome
         }
         let handover = Handover(copy)
-        let archiveDirectory = plan.archiveDirectory.map(Files.absolutePath(of:))
+        // An erasure finds the archive of a log by itself.
+        let archiveDirectory = archivesLog ? nil : plan.archiveDirectory.map(Files.absolutePath(of:))
         let (told, onErased) = (plan.told, plan.onErased)
         try host.replaceEnvironment(
             by: successor, erasing: plan.erasure?.stream,

@@ -24,8 +24,78 @@ extension StoreRewriter {
         }
     }
 
+    /// The archives that an erasure rewrote.
+    package struct RewrittenArchives {
+        /// The names of the files that have taken the place of others.
+        package var names: [String] = []
+        /// The names of files of the log that are gone, because others have taken their place.
+        package var replaced: [String] = []
+        /// All files of the log that were looked at, by directory.
+        fileprivate var seen: [String: Set<SegmentName>] = [:]
+
+        package init() {}
+    }
+
     /// - Parameter moved: the directory of all archives, if they were moved.
-    package func rewriteArchives(without stream: StreamID, in moved: String?) throws -> [String] {
+    package func rewriteArchives(without stream: StreamID, in moved: String?) throws -> RewrittenArchives {
+        let places = try archivePlaces(moved)
+        var report = RewrittenArchives()
+        report.names = try rewriteOwnArchives(without: stream, in: moved)
+        for place in places { try rewriteSegments(in: place, without: stream, &report) }
+        return report
+    }
+
+    /// Rewrites the files of the log that were added while the log still had the content; to be called once it is gone there.
+    package func rewriteLateSegments(
+        without stream: StreamID, in moved: String?, _ report: inout RewrittenArchives
+    ) throws {
+        for place in try archivePlaces(moved) { try rewriteSegments(in: place, without: stream, &report) }
+    }
+
+    /// The directories that the log is archived to.
+    ///
+    /// - Throws: ``ArchiveError`` `notFound` for one that is not there.
+    private func archivePlaces(_ moved: String?) throws -> [String] {
+        var places = try ArchivePlaces.all(in: source.directory)
+        if let moved {
+            places = places.filter { SegmentDirectory.isOne($0) }
+            let moved = Files.absolutePath(of: moved)
+            if !places.contains(moved), SegmentDirectory.isOne(moved) { places.append(moved) }
+        }
+        for place in places where !Files.exists(place) {
+            throw ArchiveError(
+                .notFound, path: place,
+                "the log was archived to this directory, and it is not there: if it was moved, name it with `--archive`; if it is "
+                    + "deleted, take its line out of \(source.directory)/\(ArchivePlaces.fileName)")
+        }
+        return places
+    }
+
+    private func rewriteSegments(
+        in place: String, without stream: StreamID, _ report: inout RewrittenArchives
+    ) throws {
+        let segments = SegmentDirectory(place)
+        let identity = try source.read { $0.record.identity }
+        let seen = report.seen[place] ?? []
+        try segments.exclusively {
+            let (new, old) = try segments.rewrite(
+                of: identity, where: { name, _ in !seen.contains(name) },
+                isConcerned: { seq, record in
+                    if seq.isMultiple(of: 1_024) { try requireOpen() }
+                    return try RecordHeader.read(record, seq: seq).hasContent(of: stream)
+                },
+                replacement: { seq, record, payload in
+                    guard try RecordHeader.read(record, seq: seq).hasContent(of: stream) else { return nil }
+                    return try EventLog.erasedRecord(seq, record, payload, ifOf: stream)
+                })
+            report.names += new.map(\.text)
+            report.replaced += old.map(\.text)
+            report.seen[place] = Set(try segments.segments())
+        }
+    }
+
+    /// - Parameter moved: the directory of all archives, if they were moved.
+    private func rewriteOwnArchives(without stream: StreamID, in moved: String?) throws -> [String] {
         let (finished, pending) = try source.environment.read { transaction in
             (
                 try source.tables.log.archives.all(in: transaction),
@@ -92,5 +162,12 @@ extension StoreRewriter {
             plan.told = ToldRewrite(record, archive: nil, at: source)
         }
         return plan
+    }
+}
+
+extension RecordHeader {
+    /// Whether an erasure of the stream takes the event's content.
+    package func hasContent(of stream: StreamID) -> Bool {
+        self.stream == stream && !isErased && kind != .erased
     }
 }

@@ -289,6 +289,9 @@ public struct ErasureReport: Hashable, Sendable, Decodable {
     public var events: UInt64 = 0
     /// The archives that were rewritten.
     public var archives: [String] = []
+    /// The files of an archive of the log that others have replaced, so that copies of them elsewhere must be deleted; nil for
+    /// none.
+    @_spi(Operations) public var replaced: [String]?
 
     /// The report of an erasure that found nothing; set what a test needs.
     package init() {}

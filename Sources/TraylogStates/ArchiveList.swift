@@ -1,5 +1,5 @@
 import TraylogArchive
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogLMDB
 import TraylogPages
 import TraylogLog
@@ -75,6 +75,13 @@ package struct ArchiveList: Sendable {
 }
 
 extension StoreRecord {
+    /// The record of a copy of the store that a segment is of, as far as the segment knows it.
+    package init(archived end: SegmentEnd) {
+        self.init(hasher: end.hasher)
+        landmarkDistance = end.landmarkDistance
+        history = end.history
+    }
+
     /// Identifies the store in its archives, and tells nothing about the secret key.
     ///
     /// A restored store has another identity than the exported one.

@@ -127,6 +127,10 @@ extension StoreFailure.Code {
             case .permissionDenied: .permissionDenied
             case .diskFull: .diskFull
             case .unusableDirectory: .unusableTarget
+            case .busy: .busy
+            case .missingEvents: .damaged
+            case .incomplete: .unavailable
+            case .diverged: .diverged
             case .inputOutput: .inputOutput
             }
     }

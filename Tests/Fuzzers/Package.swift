@@ -21,7 +21,9 @@ let package = Package(
         .target(
             name: "TraylogLog",
             dependencies: ["CTraylogCRC", "TraylogDomain", "TraylogLMDB", "TraylogPages", "TraylogPlatform"]),
-        .target(name: "TraylogArchive", dependencies: ["CTraylogZstd", "TraylogLog", "TraylogPlatform"]),
+        .target(
+            name: "TraylogArchive",
+            dependencies: ["CTraylogZstd", "TraylogAudit", "TraylogDomain", "TraylogLog", "TraylogPlatform"]),
         .target(name: "TraylogAudit", dependencies: ["CTraylogCrypto"]),
         .target(
             name: "TraylogStates",
@@ -67,7 +69,8 @@ let package = Package(
         .target(
             name: "TraylogRewrite",
             dependencies: [
-                "TraylogArchive", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB",
+                "TraylogArchive", "TraylogAudit", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON",
+                "TraylogLMDB",
                 "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
             ]),
         .target(

@@ -49,7 +49,7 @@ struct TraylogCommand: ParsableCommand {
                 subcommands: [
                     TickCommand.self, StatsCommand.self, ReplayCommand.self, HealthCommand.self, CompactCommand.self,
                     ArchivesCommand.self, EraseCommand.self, HoldCommand.self, ReleaseCommand.self,
-                    VerifyCommand.self, BackupCommand.self,
+                    VerifyCommand.self, BackupCommand.self, ArchiveCommand.self,
                     ExportCommand.self, RestoreCommand.self,
                 ]),
         ],

@@ -3,10 +3,10 @@ import TraylogArchive
 import TraylogJSON
 import TraylogStates
 
-/// The archives of one store, open to be read together with its log.
+/// The archives of one store, to be read together with its log: those of compactions, and an archive of the log.
 ///
-/// It holds the files open, and 32 bytes of memory for each 256 KiB of events. A query after a later compaction opens the
-/// files again for itself.
+/// It holds the files of compactions open, and 32 bytes of memory for each 256 KiB of their events. A query after a later
+/// compaction opens the files again for itself.
 public struct Archives: Sendable {
     /// The description of one archive.
     @_spi(Operations) public struct File: Hashable, Sendable, Decodable {
@@ -17,7 +17,7 @@ public struct Archives: Sendable {
 
         /// The name of the file.
         public var name: String
-        /// The floor that the compaction moved the store to.
+        /// The floor that the compaction moved the store to; of a file of the log, its last event.
         public var through: Seq
         /// How many events it holds.
         public var events: UInt64
@@ -31,19 +31,29 @@ public struct Archives: Sendable {
 
     /// Where the files are.
     @_spi(Operations) public var directory: String { contents.path }
-    /// Ordered by floor, then by name.
-    @_spi(Operations) public var files: [File] { contents.summaries.map(File.init) }
+    /// Those of compactions, ordered by floor, then by name, and then those of the log.
+    @_spi(Operations) public var files: [File] {
+        contents.summaries.map(File.init)
+            + contents.segments.map { name, bytes in
+                File(
+                    name: name.text, through: Seq(name.last), events: name.events, first: Seq(name.first),
+                    last: Seq(name.last), bytes: bytes)
+            }
+    }
 
     let contents: ArchiveSet
 
+    /// Whether a directory has files of an archive of the log (``TrayQueries/archive(to:)``).
+    @_spi(Operations) public static func holdLog(in directory: String) -> Bool { SegmentDirectory.isOne(directory) }
+
     init(_ directory: String, of store: StoreRecord) throws {
-        contents = try ArchiveSet.open(directory, store: store.identity) { store.history.id(at: Seq($0)) }
+        contents = try ArchiveSet.open(directory, store: store.identity, history: store.history)
     }
 
     /// The last floor of the archives.
     ///
     /// No archive has an event above it.
-    var through: UInt64 { contents.summaries.last?.header.through ?? 0 }
+    var through: UInt64 { contents.through }
 }
 
 extension Archives.File {
@@ -55,7 +65,7 @@ extension Archives.File {
 }
 
 extension BlockingQueries {
-    /// Opens the archives of this store in `directory`, where `traylog compact --archive` wrote them.
+    /// Opens the archives of this store in `directory`, where `traylog archive` or `traylog compact --archive` wrote them.
     ///
     /// - Throws: ``TraylogError/failed(_:)``: `notFound` (no such directory, or no archive in it), `foreignFile` (another
     ///   store's archive, or not an archive), `newerFormat`, `damaged`, `permissionDenied`.

@@ -36,6 +36,8 @@ import TraylogPlatform
         case backup
         /// The last clean verification is too old, or there is none.
         case verification
+        /// The archive of the log, or its copies elsewhere, are too far behind, or there is none.
+        case archive
         /// A witness knows another log of the same name, or the last checkpoint with a quorum of witnesses is too old.
         case witness
         /// The newest event is too old.
@@ -75,6 +77,8 @@ import TraylogPlatform
         public var backup: Age?
         /// The last clean verification must be younger; nil for any age.
         public var verification: Age?
+        /// How old an event may be that is in no archive of the log, or in no copy of it where copies are made; nil for any age.
+        public var archive: Age?
         /// The last checkpoint with a quorum of witnesses must be younger, or of the newest event; nil for any age.
         public var witness: Age?
         /// Whether a process must have the store open for writing.
@@ -106,6 +110,8 @@ import TraylogPlatform
     public let diskFreeBytes: UInt64?
     /// Stored states with a wrong checksum; nil while nobody has counted them.
     public let damagedStates: UInt64?
+    /// The archives of the log.
+    public let archives: [ArchiveState]
     /// When all this was so.
     public let time: Timestamp
 
@@ -132,13 +138,14 @@ import TraylogPlatform
     /// The health of a store with these statistics.
     ///
     /// - Parameters:
+    ///   - archives: as ``TrayQueries/archiveStates()`` finds them.
     ///   - damagedStates: nil where ``StoreStatistics/damagedStates`` was not counted.
     ///   - limits: what the operator wants.
     public init(
         _ statistics: StoreStatistics, _ upkeep: StoreUpkeep, diskFreeBytes: UInt64?, damagedStates: UInt64?,
-        limits: Limits = Limits(), now: Timestamp = .now
+        archives: [ArchiveState] = [], limits: Limits = Limits(), now: Timestamp = .now
     ) {
-        (self.statistics, self.upkeep, time) = (statistics, upkeep, now)
+        (self.statistics, self.upkeep, self.archives, time) = (statistics, upkeep, archives, now)
         (self.diskFreeBytes, self.damagedStates) = (diskFreeBytes, damagedStates)
         look(limits)
     }
@@ -150,7 +157,7 @@ import TraylogPlatform
         unreadable error: any Error, _ upkeep: StoreUpkeep, diskFreeBytes: UInt64?, limits: Limits = Limits(),
         now: Timestamp = .now
     ) {
-        (statistics, self.upkeep, time) = (nil, upkeep, now)
+        (statistics, self.upkeep, archives, time) = (nil, upkeep, [], now)
         (self.diskFreeBytes, damagedStates) = (diskFreeBytes, nil)
         look(limits)
         let place = findings.firstIndex { $0.problem != .check && $0.problem != .witness } ?? findings.count
@@ -183,6 +190,7 @@ import TraylogPlatform
         if limits.verification == nil, upkeep.lastVerification == nil, upkeep.failures.isEmpty, !isEmpty {
             note(.verification, "the store was never verified: run `traylog verify`", .warning)
         }
+        lookAtArchives(limits.archive, isEmpty: isEmpty)
         if !isEmpty, statistics?.head != upkeep.lastWitnessed?.head {
             noteAge(.witness, "checkpoint with a quorum of witnesses", upkeep.lastWitnessed?.time, limits.witness)
         }
@@ -213,6 +221,26 @@ import TraylogPlatform
         let wanted = max(Self.smallestFreeBytes, (statistics?.bytes ?? 0) / 10)
         if let diskFreeBytes, diskFreeBytes < wanted {
             note(.disk, "only \(Words.bytes(diskFreeBytes)) are free on the disk")
+        }
+    }
+
+    private mutating func lookAtArchives(_ limit: Age?, isEmpty: Bool) {
+        if limit != nil, archives.isEmpty, !isEmpty { note(.archive, "the log is not archived: run `traylog archive`") }
+        for archive in archives {
+            if let limit, archive.lag.milliseconds > limit.milliseconds {
+                let place = archive.shippedThrough.map { $0 < archive.through } == true ? "the copies of " : ""
+                note(
+                    .archive,
+                    "\(place)\(archive.directory) \(place.isEmpty ? "lacks" : "lack") the log of the last \(archive.lag.words), "
+                        + "\(Words.count(archive.lagEvents, "event")): see what `traylog archive` says")
+            }
+            if archive.copiesToDelete > 0 {
+                note(
+                    .archive,
+                    "\(Words.count(archive.copiesToDelete, "copy", "copies")) of what was erased must be deleted elsewhere: give "
+                        + "`traylog archive` a --ship-delete, or delete those that the `.delete` files in \(archive.directory) name, "
+                        + "and these", .warning)
+            }
         }
     }
 
@@ -260,6 +288,9 @@ import TraylogPlatform
         "traylog_last_verification_seconds":
             "When a verification last found nothing, in Unix time; left out for never.",
         "traylog_verification_age_seconds": "How long ago a verification last found nothing; +Inf for never.",
+        "traylog_archive_lag_seconds":
+            "How old the first event is that is not in the archive of the log, or not in its copies.",
+        "traylog_archive_lag_events": "Events that are not in the archive of the log, or not in its copies.",
         "traylog_last_witnessed_seconds":
             "When a quorum of witnesses last cosigned a checkpoint, in Unix time; left out for never.",
         "traylog_witnessed_head": "The events of the last checkpoint that a quorum of witnesses cosigned.",
@@ -287,6 +318,13 @@ import TraylogPlatform
             add("last_\(name)_seconds", run.map { seconds($0.time) })
             add("\(name)_age_seconds", run.map { max(0, seconds(time) - seconds($0.time)) } ?? .infinity)
         }
+        for archive in archives {
+            add(
+                "archive_lag_seconds", Double(archive.lag.milliseconds) / 1_000, label: "directory", archive.directory)
+        }
+        for archive in archives {
+            add("archive_lag_events", Double(archive.lagEvents), label: "directory", archive.directory)
+        }
         add("last_witnessed_seconds", upkeep.lastWitnessed.map { seconds($0.time) })
         add("witnessed_head", upkeep.lastWitnessed.map { Double(UInt64($0.head)) })
         return figures
@@ -309,8 +347,8 @@ enum Words {
     }
 
     /// With the word for it: `1 event`, `1,234 events`.
-    static func count(_ number: some BinaryInteger, _ noun: String) -> String {
-        "\(count(number)) \(noun)\(number == 1 ? "" : "s")"
+    static func count(_ number: some BinaryInteger, _ noun: String, _ several: String? = nil) -> String {
+        "\(count(number)) \(number == 1 ? noun : several ?? noun + "s")"
     }
 
     /// With a binary unit: `1.5 MiB`.

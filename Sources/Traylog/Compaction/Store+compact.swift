@@ -1,4 +1,5 @@
-import TraylogDomain
+import TraylogArchive
+@_spi(Replication) import TraylogDomain
 import TraylogPlatform
 import TraylogQueries
 import TraylogRewrite
@@ -30,7 +31,8 @@ extension Store {
     /// - Parameters:
     ///   - moment: the floor, or a time; then the floor is the newest event that a query of that time sees. At or below the
     ///     present floor no event leaves, and the file is rewritten only if it has many free pages.
-    ///   - archive: a directory for a file with the events that leave; nil to delete them permanently.
+    ///   - archive: a directory for a file with the events that leave; nil to delete them permanently. Where the log is archived
+    ///     there (``TrayQueries/archive(to:)``), they are there already, and nothing is written twice.
     ///   - isDryRun: does everything except the last step, and writes no archive.
     ///   - actor: the person or program that asked for it, for the `compacted` event.
     ///   - device: the device it was asked from, for the same event.
@@ -64,7 +66,25 @@ extension Store {
             plan.floor = 0
             guard try isWorthShrinking() else { return try rewriter.unchanged(present.seq) }
         }
+        if plan.floor > 1, let directory = plan.archiveDirectory { try archive(through: plan.floor - 1, to: directory) }
         return try rewriter.compact(plan, progress)
+    }
+
+    /// Brings an archive of the log up to an event, or waits for whoever does that.
+    private func archive(through last: UInt64, to directory: String) throws {
+        guard SegmentDirectory.isOne(directory) else { return }
+        let end = ContinuousClock.now + .seconds(10)
+        while true {
+            do throws(TraylogError) {
+                _ = try blocking.archive(to: directory)
+                return
+            } catch .failed(let failure) where failure.code == .busy {
+                let history = try queries.answer { $0.record.history }
+                let chain = SegmentChain(try SegmentDirectory(directory).segments(), of: history)
+                guard chain.through < last, ContinuousClock.now < end else { return }
+                OSThread.sleep(milliseconds: 50)
+            }
+        }
     }
 
     /// Whether there are enough free pages to rewrite the file only for them.

@@ -2,7 +2,7 @@ import TraylogDomain
 import TraylogLog
 import TraylogPlatform
 import TraylogQueries
-import TraylogRewrite
+@_spi(Operations) import TraylogRewrite
 import TraylogStates
 import TraylogWriter
 
@@ -109,10 +109,15 @@ extension BlockingStore {
         let outcome = try rewriter.withoutHolds(on: erasure) {
             // Before anything else is gone: an erasure that fails here has done nothing, and can be repeated.
             try StoreUpkeep.forgetFindings(in: store.directory)
-            report.archives = try rewriter.rewriteArchives(without: erasure.stream, in: archives)
+            var rewritten = try rewriter.rewriteArchives(without: erasure.stream, in: archives)
             var plan = RewritePlan()
             plan.erasure = erasure
-            return try rewriter.rewrite(plan, progress)
+            let outcome = try rewriter.rewrite(plan, progress)
+            // What was archived meanwhile came from a log that still had it.
+            try rewriter.rewriteLateSegments(without: erasure.stream, in: archives, &rewritten)
+            report.archives = rewritten.names
+            report.replaced = rewritten.replaced.isEmpty ? nil : rewritten.replaced
+            return outcome
         }
         report.pseudonym = Pseudonym.name(ofStream: erasure.stream)
         (report.seq, report.events) = (Seq(outcome.head), outcome.erased)

@@ -24,6 +24,10 @@ extension Store {
                     try writer.perform { try $0.user(ofStream: number) }
                 }
                 _ = try rewriter.rewrite(plan) { _, _ in }
+                guard let stream = plan.erasure?.stream else { return }
+                // What was archived meanwhile came from a log that still had it.
+                var rewritten = StoreRewriter.RewrittenArchives()
+                try rewriter.rewriteLateSegments(without: stream, in: nil, &rewritten)
             }
         } catch {
             throw TraylogError(error, in: directory)

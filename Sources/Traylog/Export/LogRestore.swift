@@ -1,5 +1,5 @@
 import TraylogChecks
-import TraylogDomain
+@_spi(Replication) import TraylogDomain
 import TraylogJSON
 import TraylogLMDB
 import TraylogLog
@@ -41,10 +41,16 @@ import TraylogStates
     /// The last event of the export, according to the last line read.
     private var last = Seq.zero
     private var writer = JSONWriter()
+    /// The record of the store whose archive is restored; nil for an export, which makes another store.
+    private var origin: StoreRecord?
+    /// Streams that an archive has without content.
+    private var erasedStreams: Set<StreamID> = []
 
     // The size of one transaction. It frees few pages, however many it takes.
     private static let eventsAtOnce = 2_048
     private static let bytesAtOnce = 4 << 20
+    /// The same for what comes from an archive.
+    private static let archivedBytesAtOnce = 16 << 20
 
     /// Opens the store if it exists.
     ///
@@ -117,6 +123,33 @@ import TraylogStates
         }
     }
 
+    /// Makes the store a copy of the one with this record: it has the same identity, and begins a history of its own with its
+    /// next event; before the first event.
+    func become(_ origin: StoreRecord) { self.origin = origin }
+
+    /// The histories of the store that this becomes a copy of, as the archive knows them by now.
+    func note(_ history: StoreHistory) { origin?.history = history }
+
+    /// The newest event that was added.
+    var head: UInt64 { batch.nextSeq - 1 }
+
+    /// Adds the next event as an archive has it, after checking it.
+    ///
+    /// - Throws: ``CodecError`` for other bytes than those of the event; then nothing is added. ``LMDBError``.
+    func add(archived record: RawSpan, payload: RawSpan) throws {
+        guard !isComplete else { return }
+        let header = try RecordHeader.read(record, seq: batch.nextSeq)
+        guard header.recordedAt >= newest else {
+            throw CodecError(.damaged, seq: batch.nextSeq, "it was recorded before the event before it")
+        }
+        if case .time(let time)? = moment, header.recordedAt > time { return isComplete = true }
+        try batch.append(stored: record, payload: payload)
+        newest = header.recordedAt
+        if header.isErased || header.kind == .erased { erasedStreams.insert(header.stream) }
+        if moment == .seq(Seq(head)) { isComplete = true }
+        if batch.byteCount >= Self.archivedBytesAtOnce { try flush() }
+    }
+
     /// Stores the rest, folds the log into states, and marks the store as finished.
     ///
     /// - Parameter progress: called with the number of events folded, and of all events.
@@ -129,7 +162,7 @@ import TraylogStates
             if case .seq(let seq)? = moment, !isComplete {
                 throw Refusal.invalid(field: "through", reason: "the lines end at event \(head), before event \(seq)")
             }
-            guard head == last || isComplete else {
+            guard head == last || isComplete || origin != nil else {
                 throw Refusal.invalid(
                     field: "stored.last", reason: "the export goes on to event \(last), which is missing here")
             }
@@ -151,8 +184,14 @@ extension LogRestore {
         for table in [tables.derived.names.database, tables.derived.states.database, tables.derived.dues.database] {
             try environment.empty(table)
         }
+        if let origin {
+            record.erased = UInt64(erasedStreams.count)
+            let forks = origin.history.forks.filter { $0.after.rawValue < head }
+            record.history = StoreHistory(forks) ?? StoreHistory()
+        }
         var derived = try RebuiltRows.derive(in: environment, tables, record, progress: progress)
-        derived.place = environment.place ?? StoreRecord.nowhere
+        // A copy begins its own history when it is opened for writing, because it knows no place.
+        derived.place = origin == nil ? environment.place ?? StoreRecord.nowhere : StoreRecord.nowhere
         try environment.write { try derived.write(tables, to: &$0) }
     }
 
@@ -263,6 +302,7 @@ extension LogRestore {
         self.environment = environment
         guard !hasBegun else { return environment }
         try checkTarget()
+        if let origin { record = origin }
         let meta = Tables(environment).log.meta
         try environment.write { try record.write(meta, isFinished: false, to: &$0) }
         // An earlier restore may have left events.
@@ -304,4 +344,10 @@ extension LogRestore {
     public var head: Seq
     /// The seqs that have a ``Event/Body/lost`` in place of their event, ascending, as ranges.
     public var lost: [ClosedRange<UInt64>] = []
+    /// What ended the restore of an archive before its last event; nil for nothing.
+    public var damage: String?
+    /// The mark of the history that was restored, where an archive has several; empty for the first one.
+    public var branch: String?
+    /// The marks of the others.
+    public var otherBranches: [String] = []
 }

@@ -61,6 +61,7 @@ import TraylogWriter
         member("pseudonym", report.pseudonym)
         member("events", report.events)
         member("archives", each: report.archives) { $0.value($1) }
+        if let replaced = report.replaced { member("replaced", each: replaced) { $0.value($1) } }
         endObject()
     }
 
@@ -80,6 +81,11 @@ import TraylogWriter
                 endArray()
             }
             endArray()
+        }
+        if let damage = report.damage { member("damage", damage) }
+        if let branch = report.branch {
+            member("branch", branch)
+            member("otherBranches", each: report.otherBranches) { $0.value($1) }
         }
         endObject()
     }

@@ -23,7 +23,10 @@ import TraylogJSON
     /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
-        self.init(events: try fields["events"], head: try fields["head"], lost: try fields[maybe: "gaps"] ?? [])
+        self.init(
+            events: try fields["events"], head: try fields["head"], lost: try fields[maybe: "gaps"] ?? [],
+            damage: try fields[maybe: "damage"], branch: try fields[maybe: "branch"],
+            otherBranches: try fields[maybe: "otherBranches"] ?? [])
     }
 }
 

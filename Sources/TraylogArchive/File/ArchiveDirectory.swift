@@ -55,7 +55,8 @@ struct ArchiveDirectory: Hashable, Sendable {
     ///
     /// Those of running processes are locked, and stay.
     func removeLeftovers() throws(ArchiveError) {
-        for name in try names() where name.hasPrefix("traylog-") && name.hasSuffix(Self.ending + Self.partialEnding) {
+        for name in try names() where name.hasSuffix(Self.ending + Self.partialEnding) {
+            guard name.hasPrefix("traylog-") || name.hasPrefix(SegmentName.beginning) else { continue }
             let file = path(of: name)
             guard let open = try? FileDescriptor(opening: file, [.reading, .refusingLinks, .notWaiting]) else {
                 continue
@@ -69,7 +70,7 @@ struct ArchiveDirectory: Hashable, Sendable {
         }
     }
 
-    private func names() throws(ArchiveError) -> [String] {
+    func names() throws(ArchiveError) -> [String] {
         do {
             return try Files.names(in: path)
         } catch {

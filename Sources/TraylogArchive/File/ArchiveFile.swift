@@ -123,11 +123,41 @@ struct PartialFile: ~Copyable {
         if !isPublished { try? Files.remove(file.path) }
     }
 
-    /// Renames the file to its final name, durably.
-    mutating func publish() throws(ArchiveError) {
+    /// Gives the file its final name, durably.
+    ///
+    /// - Parameter replacing: whether it takes the place of a file that has the name; otherwise the name must be free.
+    mutating func publish(replacing: Bool) throws(ArchiveError) {
         let target = directory.path(of: name)
-        try ArchiveError.attempt(target, Files.rename(file.path, to: target))
-        isPublished = true
+        if replacing {
+            try ArchiveError.attempt(target, Files.rename(file.path, to: target))
+            isPublished = true
+        } else {
+            try link(to: target)
+        }
         try directory.sync()
+    }
+
+    private mutating func link(to target: String) throws(ArchiveError) {
+        do {
+            try Files.link(file.path, to: target)
+        } catch {
+            switch error {
+            case .exists: throw Self.taken(target)
+            case .notPermitted, .notSupported, .notImplemented:
+                // A file system without second names.
+                guard !Files.exists(target) else { throw Self.taken(target) }
+                try ArchiveError.attempt(target, Files.rename(file.path, to: target))
+                return isPublished = true
+            default: throw .system(error, path: target)
+            }
+        }
+        // Where that fails, the next run finds a leftover.
+        try? Files.remove(file.path)
+        isPublished = true
+    }
+
+    private static func taken(_ target: String) -> ArchiveError {
+        ArchiveError(
+            .unusableDirectory, path: target, "there is a file of this name already, which is never overwritten")
     }
 }

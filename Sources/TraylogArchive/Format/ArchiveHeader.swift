@@ -11,25 +11,31 @@ package struct ArchiveHeader: Hashable, Sendable {
     private static let checkedBytes = 60
 
     package let store: StoreIdentity
-    /// The floor that the compaction moved the store to.
+    /// The floor that the compaction moved the store to; of a segment, its last event.
     ///
     /// Every event in the archive is at or below it.
     package let through: UInt64
     /// The store's history at that event: 0 for the one that every store begins with.
     package let history: UInt64
+    /// Whether the file is a segment: it has every event from its first to its last, and a ``SegmentEnd``.
+    package let isSegment: Bool
 
-    package init(store: StoreIdentity, through: UInt64, history: UInt64 = 0) {
+    package init(store: StoreIdentity, through: UInt64, history: UInt64 = 0, isSegment: Bool = false) {
         self.store = store
         self.through = through
         self.history = history
+        self.isSegment = isSegment
     }
+
+    /// The flag of a segment.
+    private static let segment: UInt32 = 1
 
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(addingCapacity: Self.byteCount) { output in
             for byte in Self.magic { output.append(byte) }
             output.append(littleEndian: Self.version)
-            output.append(littleEndian: UInt32(0))
+            output.append(littleEndian: isSegment ? Self.segment : 0)
             output.append(littleEndian: store.first)
             output.append(littleEndian: store.second)
             output.append(littleEndian: through)
@@ -59,13 +65,14 @@ package struct ArchiveHeader: Hashable, Sendable {
                 .older, path: path,
                 "the archive was written by a version of Traylog before 0.1.0 (format \(version))")
         }
-        guard version == Self.version, bytes.littleEndian(at: 12, as: UInt32.self) == 0 else {
+        let flags: UInt32 = bytes.littleEndian(at: 12)
+        guard version == Self.version, flags & ~segment == 0 else {
             throw ArchiveError(
                 .newer, path: path, "the archive was written by a newer version of Traylog (format \(version))")
         }
         return ArchiveHeader(
             store: StoreIdentity(bytes.littleEndian(at: 16), bytes.littleEndian(at: 24)),
-            through: bytes.littleEndian(at: 32), history: bytes.littleEndian(at: 40))
+            through: bytes.littleEndian(at: 32), history: bytes.littleEndian(at: 40), isSegment: flags == segment)
     }
 }
 

@@ -39,7 +39,7 @@ struct SnapshotTests {
         ["dossier", "ada", "ada"], ["tree-head", "--sign", "log.key", "--append", "heads"],
         ["check", "ada/dossier.jsonl", "--tree-head", "heads"], ["verify"], ["replay"],
         ["backup", "copy", "--verify"], ["stats"], ["stats", "--prometheus"], ["health"],
-        ["export"], ["compact", "--before", "13", "--dry-run"],
+        ["export"], ["archive", "files"], ["compact", "--before", "13", "--dry-run"],
         ["compact", "--before", "13", "--archive", "old", "--yes"], ["archives", "old"],
         ["audit", "ada", "--archive", "old"], ["inbox", "ada", "--as-of", "3"], ["restore", "ada.html"],
         ["notify", "ada", "--title", "Water the plants", "--not-before", "2031-01-01T08:00:00Z"], ["scheduled"],
@@ -134,7 +134,7 @@ struct SnapshotTests {
         case "health":
             // The text depends on the machine's free space; only the number of lines is fixed.
             text = text.split(separator: "\n").map { _ in "(a line)\n" }.joined()
-        case "stats", "replay", "backup", "compact", "archives":
+        case "stats", "replay", "backup", "compact", "archives", "archive":
             // Sizes, rates and what the machine has free; columns move with their digits.
             let numbers = "[0-9][0-9,.]*( (s|ms|bytes|KiB|MiB|GiB|%))?"
             if let expression = try? Regex(numbers) { text = text.replacing(expression) { _ in "0" } }

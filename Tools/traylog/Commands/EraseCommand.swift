@@ -68,6 +68,7 @@ extension ErasureReport {
         guard let seq, let pseudonym else { return ["unchanged: no user has that name"] }
         var lines = ["erased: \(events.counted("event")), now of \(pseudonym); event \(seq)"]
         for archive in archives { lines.append("archive rewritten: \(VisibleText(archive).text)") }
+        for file in replaced ?? [] { lines.append("replaced, so delete copies of it: \(VisibleText(file).text)") }
         lines.append("not reached: backups, exports, and copies of archives")
         return lines
     }

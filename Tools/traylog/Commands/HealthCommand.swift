@@ -9,12 +9,13 @@ struct HealthCommand: StoreCommand {
             For cron, Nagios or Kubernetes. Exit status 1 names what is wrong: a 'verify' or 'replay' that found \
             something, until the same check finds nothing; what has been due for a minute without a tick; a clock \
             behind the log; damaged states; a reader that keeps the file growing; a full disk or map. A server says \
-            the same on its console, in /readyz and in /metrics. With ages also an event, a backup, a verified log or a checkpoint seen by a quorum of witnesses that is older; with --writer, that no process \
-            has the store open for writing.
+            the same on its console, in /readyz and in /metrics. With ages also an event, a backup, a verified log or a checkpoint seen by a quorum of witnesses that is older, and an archive of \
+            the log that is further behind; with --writer, that no process has the store open for writing.
 
             EXAMPLES
               traylog health
               traylog health --max-age 1h --max-backup-age 1d --max-verified-age 1w
+              traylog health --max-archive-lag 1m
               traylog health --json
             """)
 
@@ -31,6 +32,12 @@ struct HealthCommand: StoreCommand {
 
     @Option(
         help: ArgumentHelp(
+            "An event must be in the archive of the log, and in its copies where there are any, before it is so old.",
+            valueName: "age"))
+    var maxArchiveLag: Age?
+
+    @Option(
+        help: ArgumentHelp(
             "The last checkpoint with a quorum of witnesses must be younger, unless it has the newest event.",
             valueName: "age"))
     var maxWitnessAge: Age?
@@ -41,11 +48,11 @@ struct HealthCommand: StoreCommand {
     func run() throws {
         var limits = StoreHealth.Limits()
         (limits.event, limits.backup, limits.verification) = (maxAge, maxBackupAge, maxVerifiedAge)
-        (limits.witness, limits.needsWriter) = (maxWitnessAge, writer)
-        let statistics = try withReader { try $0.statistics() }
+        (limits.witness, limits.archive, limits.needsWriter) = (maxWitnessAge, maxArchiveLag, writer)
+        let (statistics, archives) = try withReader { (try $0.statistics(), try $0.archiveStates()) }
         let health = StoreHealth(
             statistics, StoreUpkeep.read(directory), diskFreeBytes: StoreHealth.diskFreeBytes(at: directory),
-            damagedStates: statistics.damagedStates, limits: limits)
+            damagedStates: statistics.damagedStates, archives: archives, limits: limits)
         try printing { output in
             if global.json {
                 try output.json { health.write(to: &$0) }

@@ -1,10 +1,11 @@
 import ArgumentParser
+import TerminalText
 @_spi(JSON) @_spi(Operations) import Traylog
 
 struct RestoreCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Make a store from an export or a backup.",
+        abstract: "Make a store from an archive of the log, an export or a backup.",
         discussion: """
             The log becomes the same to the byte; trays and counts are derived from it. The store must be missing or \
             empty. Every line is checked: the first one that is not as it was exported ends the command with exit \
@@ -13,9 +14,14 @@ struct RestoreCommand: StoreCommand {
             in for each missing event, so that all others keep their numbers; what the missing ones did is missing, \
             too. Blank lines are skipped but counted in line numbers.
 
-            With --through the store becomes what it was at a moment: right after an event, or at a time. Later lines \
-            are not looked at. A directory is a backup, or any store; for one that was compacted, --archive must name \
-            its archives.
+            With --through the store becomes what it was at a moment: right after an event, or at a time. What is later \
+            is not looked at.
+
+            A directory is what 'traylog archive' wrote, or else a backup, or any store; for one that was compacted, \
+            --archive must name its archives. Of an archive of the log every byte is checked. At the first one that is not as it was \
+            written, or a missing file, the restore ends with what came before, names the place, and exits with 1. The store \
+            is a copy of the archived one, and begins a history of its own with its next event. Where an archive has \
+            several histories, the one with the newest event is restored, or the one of --branch.
 
             EXAMPLES
               traylog restore trays.jsonl --store copy
@@ -23,6 +29,8 @@ struct RestoreCommand: StoreCommand {
               traylog export | ssh host traylog restore - --store trays
               traylog restore backup --through '2026-03-01T09:00:00Z' --store before
               traylog restore trays.jsonl --through 41200 --store before
+              traylog restore /mnt/archive --store trays
+              traylog restore /mnt/archive --through '2026-03-01T09:00:00Z' --store before
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -30,7 +38,8 @@ struct RestoreCommand: StoreCommand {
     @OptionGroup var archive: ArchiveOption
 
     @Argument(
-        help: "Lines of an export, or - for standard input; or the directory of a backup.", completion: .file())
+        help: "Lines of an export, or - for standard input; or the directory of an archive or a backup.",
+        completion: .file())
     var file: String
 
     @Option(
@@ -39,8 +48,14 @@ struct RestoreCommand: StoreCommand {
             valueName: "seq-or-time"))
     var through: Moment?
 
+    @Option(help: ArgumentHelp("Which history of an archive, as 'restore' and file names have it.", valueName: "mark"))
+    var branch: String?
+
     func run() throws {
-        let report = try Descriptor.isDirectory(file) ? restoreStore() : restoreLines()
+        let isArchive = Descriptor.isDirectory(file) && Archives.holdLog(in: file)
+        if branch != nil, !isArchive { throw ValidationError("'--branch' goes with an archive of the log.") }
+        let report =
+            try isArchive ? restoreArchive() : Descriptor.isDirectory(file) ? restoreStore() : restoreLines()
         try printing { output in
             if global.json {
                 try output.json { $0.write(report) }
@@ -49,6 +64,36 @@ struct RestoreCommand: StoreCommand {
                 let words = lost == 0 ? "" : ", \(lost.grouped) of them lost"
                 try output.line("restored: \(report.events.counted("event")), head \(report.head)\(words)")
                 for gap in report.lost { try output.line("lost: \(gap.eventWords)") }
+                if let branch = report.branch {
+                    let others = report.otherBranches.joined(separator: ", ")
+                    try output.line("of the history \(branch); the archive has \(others), too (--branch)")
+                }
+            }
+        }
+        guard let damage = report.damage else { return }
+        let errors = Output(.standardError)
+        try errors.line("traylog: the restore ended with event \(report.head): \(VisibleText(damage).text)")
+        try errors.flush()
+        throw ExitCode(ExitStatus.difference.rawValue)
+    }
+
+    private func restoreArchive() throws -> RestoreReport {
+        if archive.directory != nil {
+            throw ValidationError("'--archive' goes with a backup: an archive of the log has all events.")
+        }
+        var reading = ProgressBar("restore", unit: "events")
+        var folding = ProgressBar("fold", unit: "events")
+        defer {
+            reading.clear()
+            folding.clear()
+        }
+        return try LogRestore.run(archive: file, to: directory, through: through, branch: branch) { part, done, total in
+            let fraction = total > 0 ? min(Double(done) / Double(total), 1) : nil
+            switch part {
+            case .restore: reading.update(count: done, fraction: fraction)
+            case .fold:
+                reading.clear()
+                folding.update(count: done, fraction: fraction)
             }
         }
     }

@@ -37,12 +37,12 @@ struct StatsCommand: StoreCommand {
 
     func run() throws {
         if let interval = try interval { return try follow(every: interval) }
-        let statistics = try withReader { try $0.statistics() }
+        let (statistics, archives) = try withReader { (try $0.statistics(), prometheus ? try $0.archiveStates() : []) }
         try printing { output in
             if global.json {
                 try output.json { $0.write(statistics) }
             } else if prometheus {
-                try output.lines(PrometheusText(statistics, directory: directory).lines)
+                try output.lines(PrometheusText(statistics, archives, directory: directory).lines)
             } else {
                 try output.lines(StatisticsText(statistics).lines(on: Terminal(.standardOutput)))
             }

@@ -9,7 +9,8 @@ struct VerifyCommand: StoreCommand {
         abstract: "Check everything in the store that can be checked.",
         discussion: """
             Prints each finding on a line, and exits with status 1 if there are any. With --archive it also reads and \
-            checks each archive of the directory.
+            checks each archive of the directory. What 'traylog archive' wrote must be whole from event 1 on, and of this store; \
+            without a store, it is checked by itself, and must extend the tree heads.
 
             With --tree-head it checks that the log extends a tree head that was kept elsewhere (JSON of 'tree-head', \
             or a checkpoint): all events up to it are the same, in the same order. If they are not, it names the first \
@@ -22,6 +23,7 @@ struct VerifyCommand: StoreCommand {
               traylog verify
               traylog verify --json
               traylog verify --archive old
+              traylog verify --archive /mnt/archive --tree-head /mnt/elsewhere/heads
               traylog verify --tree-head /mnt/head --public-key audit.key.pub
               traylog verify --since /mnt/heads && traylog tree-head --append /mnt/heads
             """)
@@ -54,13 +56,19 @@ struct VerifyCommand: StoreCommand {
     var since: String?
 
     func validate() throws {
-        try requireStore()
+        if !checksArchiveAlone { try requireStore() }
         guard publicKey == nil || !treeHead.isEmpty || since != nil else {
             throw ValidationError("'--public-key' needs a '--tree-head' that it has signed.")
         }
         guard witnessPolicy == nil || !treeHead.isEmpty || since != nil else {
             throw ValidationError("'--witness-policy' needs a '--tree-head' that witnesses have seen.")
         }
+    }
+
+    /// Whether there is an archive of a log, and no store to compare it with.
+    private var checksArchiveAlone: Bool {
+        guard let archive = archive.directory, global.store != "", Archives.holdLog(in: archive) else { return false }
+        return global.directory.map { !FileText.exists($0) } ?? true
     }
 
     func run() throws {
@@ -70,10 +78,16 @@ struct VerifyCommand: StoreCommand {
         let key = try publicKey.map { try KeyFile.publicKey($0) }
         let policy = try witnessPolicy.map { try PolicyFile.read($0) }
         if let policy { try checkWitnesses(of: kept, policy, key) }
+        let isAlone = checksArchiveAlone
         let head = (try? withReader { try $0.head() }) ?? .zero
         var progress = ProgressBar("verify", unit: "events")
         let result = Result { () throws(TraylogError) in
-            try Verification.run(
+            if isAlone, let archive = archive.directory {
+                return try Verification.run(archive: archive, treeHeads: kept, publicKey: key) { done, total in
+                    progress.update(count: done, fraction: total > 0 ? min(Double(done) / Double(total), 1) : nil)
+                }
+            }
+            return try Verification.run(
                 directory: directory, archives: archive.directory, treeHeads: kept, publicKey: key
             ) { done, total in
                 // Several passes over the same events are one way through them.
@@ -82,7 +96,7 @@ struct VerifyCommand: StoreCommand {
             }
         }
         progress.clear()
-        let report = try recording(result)
+        let report = try isAlone ? result.get() : recording(result)
         try printing { output in
             if global.json {
                 try output.json { $0.write(report, treeHeads: kept, key: key, since: earlier) }
@@ -94,7 +108,9 @@ struct VerifyCommand: StoreCommand {
                         } else {
                             tree.note == nil ? "" : ", signature not looked at"
                         }
-                    try output.line("the log extends the tree head of \(tree.head.size.counted("event"))\(signature)")
+                    try output.line(
+                        "the \(isAlone ? "archive" : "log") extends the tree head of \(tree.head.size.counted("event"))\(signature)"
+                    )
                 }
                 if let earlier {
                     let new = report.events > earlier.head.size ? report.events - earlier.head.size : 0
@@ -102,14 +118,15 @@ struct VerifyCommand: StoreCommand {
                 }
                 for finding in report.findings { try output.line(VisibleText(finding).text) }
                 let verdict = report.findings.isEmpty ? "sound" : report.findings.count.counted("finding")
-                let archived = report.archivedEvents.map { ", \($0.counted("event")) in archives" } ?? ""
+                let archived =
+                    isAlone ? "" : report.archivedEvents.map { ", \($0.counted("event")) in archives" } ?? ""
                 // Where the states could not be read, nobody knows whose events they are.
                 let users = report.users == 0 ? "" : " of \(report.users.counted("user"))"
                 let left = report.dropped == 0 ? "" : ", \(report.dropped.grouped) of which left the log"
                 try output.line("\(verdict): \(report.events.counted("event"))\(users)\(left)\(archived)")
             }
         }
-        record(.verification, findings: report.findings, head: Seq(report.events))
+        if !isAlone { record(.verification, findings: report.findings, head: Seq(report.events)) }
         if !report.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
     }
 

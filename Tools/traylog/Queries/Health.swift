@@ -25,6 +25,7 @@ extension StoreHealth {
             free ?? "", "map \(mapPercent ?? 0) % full", "lag \((readerLag ?? 0).grouped)",
             "backup \(upkeep.lastBackup.map { ago($0.time) } ?? "never")",
             "verified \(upkeep.lastVerification.map { "through \($0.head) \(ago($0.time))" } ?? "never")",
+            archives.map { "archived through \($0.shippedThrough ?? $0.through)" }.joined(separator: ", "),
             upkeep.lastWitnessed.map { "witnessed through \($0.head) \(ago($0.time))" } ?? "",
         ].filter { !$0.isEmpty }
     }
@@ -80,6 +81,21 @@ extension StoreHealth {
         writer.member("lastBackupHead", upkeep.lastBackup?.head)
         writer.member("lastVerifiedAt", upkeep.lastVerification?.time)
         writer.member("lastVerifiedHead", upkeep.lastVerification?.head)
+        if !archives.isEmpty {
+            writer.name("archives")
+            writer.beginArray()
+            for archive in archives {
+                writer.beginObject()
+                writer.member("directory", archive.directory)
+                writer.member("through", archive.through)
+                writer.member("shippedThrough", archive.shippedThrough)
+                writer.member("lagEvents", archive.lagEvents)
+                writer.member("lagMilliseconds", Int(clamping: archive.lag.milliseconds))
+                writer.member("copiesToDelete", archive.copiesToDelete)
+                writer.endObject()
+            }
+            writer.endArray()
+        }
         if let witnessed = upkeep.lastWitnessed {
             writer.member("lastWitnessedAt", witnessed.time)
             writer.member("lastWitnessedHead", witnessed.head)

@@ -5,11 +5,11 @@ struct PrometheusText {
     private let statistics: StoreStatistics
     private let health: StoreHealth
 
-    init(_ statistics: StoreStatistics, directory: String) {
+    init(_ statistics: StoreStatistics, _ archives: [ArchiveState], directory: String) {
         self.statistics = statistics
         health = StoreHealth(
             statistics, StoreUpkeep.read(directory), diskFreeBytes: StoreHealth.diskFreeBytes(at: directory),
-            damagedStates: statistics.damagedStates)
+            damagedStates: statistics.damagedStates, archives: archives)
     }
 
     var lines: [String] {
@@ -42,7 +42,7 @@ struct PrometheusText {
                 lines += ["# HELP \(figure.name) \(help)", "# TYPE \(figure.name) gauge"]
             }
             name = figure.name
-            let label = figure.label.map { "{\($0)=\"\(figure.labelValue)\"}" } ?? ""
+            let label = figure.label.map { "{\($0)=\"\(Self.quoted(figure.labelValue))\"}" } ?? ""
             let whole = Int64(exactly: figure.value).map(String.init) ?? "\(figure.value)"
             lines.append("\(name)\(label) \(figure.value == .infinity ? "+Inf" : whole)")
         }
@@ -51,5 +51,10 @@ struct PrometheusText {
 
     private static func gauge(_ name: String, _ help: String, _ value: String) -> [String] {
         ["# HELP traylog_\(name) \(help)", "# TYPE traylog_\(name) gauge", "traylog_\(name) \(value)"]
+    }
+
+    /// The value of a label: paths may have any character.
+    private static func quoted(_ text: String) -> String {
+        text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
     }
 }

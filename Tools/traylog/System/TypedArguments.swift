@@ -45,13 +45,16 @@ extension TypedArguments {
     ///
     /// A test compares them with what the commands say.
     static let valued: Set<String> = [
-        "--action", "--actor", "--archive", "--as-of", "--before", "--body", "--category", "--checkpoint", "--clear",
+        "--action", "--actor", "--archive", "--as-of", "--before", "--body", "--branch", "--category", "--checkpoint",
+        "--clear",
         "--collapse-key", "--cursor", "--data", "--device", "--expected-revision", "--expires-at", "--from", "--html",
         "--keep-days", "--key", "--kind", "--level", "--limit", "--list", "--listen", "--logs", "--max-age",
-        "--max-backup-age", "--max-verified-age", "--max-witness-age", "--name", "--not-before", "--note", "--now",
+        "--max-archive-lag", "--max-backup-age", "--max-verified-age", "--max-witness-age", "--mib", "--name", "--not-before",
+        "--note", "--now",
         "--occurred-at",
         "--prefix",
-        "--public-key", "--purpose", "--remind-at", "--retain", "--sign", "--since", "--sort", "--state", "--store",
+        "--public-key", "--purpose", "--remind-at", "--retain", "--seconds", "--ship", "--ship-delete",
+        "--ship-timeout", "--sign", "--since", "--sort", "--state", "--store",
         "--summary-argument", "--summary-count", "--text", "--thread", "--through", "--title", "--to", "--topic",
         "--tree-head", "--until", "--up-to", "--user", "--wait", "--watch", "--append", "--witness-policy",
     ]

@@ -21,7 +21,7 @@ actor HealthProbe {
         case .success(let statistics):
             return StoreHealth(
                 statistics, upkeep, diskFreeBytes: free, damagedStates: await damage.latest(store).count,
-                limits: limits)
+                archives: (try? await store.archiveStates()) ?? [], limits: limits)
         case .failure(let error):
             return StoreHealth(unreadable: error, upkeep, diskFreeBytes: free, limits: limits)
         }

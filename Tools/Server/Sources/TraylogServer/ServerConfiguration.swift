@@ -54,6 +54,17 @@ public struct ServerConfiguration: Sendable {
     public var maxVerifiedAge: String?
     /// The same for the last checkpoint with a quorum of witnesses, unless that one has the newest event.
     public var maxWitnessAge: String?
+    /// The directory that the log is archived to; nil for none.
+    ///
+    /// A server with partitions has a directory for each of them there.
+    public var archive: String?
+    /// A shell command that copies a file of the archive, `%p` or `%f`, elsewhere; nil for none.
+    public var ship: String?
+    /// A shell command that deletes a copy, `%f`; nil for none.
+    public var shipDelete: String?
+    /// How old an event may be that is not in the archive, or not in its copies, before the store needs attention, such as `1m`;
+    /// nil for any age.
+    public var maxArchiveLag: String?
     /// Where push providers send to; nil for nowhere.
     package var apns: (host: String, port: Int)?
     /// The certificates that sign the push providers' own.
@@ -104,6 +115,7 @@ public struct ServerConfiguration: Sendable {
         limits.backup = try age(maxBackupAge, "--max-backup-age")
         limits.verification = try age(maxVerifiedAge, "--max-verified-age")
         limits.witness = try age(maxWitnessAge, "--max-witness-age")
+        limits.archive = try age(maxArchiveLag, "--max-archive-lag")
         return limits
     }
 
@@ -114,6 +126,10 @@ public struct ServerConfiguration: Sendable {
         if witnessPolicy != nil, cluster != nil {
             throw ConfigurationError("--witness-policy goes with no --cluster: a node has no checkpoint of its own")
         }
+        if ship != nil, archive == nil {
+            throw ConfigurationError("--ship needs --archive: it copies the files of that")
+        }
+        if shipDelete != nil, ship == nil { throw ConfigurationError("--ship-delete goes with --ship") }
         guard (certificate == nil) == (certificateKey == nil) else {
             throw ConfigurationError("--tls-certificate and --tls-key go together")
         }

@@ -35,12 +35,14 @@ public final class TraylogServer: Sendable {
     private let reload: KeysReload
     private let localAccess: LocalAccess
     private let underWay: RequestsUnderWay?
+    private let archiving: Archiving?
 
     private init(
-        _ services: [StoreService], _ responder: Responder, _ reload: KeysReload, _ localAccess: LocalAccess
+        _ services: [StoreService], _ responder: Responder, _ reload: KeysReload, _ localAccess: LocalAccess,
+        _ archiving: Archiving?
     ) {
         (self.services, self.responder, self.reload) = (services, responder, reload)
-        self.localAccess = localAccess
+        (self.localAccess, self.archiving) = (localAccess, archiving)
         underWay = responder.underWay
     }
 
@@ -185,7 +187,8 @@ public final class TraylogServer: Sendable {
                     services, responder,
                     KeysReload(file: configuration.keys, made: made, authenticator, answers, log),
                     LocalAccess(
-                        (0..<map.count).map { map.directory(configuration.store, $0) }, key: local.key))
+                        (0..<map.count).map { map.directory(configuration.store, $0) }, key: local.key),
+                    Archiving(services.map(\.store), configuration, log))
             } catch {
                 for service in services { await service.close() }
                 throw error
@@ -198,12 +201,14 @@ extension TraylogServer: ServiceLifecycle.Service {
     /// Keeps live streams alive, and the figures of the app's metrics backend up to date, until the app is told to stop; then ends the
     /// streams.
     public func run() async throws {
-        try? await cancelWhenGracefulShutdown { [services] in
+        try? await cancelWhenGracefulShutdown { [services, archiving] in
             async let measuring: Void = Self.measure(services)
             async let witnessing: Void = services[0].witness()
+            async let archived: Void? = archiving?.run()
             try await services[0].answers.beat()
             await measuring
             await witnessing
+            _ = await archived
         }
         for service in services { service.drain() }
     }

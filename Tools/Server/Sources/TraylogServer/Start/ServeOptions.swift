@@ -76,6 +76,19 @@ package struct ServeOptions: ParsableArguments {
     )
     var maxWitnessAge: String?
 
+    @Option(help: "Archive the log as files in this directory, which 'traylog restore' makes the log from again.")
+    var archive: String?
+
+    @Option(help: "A shell command that copies each file of the archive elsewhere: %p is its path, %f its name.")
+    var ship: String?
+
+    @Option(help: "A shell command that deletes a copy that others have replaced: %f is its name.")
+    var shipDelete: String?
+
+    @Option(
+        help: "An event must be in the archive, and in its copies, before it is so old, or the store needs attention.")
+    var maxArchiveLag: String?
+
     @Flag(help: "For trying out: makes a key and a secret for tokens at start, and prints them. Loopback only.")
     var dev = false
 
@@ -94,6 +107,7 @@ extension ServerConfiguration {
         "apns-clients", "behind-proxy",
         "allow-origin", "rate-user", "rate-key", "no-console", "no-bell", "log-users", "record-access",
         "max-backup-age", "max-verified-age", "max-witness-age", "witness-policy", "witness-interval", "dev",
+        "archive", "ship", "ship-delete", "max-archive-lag",
         "cluster", "stream", "advertise", "monitor",
         "allow-unsafe-log", "seed", "partitions",
     ]
@@ -148,6 +162,10 @@ extension ServerConfiguration {
         maxBackupAge = text(options.maxBackupAge, "max-backup-age")
         maxVerifiedAge = text(options.maxVerifiedAge, "max-verified-age")
         maxWitnessAge = text(options.maxWitnessAge, "max-witness-age")
+        archive = text(options.archive, "archive")
+        ship = text(options.ship, "ship")
+        shipDelete = text(options.shipDelete, "ship-delete")
+        maxArchiveLag = text(options.maxArchiveLag, "max-archive-lag")
         witnessPolicy = text(options.witnessPolicy, "witness-policy")
         witnessInterval = text(options.witnessInterval, "witness-interval") ?? witnessInterval
         let given = ClusterOptions(
