@@ -102,7 +102,7 @@ import TraylogLog
         try withArchive(3, seed: 3) { path, sound, _ throws in
             let cases: [(Int, UInt8, ArchiveError.Code, String)] = [
                 (8, UInt8(ArchiveHeader.version) + 1, .newer, "written by a newer version of Traylog"),
-                (12, 1, .newer, "written by a newer version of Traylog"),
+                (12, 2, .newer, "written by a newer version of Traylog"),
                 (8, 1, .older, "written by a version of Traylog before 0.1.0 (format 1)"),
             ]
             for (offset, value, code, words) in cases {

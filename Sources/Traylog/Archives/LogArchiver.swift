@@ -116,7 +116,8 @@ struct LogArchiver {
             guard rows.isEmpty || isOver() else { continue }
             guard !run.rows.isEmpty else { return Progress(through: run.tree.size) }
             let age = (SystemClock.monotonicNanoseconds() - run.since) / 1_000_000
-            let left = options.milliseconds - age
+            // Less a tenth, for the writing.
+            let left = options.milliseconds - options.milliseconds / 10 - age
             guard closes || left <= 0 else { return Progress(through: run.tree.size, millisecondsLeft: left) }
             guard try close(&run) else { return nil }
         }

@@ -80,7 +80,7 @@ class ArchiveTests(unittest.TestCase):
             figures = server.get("/metrics").body.decode()
             self.assertIn('traylog_problem{problem="archive"} 2', figures)
             self.assertRegex(figures, r'traylog_archive_lag_events\{directory="[^"]*archive"\} 1\n')
-            self.assertIn("exit status 1", server.logged())
+            until(lambda: "exit status 1" in server.logged())
             self.assertEqual(self.head(archive), 2)
             os.remove(broken)
             until(lambda: self.head(bucket) == 2)
