@@ -10,13 +10,15 @@ import Testing
         let directory: String
         var store: String { directory + "/store" }
         var archive: String { directory + "/archive" }
+        /// Stands for a bucket.
+        var bucket: String { directory + "/bucket" }
         var program: TraylogProgram { TraylogProgram(store: store) }
 
-        /// Restores the archive and compares it with the store.
+        /// Restores the archive, or the copies of it, and compares that with the store.
         ///
         /// - Returns: the last event that it has.
-        func restored() throws -> UInt64 {
-            let copy = directory + "/copy"
+        func restored(_ place: String? = nil) throws -> UInt64 {
+            let (archive, copy) = (place ?? self.archive, directory + "/copy")
             defer { try? FileManager.default.removeItem(atPath: copy) }
             let names = (try? FileManager.default.contentsOfDirectory(atPath: archive)) ?? []
             guard names.contains(where: { $0.hasSuffix(".archive") }) else { return 0 }
@@ -128,17 +130,20 @@ import Testing
         }
     }
 
-    /// Writer and archiver run side by side and are killed at any moment.
+    /// Writer and archiver run side by side and are killed at any moment; some copies fail.
     @Test(arguments: seeds(1, nightly: 20))
     func aRestoreOfWhatWasArchivedIsThePrefixOfTheLogThatWasShown(seed: UInt64) throws {
         try withTemporaryDirectory { directory in
             let subject = Subject(directory: directory)
             #expect(try subject.program.run(["notify", "ann"]).status == 0)
+            try FileManager.default.createDirectory(atPath: subject.bucket, withIntermediateDirectories: false)
+            let ship = "case $(od -An -N1 -tu1 /dev/urandom) in *[05]) exit 1; esac; "
+                + "cp '%p' '\(subject.bucket)/%f.part' && mv '\(subject.bucket)/%f.part' '\(subject.bucket)/%f'"
             var random = SeededRandom(seed: seed)
             var (archived, acknowledged) = (UInt64(0), UInt64(1))
             for life in 0..<sized(4, nightly: 10) {
                 let writer = try AppendingProcess(store: subject.store)
-                let archiver = try FollowingArchiver(subject.store, subject.archive)
+                let archiver = try FollowingArchiver(subject.store, subject.archive, ship)
                 for _ in 0..<random.between(1, 12) {
                     let count = random.between(1, 60)
                     let line = #"{"kind":"notify","user":"u\#(random.below(9))","title":"T"}"# + "\n"
@@ -163,9 +168,15 @@ import Testing
                 #expect(restored >= max(archived, shown), "seed \(seed), life \(life)")
                 #expect(restored <= acknowledged, "seed \(seed), life \(life)")
                 archived = restored
+                let health = try subject.program.object("health", "--json")
+                let states = health["archives"] as? [[String: Any]]
+                let shipped = try #require(states?.first?["shippedThrough"] as? UInt64)
+                #expect(try subject.restored(subject.bucket) >= shipped, "seed \(seed), life \(life)")
             }
             #expect(try subject.program.run(["archive", subject.archive]).status == 0)
             #expect(try subject.restored() == acknowledged, "seed \(seed)")
+            while try subject.program.run(["archive", subject.archive, "--ship", ship]).status != 0 {}
+            #expect(try subject.restored(subject.bucket) == acknowledged, "seed \(seed)")
         }
     }
 }
@@ -175,9 +186,10 @@ private final class FollowingArchiver {
     private let process: Process
     private let output = Pipe()
 
-    init(_ store: String, _ archive: String) throws {
-        process = try TraylogProgram(store: store).process(["archive", archive, "--follow", "--json"])
+    init(_ store: String, _ archive: String, _ ship: String) throws {
+        process = try TraylogProgram(store: store).process(["archive", archive, "--follow", "--json", "--ship", ship])
         process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
         try process.run()
     }
 

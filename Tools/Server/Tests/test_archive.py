@@ -1,11 +1,15 @@
 """A server that archives its log: files a second behind, copies elsewhere, and the same log from them when the machine is lost."""
 
+import importlib.util
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
+import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -95,6 +99,111 @@ class ArchiveTests(unittest.TestCase):
         server.stop(signal.SIGKILL)
         with Server("--archive", archive, directory=self.directory) as server:
             until(lambda: self.head(archive) == 2)
+
+
+def reachable(port):
+    with socket.socket() as attempt:
+        return attempt.connect_ex(("127.0.0.1", port)) == 0
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class GuideTests(unittest.TestCase):
+    """The commands of the guide as they stand: with a bucket of moto, and with an SSH server of its own."""
+
+    BLOCKS = re.findall(
+        r"^```bash\n(.*?)^```$", (pathlib.Path(__file__).resolve().parents[3] / "Docs/operating/archive.md").read_text(), re.S | re.M)
+
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="traylog-archive.")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.environment = {
+            **os.environ, "PATH": os.pathsep.join([self.path("bin"), os.path.dirname(PROGRAM), os.environ["PATH"]]),
+            "TRAYLOG_STORE": self.path("trays")}
+        os.mkdir(self.path("bin"))
+        os.mkdir(self.path("srv"))
+
+    def path(self, *names):
+        return os.path.join(self.directory, *names)
+
+    def start(self, port, *words, **more):
+        process = subprocess.Popen(
+            words, env={**self.environment, **more}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        until(lambda: reachable(port), 60)
+
+    def sh(self, script):
+        script = script.replace("/srv/archive", self.path("srv"))
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script], env=self.environment, cwd=self.directory, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def life(self, ship):
+        """Events, an erasure, and what is joined, with a copy after each."""
+        for number in range(3):
+            self.sh(f"traylog notify ann --title {number}; traylog notify zoe --title {number}")
+            self.sh(ship)
+        self.sh("traylog erase zoe --yes")
+        self.sh(ship)
+        # Copies of what was erased go with the next run.
+        self.sh(ship)
+
+    def same(self, store):
+        return self.sh(f"traylog --store {store} tree-head --json") == self.sh("traylog tree-head --json")
+
+    @unittest.skipUnless(shutil.which("rclone") and importlib.util.find_spec("moto"), "needs rclone and moto")
+    def test_a_bucket_has_the_log(self):
+        port = free_port()
+        self.start(port, sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port))
+        settings = {
+            "TYPE": "s3", "PROVIDER": "Other", "ENDPOINT": f"http://127.0.0.1:{port}", "ACCESS_KEY_ID": "key",
+            "SECRET_ACCESS_KEY": "secret", "REGION": "us-east-1"}
+        self.environment |= {f"RCLONE_CONFIG_BUCKET_{name}": value for name, value in settings.items()}
+        # Nothing of this machine's way to the outside.
+        self.environment |= {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+        self.environment.pop("AWS_CA_BUNDLE", None)
+        self.environment["RCLONE_CONFIG"] = self.path("none")
+        self.sh("rclone mkdir bucket:trays")
+        self.life(self.BLOCKS[0])
+        names = self.sh("rclone lsf bucket:trays").split()
+        self.assertEqual(sorted(names), sorted(path.name for path in pathlib.Path(self.path("archive")).glob("*.archive")))
+        self.assertIn("sound: 7 events", self.sh(self.BLOCKS[1]))
+        self.assertTrue(self.same("restored"))
+        self.assertNotIn("zoe", self.sh("traylog --store restored log --json"))
+
+    @unittest.skipUnless(shutil.which("sshd") and shutil.which("scp"), "needs sshd and scp")
+    def test_a_standby_machine_has_a_store_that_takes_over(self):
+        port = free_port()
+        for key in ("host", "own"):
+            self.sh(f"ssh-keygen -q -t ed25519 -N '' -f {key}")
+        self.sh("cp own.pub authorized && chmod 600 authorized && chmod 700 .")
+        pathlib.Path(self.path("sshd")).write_text(
+            f"Port {port}\nListenAddress 127.0.0.1\nHostKey {self.path('host')}\nAuthorizedKeysFile {self.path('authorized')}\n"
+            f"PidFile {self.path('sshd.pid')}\nStrictModes no\nUsePAM no\nSubsystem sftp internal-sftp\n")
+        pathlib.Path(self.path("config")).write_text(
+            f"Host standby\nHostName 127.0.0.1\nPort {port}\nIdentityFile {self.path('own')}\nUserKnownHostsFile /dev/null\n"
+            "StrictHostKeyChecking no\nLogLevel ERROR\n")
+        for name in ("ssh", "scp"):
+            program = pathlib.Path(self.path("bin", name))
+            program.write_text(f"#!/bin/sh\nexec {shutil.which(name)} -F {self.path('config')} \"$@\"\n")
+            program.chmod(0o755)
+        os.makedirs("/run/sshd", exist_ok=True)
+        self.start(port, shutil.which("sshd"), "-D", "-e", "-f", self.path("sshd"))
+        self.life(self.BLOCKS[2])
+        self.sh(self.BLOCKS[3])
+        self.assertTrue(self.same("standby"))
+        # Again, after more events; then it takes over.
+        self.sh("traylog notify ann --title more")
+        self.sh(self.BLOCKS[2])
+        self.sh(self.BLOCKS[3])
+        self.assertTrue(self.same("standby"))
+        self.assertIn("appended as event 9", self.sh("traylog --store standby notify ann --title 'on the standby'"))
 
 
 if __name__ == "__main__":
