@@ -129,7 +129,7 @@ package struct ArchiveSetCursor {
         guard let seq else { return }
         for index in open.indices where open[index].cursor.seq == seq { try open[index].cursor.advance() }
         open.removeAll(where: \.isAtEnd)
-        try settle(from: seq + 1)
+        try settle(from: seq &+ 1)
     }
 
     /// Lends record and payload of the event, of which only the block's checksum was checked; there must be one.
