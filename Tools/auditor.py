@@ -3,8 +3,8 @@
 
 It makes the Merkle tree of an exported log (Docs/internals/format.md, "Export" and "Leaf") by the recursive definitions of RFC 9162,
 section 2.1, and holds tree heads, proofs, reports and signed checkpoints against it. With --check it holds proofs, reports,
-decisions (decision.py) and a person's file against tree heads alone, without a log; with --complete it also checks that a history is complete
-(complete_history.py). With --witness-policy each tree head must be signed by a log and cosigned by a quorum of witnesses
+decisions (decision.py), items' stories (item_story.py) and a person's file against tree heads alone, without a log; with --complete
+it also checks that a history is complete (complete_history.py). With --witness-policy each tree head must be signed by a log and cosigned by a quorum of witnesses
 (witness_policy.py). Python's standard library is all it needs, and the `openssl` program for signatures.
 
 Whatever a file says, the answer is a verdict: exit 0 where everything is proved, else 1 and a sentence that begins with
@@ -12,6 +12,7 @@ Whatever a file says, the answer is a verdict: exit 0 where everything is proved
 
     auditor.py --complete ann.jsonl --tree-head head.json
     auditor.py --check proof.json --tree-head checkpoint --witness-policy policy
+    auditor.py --check story-17.html --public-key audit.key.pub
     auditor.py --check proof.json --check report.jsonl --checkpoint checkpoint --public-key audit.key.pub
     traylog export | auditor.py - --tree-head head.json --proof proof.json --consistency growth.json
     auditor.py log.jsonl --checkpoint checkpoint --public-key audit.key.pub --report report.jsonl
@@ -28,9 +29,10 @@ import sys
 import tempfile
 import time
 
-from audit_text import ABSENT, EARLIEST, LATEST, excerpt, lines_of, member, milliseconds, object_of, same, written
+from audit_text import ABSENT, EARLIEST, LATEST, LONGEST_LINE, excerpt, lines_of, member, milliseconds, object_of, same, written
 from complete_history import CompleteCheck
 from decision import check_decision
+from item_story import check_story
 from tray_fold import KINDS, event_of, kind_of
 from witness_policy import Policy, key_of
 
@@ -344,14 +346,19 @@ class HandedOut:
 
     MEMBERS = {"seq", "leafIndex", "treeSize", "rootHash", "leafHash", "leaf", "path", "salt", "payload"}
 
-    def __init__(self, heads):
+    def __init__(self, heads, key=None):
         self.decision = None  # what the file proves, if it is a decision
+        self.story = None  # the same of a story
+        self.key = key  # has signed a story
         self.heads = [(member(head, "treeSize", int, "the tree head"), hash_of(head, "rootHash", "the tree head").hex()) for head in heads]
 
     def check_file(self, name):
         """The number of events that are proved."""
         chain, proved, first, counts, is_closed, number = bytes(32), 0, {}, None, False, 0
-        for number, line in lines_of(name):
+        lines = lines_of(name)
+        for number, line in lines:
+            if number == 1 and line.startswith(b"<"):
+                return self.check_story(line, lines)
             what = f"line {number}"
             if is_closed:
                 raise ValueError(f"{what} comes after the line that closes the file")
@@ -396,6 +403,30 @@ class HandedOut:
             raise ValueError("the line that closes the file is missing")
         return proved
 
+    def check_story(self, first, lines):
+        """A page of a story; answers the number of events that are proved."""
+        page, size = [first], 0
+        for _, line in lines:
+            page.append(line)
+            size += len(line) + 1
+            if size > LONGEST_LINE:
+                raise ValueError("the page is longer than 16 MiB")
+        text = b"".join(line + b"\n" for line in page)
+        self.story, proved = check_story(text, self.read_note, self.check_head, self.check_proof)
+        return proved
+
+    def read_note(self, note):
+        """Origin, head and further lines of a story's checkpoint, which is signed once."""
+        signed, head = Note(note), signed_head(note)
+        if [f"{signed.text}\n\u2014 {name} {base64.b64encode(raw).decode()}\n" for name, raw in signed.signatures] != [note]:
+            raise ValueError("the checkpoint was not made for this story")
+        if self.key is not None:
+            Auditor([]).check_signature(note, self.key)
+            if not self.heads:
+                self.heads = [(head["treeSize"], head["rootHash"])]
+        origin, _, _, *further = signed.text.split("\n")[:-1]
+        return origin, head, further
+
     def check_complete(self, name):
         """What a complete history proves, in words."""
         check = CompleteCheck(self.prove)
@@ -431,6 +462,8 @@ class HandedOut:
     def check_head(self, head):
         size, root = member(head, "treeSize", int, "the tree head of the file"), head.get("rootHash")
         roots = [root for known, root in self.heads if known == size]
+        if not self.heads:
+            raise ValueError("a proof proves something only against a tree head: name one with --tree-head")
         if not roots:
             sizes = ", ".join(str(size) for size, _ in self.heads)
             raise ValueError(f"the file is about the first {size} events, and the tree head is of {sizes}")
@@ -567,7 +600,8 @@ def objects(name):
 
 def check(options):
     heads = heads_of(options)
-    files = [HandedOut(heads) for _ in options.check]
+    key = text_of(options.public_key) if options.public_key else None
+    files = [HandedOut(heads, key) for _ in options.check]
     proved = sum(file.check_file(name) for file, name in zip(files, options.check))
     complete = [HandedOut(heads).check_complete(name) for name in options.complete]
     for words in complete:
@@ -575,6 +609,8 @@ def check(options):
     for file in files:
         if file.decision is not None:
             print(f"decision: {file.decision}")
+        if file.story is not None:
+            print(f"story: {file.story}")
     if options.check:
         print(f"{proved} events proved by {len(heads)} tree heads")
 

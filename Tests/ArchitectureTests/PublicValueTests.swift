@@ -16,6 +16,7 @@ import Testing
         "hold closures": ["StoreOptions", "TypedTime", "NodeOptions", "TrayClientOptions"],
         "are written into a file whose check reads it line by line": ["CompleteEntry", "Dossier", "Entry"],
         "are a decision's file and its check": ["DecisionCheck", "DecisionRecord", "DecisionStatement"],
+        "are a story's page and its check": ["StoryCheck", "StoryRecord"],
         "is told in words": ["RevisionGap"],
         "are a stranger's words, of which a program makes a value of its own": ["WireNumber", "WireSeconds"],
         "is a secret; its text is asked for by name": ["NotePrivateKey"],

@@ -68,6 +68,18 @@ extension ItemStory {
         for event in events where !voided.contains(event.seq) { fold.apply(event) }
         clauses = StoryWords(item: item, user: user, fold: fold).clauses
     }
+
+    /// The story that events tell by themselves, without a store that knows the item.
+    ///
+    /// - Parameters:
+    ///   - arrival: the event by which the item came.
+    ///   - events: of the user's tray, ascending; `arrival` is one of them, and none of them is undone.
+    init(of item: Seq, _ content: Content, user: String, arrival: Event, telling events: [Event]) {
+        var fold = ItemFold(item: item, user: user, content: content, topic: arrival.arrivalTopic)
+        for event in events { fold.apply(event) }
+        let item = fold.item(as: content, arrival)
+        clauses = StoryWords(item: item, user: user, fold: fold).clauses
+    }
 }
 
 /// The rules for one item: which event made it what it is.
@@ -95,8 +107,19 @@ struct ItemFold {
         self.init(item: item.seq, user: user, content: item.content, topic: item.topic)
     }
 
-    private init(item: Seq, user: String, content: Content, topic: String? = nil) {
+    fileprivate init(item: Seq, user: String, content: Content, topic: String? = nil) {
         (self.item, self.user, self.content, self.topic, position) = (item, user, content, topic, item)
+    }
+
+    /// The item as these events alone make it.
+    fileprivate func item(as content: Content, _ arrival: Event) -> Item {
+        var until: Timestamp?
+        if case .snoozed(_, let time)? = snoozed?.body { until = time }
+        return Item(
+            seq: item, position: position, topic: topic, content: content, isMuted: !mutes.isEmpty,
+            isSeen: seen != nil, isRead: read != nil, isArchived: archived != nil, isDeleted: deleted != nil,
+            isGone: gone != nil, snoozedUntil: until, outcome: outcome.flatMap { Outcome($0) },
+            recordedAt: arrival.recordedAt)
     }
 
     /// The events that made an item seen and read last.
@@ -234,6 +257,15 @@ extension MuteScope {
 }
 
 extension Event {
+    /// The topic that it brought an item of; nil for any other event.
+    var arrivalTopic: String? {
+        switch body {
+        case .broadcast(let topic, _): topic
+        case .arrived(_, let topic, _, _, _): topic
+        default: nil
+        }
+    }
+
     /// How many items it marked; nil for all that matched.
     fileprivate var markedCount: Int? {
         switch body {
@@ -363,7 +395,8 @@ private struct StoryWords {
 
     private var answer: ItemStory.Clause? {
         if let outcome = item.outcome {
-            let label = item.content.actions.first { $0.id == outcome.action }?.label ?? outcome.action
+            let label =
+                item.content.actions.first { $0.id.hasSameBytes(as: outcome.action) }?.label ?? outcome.action
             guard let event = fold.outcome else { return lost(.answer, "\(outcome.actor) answered “\(label)”") }
             let device = event.device.map { " on \($0)" } ?? ""
             return clause(
@@ -433,6 +466,10 @@ private struct StoryWords {
                 events[event.seq] = event
             }
         }
+        // A reminder changes no item, so its life lacks it. Those of a broadcast are nobody's own.
+        if item.topic == nil, item.content.remindAt != nil {
+            for event in try reminders(of: item, user, through: life.asOf) { events[event.seq] = event }
+        }
         // Where a mark was undone, one that changed nothing then may be what counts now.
         if voided.contains(where: { $0.key > item.seq }) {
             let since = try history(of: user, from: item.seq, limit: .max, asOf: .seq(life.asOf))
@@ -441,10 +478,23 @@ private struct StoryWords {
         return ItemStory(of: item, user: user, events: events.values.sorted { $0.seq < $1.seq })
     }
 
+    private func reminders(of item: Item, _ user: String, through end: Seq) throws(TraylogError) -> [Event] {
+        var (found, next): ([Event], Seq?) = ([], item.seq)
+        while let from = next, from <= end {
+            let page = try events(
+                matching: EventFilter(user: user, kinds: [.reminded]), from: from, limit: 1_000)
+            found += page.elements.filter { event in
+                if case .reminded(item.seq) = event.body { event.seq <= end } else { false }
+            }
+            next = page.next
+        }
+        return found
+    }
+
     /// The events of mutes and their ends before an item, from the oldest mute on that may have been in force when it came.
     ///
     /// - Parameter arrival: the event with which it arrived, of an item that was scheduled.
-    private func mutes(before item: Item, arrival: Seq, of user: String) throws(TraylogError) -> [Event] {
+    func mutes(before item: Item, arrival: Seq, of user: String) throws(TraylogError) -> [Event] {
         let floor = try statistics(checkingStates: false).floor
         let place = item.arrivedAt == nil ? item.seq : arrival
         guard place > 1, place - 1 >= floor else { return [] }

@@ -62,10 +62,7 @@ import TraylogLog
     }
 
     private mutating func take(_ line: [UInt8]) throws(Refusal) {
-        let body = Array(line.dropLast(DecisionForm.sealBytes))
-        guard line == body + Array(",\"seal\":\"\(DecisionForm.seal(body))\"}".utf8) else {
-            throw Self.wrong("seal", "does not fit the file: a byte of it was changed, or a part of it left out")
-        }
+        let body = try FileSeal.body(of: line)
         let members = try MemberValues(line.span, "line")
         let head = try self.head(members, line)
         let shown = try entries(of: "shown", members, line, head)
@@ -115,7 +112,7 @@ import TraylogLog
         of name: String, _ members: MemberValues, _ line: [UInt8], _ head: TreeHead
     ) throws(Refusal) -> [Entry] {
         var entries: [Entry] = []
-        for text in try Self.elements(of: Array(line[try members.required(name)]), name) {
+        for text in try JSONElements.split(Array(line[try members.required(name)]), name) {
             entries.append(try entry(text, head))
         }
         return entries
@@ -132,23 +129,6 @@ import TraylogLog
             throw Self.wrong("proof", "of event \(leaf.seq) leads to another tree than that of \(head.size) events")
         }
         return Entry(text: text, leaf: leaf, event: event)
-    }
-
-    private static func elements(of text: [UInt8], _ name: String) throws(Refusal) -> [[UInt8]] {
-        var (scanner, elements) = (JSONScanner(), [[UInt8]]())
-        let span = text.span
-        do throws(JSONFault) {
-            guard scanner.skip(UInt8(ascii: "["), in: span) else { throw scanner.fault(.noSeparator, in: span) }
-            guard !scanner.skip(UInt8(ascii: "]"), in: span) else { return [] }
-            repeat {
-                elements.append(Array(text[try scanner.rawValue(in: span)]))
-            } while scanner.skip(
-                UInt8(ascii: ","), in: span)
-            guard scanner.skip(UInt8(ascii: "]"), in: span) else { throw scanner.fault(.noSeparator, in: span) }
-        } catch {
-            throw wrong(name, error.description)
-        }
-        return elements
     }
 
     private static func statement(

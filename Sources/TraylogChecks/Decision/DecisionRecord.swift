@@ -53,7 +53,7 @@ extension CompleteEntry {
             statement, user: user, item: item, treeHead, shown: shown.map(\.jsonBytes),
             answers: answers.map(\.jsonBytes),
             later: later?.jsonBytes, to: &own)
-        own.member("seal", DecisionForm.seal(own.bytes))
+        own.member("seal", FileSeal.hash(own.bytes))
         own.endObject()
         writer.raw(String(decoding: own.bytes, as: UTF8.self))
     }
@@ -69,12 +69,6 @@ extension CompleteEntry {
 
 /// The form of a decision's file.
 enum DecisionForm {
-    /// The bytes of `,"seal":"…"}`.
-    static let sealBytes = 75
-
-    /// A hash of the file without its last member: whoever changes or leaves out a byte must make it anew.
-    static func seal(_ bytes: [UInt8]) -> String { MerkleHash.sha256(RawSpan(_elements: bytes.span), RawSpan()).hex }
-
     /// Writes all members but the seal.
     ///
     /// - Parameters:

@@ -210,7 +210,25 @@ import TraylogStates
         return (leaf, event)
     }
 
-    private func expect(_ head: TreeHead) throws(Refusal) {
+    /// Checks a proof with salt and payload, outside of lines: the leaf, and the event as they say it.
+    ///
+    /// - Parameter head: the tree that it must lead to.
+    package mutating func disclosed(
+        _ text: [UInt8], by head: TreeHead
+    ) throws(Refusal) -> (leaf: EventLeaf, event: Event) {
+        let members = try MemberValues(text.span, "proof")
+        let proof = try proof(members, text)
+        guard proof.head == head else {
+            throw .invalid(field: "proof", reason: "leads to another tree than that of \(head.size) events")
+        }
+        guard let leaf = proof.leaf, members.has("payload") else {
+            throw .invalid(field: "proof", reason: "does not say what event \(proof.seq) says")
+        }
+        try checkContent(of: proof, members, text.span, event: nil)
+        return (leaf, try Self.event(of: leaf, try members.base64("payload", in: text.span)))
+    }
+
+    package func expect(_ head: TreeHead) throws(Refusal) {
         guard !heads.contains(head) else { return }
         if let kept = heads.first(where: { $0.size == head.size }) {
             throw .invalid(
@@ -282,16 +300,21 @@ import TraylogStates
             throw .invalid(field: "payload", reason: "is not what the leaf of event \(leaf.seq) commits to")
         }
         guard let shown else { return }
-        let event = try leaf.event(payload)
-        guard event.body.greatestNamed < event.seq else {
-            throw .invalid(field: "payload", reason: "names an event that is not before event \(leaf.seq)")
-        }
+        let event = try Self.event(of: leaf, payload)
         self.event = event
         var writer = JSONWriter()
         writer.write(event)
         guard shown.hasSameBytes(as: writer.bytes.span) else {
             throw .invalid(field: "event", reason: "does not show what the payload of event \(leaf.seq) says")
         }
+    }
+
+    private static func event(of leaf: EventLeaf, _ payload: [UInt8]) throws(Refusal) -> Event {
+        let event = try leaf.event(payload)
+        guard event.body.greatestNamed < event.seq else {
+            throw .invalid(field: "payload", reason: "names an event that is not before event \(leaf.seq)")
+        }
+        return event
     }
 
     /// Checks what the leaf says by itself: number, revision, kind and times.

@@ -47,6 +47,7 @@ private struct NaiveStory {
     private var gone: Event?
     private var deleted: Event?
     private var archived: Event?
+    private var reminded: Event?
     private var mutes: [NaiveMute] = []
 
     init(of seq: Seq, _ user: String, through end: Seq, in naive: NaiveStore) {
@@ -68,6 +69,7 @@ private struct NaiveStory {
             gone = now.gone ? gone ?? event : nil
             deleted = now.deleted ? deleted ?? event : nil
             archived = now.archived ? archived ?? event : nil
+            if case .reminded(seq) = event.body, event.user != nil { reminded = event }
             item = now
         }
     }
@@ -102,6 +104,7 @@ private struct NaiveStory {
             #expect(clause(.read)?.event == nil && clause(.read)?.text().contains(" read") == true, place)
         }
         #expect(clause(.answer)?.event == item.outcome?.seq, place)
+        if item.content.remindAt != nil { #expect(clause(.reminder)?.event == reminded?.seq, place) }
         // How it ended.
         let told = clause(.ending)
         if item.gone || item.deleted || item.archived {

@@ -9,9 +9,9 @@ struct CheckCommand: ParsableCommand {
         commandName: "check",
         abstract: "Check a proof, a report, a decision or a person's file, without a store.",
         discussion: """
-            FILE is what 'prove --json', 'prove-consistency --json', 'audit --json' or 'decision --json' printed, or the \
-            dossier.jsonl of 'dossier'. Everything in it is compared with a tree head that was kept elsewhere; with --public-key the \
-            signature is checked, too. Exit status 1 says what is wrong, each finding on a line.
+            FILE is what 'prove --json', 'prove-consistency --json', 'audit --json' or 'decision --json' printed, the \
+            dossier.jsonl of 'dossier', or the page of an item's story. Everything in it is compared with a tree head that was \
+            kept elsewhere; with --public-key the signature is checked, too. Exit status 1 says what is wrong, each finding on a line.
 
             A report shows what events say. That is proved if it has salt and payload ('audit --disclose'); otherwise \
             only number, kind and times are.
@@ -19,6 +19,11 @@ struct CheckCommand: ParsableCommand {
             Of a decision one sentence says who answered what, to which title, when, and by which tree head. That nobody \
             left out an edit before the answer is proved. That none came later is what the file's maker says: a later \
             tree head, or 'audit --complete', shows it.
+
+            An item's story, the page that the console saves with 'Prove this', is checked with the log's --public-key, which \
+            signed it, or with a tree head of its size, or both. Each sentence is printed with the event that it rests on. \
+            What is 'stated' rests on none: that something never happened, and that no other event changed the item, is said \
+            by the owner of the log, so only --public-key shows who says it.
 
             --complete checks what 'audit --complete' or 'dossier' wrote: that no event of the user is left out and no \
             event of the user's topics, and that every count and item follows from these events and from no others. \
@@ -32,12 +37,14 @@ struct CheckCommand: ParsableCommand {
               traylog check event-17.tlog-proof --witness-policy policy
               traylog check proof.json --tree-head checkpoint --public-key audit.key.pub
               traylog check alice.jsonl --tree-head head.json --json
+              traylog check story-17.html --public-key audit.key.pub
               traylog check alice.jsonl --complete --tree-head head.json
             """)
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "A proof, a report or a person's file, or - for standard input.", completion: .file())
+    @Argument(
+        help: "A proof, a report, a story or a person's file, or - for standard input.", completion: .file())
     var file: String
 
     @Option(
@@ -60,10 +67,11 @@ struct CheckCommand: ParsableCommand {
     var complete = false
 
     func validate() throws {
-        guard !treeHead.isEmpty || witnessPolicy != nil else {
-            throw ValidationError("Missing '--tree-head <file>': a proof proves something only against a tree head.")
-        }
+        guard !treeHead.isEmpty || witnessPolicy != nil || publicKey != nil else { throw Self.missingHead }
     }
+
+    private static let missingHead = ValidationError(
+        "Missing '--tree-head <file>': a proof proves something only against a tree head.")
 
     func run() throws {
         let key = try publicKey.map { try KeyFile.publicKey($0) }
@@ -74,8 +82,9 @@ struct CheckCommand: ParsableCommand {
         let verdicts = try policy.map { WitnessVerdicts($0, try heads.map { try KeptTreeHead($0.text) }, key) }
         if let verdicts, !verdicts.findings.isEmpty { return try report(verdicts.findings) }
         if complete {
+            guard !heads.isEmpty else { throw Self.missingHead }
             var check = try CompleteCheck(treeHeads: heads.map(\.text), publicKey: key)
-            try read(source) { check.add($0) }
+            try read(source) { line, _ in check.add(line) }
             check.finish()
             try report(check, verdicts)
             if !check.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
@@ -83,13 +92,31 @@ struct CheckCommand: ParsableCommand {
         }
         var check = try HandedOutCheck(treeHeads: heads.map(\.text), publicKey: key)
         var decision: DecisionCheck?
+        var story: StoryCheck?
         var isFirst = true
-        try read(source) { line in
-            if isFirst, DecisionCheck.isDecision(line) {
-                decision = try DecisionCheck(treeHeads: heads.map(\.text), publicKey: key)
+        try read(source) { line, end in
+            if isFirst, StoryCheck.isStory(line) {
+                story = try StoryCheck(treeHeads: heads.map(\.text), publicKey: key)
+            } else if isFirst {
+                guard !heads.isEmpty else { throw Self.missingHead }
+                if DecisionCheck.isDecision(line) {
+                    decision = try DecisionCheck(treeHeads: heads.map(\.text), publicKey: key)
+                }
             }
             isFirst = false
-            if decision == nil { check.add(line) } else { decision?.add(line) }
+            if story != nil {
+                story?.add(line + end)
+            } else if decision != nil {
+                decision?.add(line)
+            } else {
+                check.add(line)
+            }
+        }
+        if var story {
+            story.finish()
+            try report(story, verdicts)
+            if !story.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
+            return
         }
         if var decision {
             decision.finish()
@@ -175,14 +202,18 @@ struct CheckCommand: ParsableCommand {
         writer.endObject()
     }
 
-    private func read(_ source: Descriptor, _ take: ([UInt8]) throws -> Void) throws {
+    /// Lends each line, and the carriage return before its line feed where it has one.
+    private func read(_ source: Descriptor, _ take: (_ line: [UInt8], _ end: [UInt8]) throws -> Void) throws {
         var lines = LineReader(source, longestLine: Restorer.longestLine)
         while true {
+            var taken = lines.bytesTaken
             while let line = lines.takeLine() {
                 guard case .whole(let range) = line else {
                     throw TraylogError.refused(.invalid(field: "line", reason: "is longer than 16 MiB"))
                 }
-                try take(Array(lines.bytes[range]))
+                let hasReturn = lines.bytesTaken - taken == range.count + 2
+                taken = lines.bytesTaken
+                try take(Array(lines.bytes[range]), hasReturn ? [0x0D] : [])
             }
             if lines.isAtEnd { break }
             try lines.fill()
@@ -245,6 +276,43 @@ struct CheckCommand: ParsableCommand {
             }
         } else if check.findings.isEmpty {
             let signature = isSigned(seen) ? "signed" : "signature not looked at"
+            try output.lines(["true: \(VisibleText(check.conclusion).text), \(signature)"] + words(seen))
+        } else {
+            for finding in check.findings { try output.line(VisibleText(finding).text) }
+            try output.line("not proved: \(check.findings.count.counted("finding"))")
+        }
+        try output.flush()
+    }
+
+    private func report(_ check: StoryCheck, _ seen: WitnessVerdicts?) throws {
+        let output = Output(.standardOutput)
+        if global.json {
+            try output.json { writer in
+                writer.beginObject()
+                writer.member("ok", check.findings.isEmpty)
+                writer.member("story", true)
+                writer.member("user", check.user)
+                writer.member("item", check.item)
+                writer.member("events", check.treeHead?.size ?? 0)
+                writer.name("sentences")
+                writer.beginArray()
+                for sentence in check.sentences {
+                    writer.beginObject()
+                    writer.member("text", sentence.text)
+                    writer.member("source", sentence.source)
+                    writer.endObject()
+                }
+                writer.endArray()
+                writer.member("signed", publicKey != nil && check.findings.isEmpty)
+                if check.findings.isEmpty { write(seen, to: &writer) }
+                writer.name("findings")
+                writer.beginArray()
+                for finding in check.findings { writer.value(finding) }
+                writer.endArray()
+                writer.endObject()
+            }
+        } else if check.findings.isEmpty {
+            let signature = publicKey != nil ? "signed" : "signature not looked at"
             try output.lines(["true: \(VisibleText(check.conclusion).text), \(signature)"] + words(seen))
         } else {
             for finding in check.findings { try output.line(VisibleText(finding).text) }

@@ -9,13 +9,11 @@ enum ItemPage {
     static var all: [ConsolePage] {
         [
             ConsolePage(.get, "/users/{u}/items/{item}", .key(.users), query: ItemList.fields) { visit in
-                guard let seq = UInt64(visit.segment("item")), seq > 0 else {
-                    throw Problem.invalid("item", "must be the number of an item, from 1 on")
-                }
+                let seq = try seq(visit)
                 let list = try ItemList(visit, limit: 1)
                 let moment = try visit.moment("asOf")
                 let (store, user) = (visit.store, visit.segment("u"))
-                let life = try await store.life(of: .seq(Seq(seq)), of: user, asOf: moment)
+                let life = try await store.life(of: .seq(seq), of: user, asOf: moment)
                 var context = UserPages.top(visit, "tray").merging(self.context(life)) { $1 }
                 context["story"] = try await store.story(of: life).clauses.map { clause($0, visit) }
                 context["asOf"] = life.asOf.description
@@ -25,21 +23,38 @@ enum ItemPage {
                 try await neighbours(of: life.item, list, moment, visit, &context)
                 return visit.page("item", life.item.content.title ?? "Item \(seq)", context)
             },
-            // It has salts and payloads, for somebody who may read the log.
+            // Both have salts and payloads, for somebody who may read the log.
             ConsolePage(.get, "/users/{u}/items/{item}/decision", .key(.audit)) { visit in
-                guard let seq = Seq(visit.segment("item")), seq > .zero else {
-                    throw Problem.invalid("item", "must be the number of an item, from 1 on")
-                }
+                let seq = try seq(visit)
                 let record = try await visit.store.decision(on: .seq(seq), by: visit.segment("u"))
-                return Response(
-                    status: .ok,
-                    headers: [
-                        .contentType: "application/json", .cacheControl: "no-store",
-                        .contentDisposition: "attachment; filename=\"decision-\(seq).json\"",
-                    ],
-                    body: ResponseBody(byteBuffer: ByteBuffer(string: record.json + "\n")))
+                return file("decision-\(seq).json", "application/json", record.json + "\n")
+            },
+            ConsolePage(.get, "/users/{u}/items/{item}/story", .key(.audit), query: ["asOf"]) { visit in
+                let (seq, store, service) = (try seq(visit), visit.store, visit.service)
+                await service.treeAtStart.wait()
+                let life = try await store.life(of: .seq(seq), of: visit.segment("u"), asOf: try visit.moment("asOf"))
+                let page = try await store.provedStory(of: life).page(signedBy: service.checkpointKey)
+                return file("story-\(seq).html", "text/html; charset=utf-8", page)
             },
         ]
+    }
+
+    private static func seq(_ visit: Visit) throws -> Seq {
+        guard let seq = Seq(visit.segment("item")), seq > .zero else {
+            throw Problem.invalid("item", "must be the number of an item, from 1 on")
+        }
+        return seq
+    }
+
+    /// A file for the reader to keep.
+    private static func file(_ name: String, _ type: String, _ text: String) -> Response {
+        Response(
+            status: .ok,
+            headers: [
+                .contentType: type, .cacheControl: "no-store",
+                .contentDisposition: "attachment; filename=\"\(name)\"",
+            ],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 
     // MARK: The item

@@ -1,0 +1,115 @@
+import TraylogAudit
+@_spi(JSON) @_spi(Operations) import TraylogChecks
+import TraylogDomain
+import TraylogJSON
+import TraylogQueries
+import TraylogStates
+
+/// What happened to an item, with the proof of each event that the sentences rest on.
+///
+/// ``StoryCheck`` checks its page without a store. The form is in Docs/reference/json.md, "Stories".
+@_spi(Operations) public struct StoryRecord: Sendable {
+    private let proved: ProvedStory
+    private let head: TreeHead
+    private let proofs: [[UInt8]]
+
+    /// The sentences.
+    public var story: ItemStory { proved.story }
+
+    init(_ proved: ProvedStory, _ proofs: [(proof: EventProof, disclosure: EventDisclosure)], in head: TreeHead) {
+        (self.proved, self.head) = (proved, head)
+        self.proofs = proofs.map { proof, disclosure in
+            var writer = JSONWriter()
+            writer.write(proof, salt: disclosure.salt, payload: disclosure.payload)
+            return writer.bytes
+        }
+    }
+
+    /// The page for a receiver: a tree head that the log's key signs for this story alone, and the proofs that lead to it.
+    ///
+    /// - Throws: ``NoteError``.
+    public func page(signedBy key: NotePrivateKey) throws(NoteError) -> String {
+        let stated = StoryForm.stated(proved.user, proved.item, proofs)
+        let checkpoint = Checkpoint(origin: key.publicKey.name, head: head, extensions: [StoryForm.mark(stated)])
+        let note = try checkpoint.signed(with: key).text
+        return StoryForm.page(proved, checkpoint, json: StoryForm.json(stated, checkpoint: note))
+    }
+}
+
+@_spi(Operations) extension BlockingQueries {
+    /// The story of an item with proofs that lead to the tree of the life's moment.
+    ///
+    /// - Parameter life: as ``life(of:of:asOf:including:)`` answers it.
+    /// - Throws: ``TraylogError``: refused `compacted` where an event of the story has left the log; failed.
+    /// - Complexity: as ``story(of:)``.
+    @available(*, noasync, message: "use `await store.provedStory`; this call blocks a thread that tasks share")
+    public func provedStory(of life: ItemLife) throws(TraylogError) -> StoryRecord {
+        let (user, item, wanted) = (life.user, life.item.seq, try story(of: life))
+        let floor = try statistics(checkingStates: false).floor
+        var seqs = Set(wanted.events)
+        let arrival = wanted.clauses.first { $0.topic == .arrival }?.event ?? item
+        if let topic = life.item.topic, let event = try subscription(of: user, to: topic, before: arrival) {
+            seqs.insert(event)
+        }
+        var proved = try provedBy(item, user, seqs, as: wanted)
+        if proved == nil {
+            // A mute that took the place of an older one has its beginning from that.
+            let mutes = try mutes(before: life.item, arrival: arrival, of: user)
+            seqs.formUnion(mutes.filter { $0.kind == .muted }.map(\.seq))
+            proved = try provedBy(item, user, seqs, as: wanted)
+        }
+        guard let proved else {
+            let refusal = try queries.answer { $0.record.floor.refusal }
+            throw .refused(
+                floor > .zero
+                    ? refusal : .invalid(field: "item", reason: "has a story that its events alone do not tell"))
+        }
+        let moment = Moment.seq(life.asOf)
+        var proofs: [(EventProof, EventDisclosure)] = []
+        for event in proved.events {
+            let proof = try proof(of: event.seq, asOf: moment)
+            guard proof.leaf != nil, let disclosure = try disclosure(of: event.seq) else {
+                throw .refused(.invalid(field: "item", reason: "has event \(event.seq), which was erased"))
+            }
+            proofs.append((proof, disclosure))
+        }
+        return StoryRecord(proved, proofs, in: try treeHead(asOf: moment))
+    }
+
+    /// The story of some events; nil where it is not the one that the store tells.
+    private func provedBy(
+        _ item: Seq, _ user: String, _ seqs: Set<Seq>, as wanted: ItemStory
+    ) throws(TraylogError) -> ProvedStory? {
+        var events: [Event] = []
+        for seq in seqs.sorted() { events.append(try event(seq)) }
+        guard let proved = try? ProvedStory(of: item, user: user, telling: events) else { return nil }
+        return proved.story == wanted ? proved : nil
+    }
+
+    private func subscription(of user: String, to topic: String, before item: Seq) throws(TraylogError) -> Seq? {
+        var next: Seq? = item
+        let filter = EventFilter(user: user, kinds: [.subscribed])
+        repeat {
+            let page = try events(matching: filter, newestFirst: true, from: next)
+            let found = page.elements.first { event in
+                guard case .subscribed(let name, _) = event.body else { return false }
+                return event.seq < item && name.hasSameBytes(as: topic)
+            }
+            if let found { return found.seq }
+            next = page.next
+        } while next != nil
+        return nil
+    }
+}
+
+@_spi(Operations) extension TrayQueries {
+    /// The same, while the task waits.
+    ///
+    /// ```swift
+    /// let life = try await store.life(of: .seq(17), of: "ann")
+    /// let page = try await store.provedStory(of: life).page(signedBy: key)
+    /// ```
+    public func provedStory(of life: ItemLife) async throws(TraylogError) -> StoryRecord {
+        try await asking(atLength: true) { store throws(TraylogError) in try store.provedStory(of: life) }
+    }
+}

@@ -1,0 +1,147 @@
+import TestSupport
+import Testing
+@_spi(Operations) import Traylog
+import TraylogAudit
+import TraylogDomain
+
+/// A story that is handed out says what the store says, and nothing on its page can be changed.
+@Suite struct StoryPageTests {
+    private static let signer = try? NotePrivateKey(name: "stories.example")
+
+    @Test(arguments: seeds(4, nightly: 100))
+    func aPageRepeatsTheStoryOfRandomLives(seed: UInt64) throws {
+        let key = try #require(Self.signer)
+        try withTemporaryDirectory { directory in
+            var random = SeededRandom(seed: seed &+ 12)
+            var options = StoreOptions()
+            (options.ticking, options.durability) = (.manual, .relaxed)
+            let store = try Store.open(directory, options: options)
+            let now = try Self.live(in: store, &random)
+            var pages = 0
+            for event in try store.events(matching: EventFilter(), limit: 1_000).elements {
+                guard event.kind == .notified || event.kind == .broadcast, random.chance(50) else { continue }
+                let end =
+                    random.chance(60) ? now : Seq(UInt64(random.between(Int(UInt64(event.seq)), Int(UInt64(now)))))
+                for user in Self.users {
+                    // It is in nobody else's tray, and what is scheduled in none.
+                    guard let life = try? store.life(of: .seq(event.seq), of: user, asOf: .seq(end)) else { continue }
+                    let (story, head) = (try store.story(of: life), try store.treeHead(asOf: .seq(end)))
+                    let place: Comment = "seed \(seed), \(user), item \(event.seq), as of \(end)"
+                    let page = try Array(store.provedStory(of: life).page(signedBy: key).utf8)
+                    for (heads, key) in [([], key.publicKey), ([Self.text(head)], nil)] as [([String], NotePublicKey?)]
+                    {
+                        let check = try Self.check(page, heads, key)
+                        #expect(check.findings.isEmpty, place)
+                        #expect(check.story == story && check.user == user && check.item == event.seq, place)
+                        #expect(check.treeHead == head, place)
+                    }
+                    try change(page, head, &random, place)
+                    pages += 1
+                }
+            }
+            #expect(pages > 10)
+            store.close()
+        }
+    }
+
+    private static let users = ["ann", "bo\u{308}b"]
+
+    /// Makes items of every kind, and does everything with them that people, publishers and the clock do.
+    private static func live(in store: Store, _ random: inout SeededRandom) throws -> Seq {
+        var now = Timestamp(milliseconds: 1_700_000_000_000)
+        for _ in 0..<160 {
+            let head = Int(UInt64(try store.head()))
+            func item() -> ItemReference { .seq(Seq(UInt64(random.between(1, max(1, head))))) }
+            let (user, later) = (
+                random.pick(users), Timestamp(milliseconds: now.milliseconds + Int64(random.between(1, 30_000)))
+            )
+            var content = Content(
+                thread: random.pick([nil, "t", "u"]), category: random.pick([nil, "c"]), title: "<\(head)>",
+                isSilent: random.chance(10), level: random.chance(10) ? .critical : .active,
+                expiresAt: random.chance(20) ? later : nil, remindAt: random.chance(20) ? later : nil)
+            if random.chance(30) { content.actions = [ItemAction(id: "yes", label: "Yes & no")] }
+            if random.chance(15) { (content.notBefore, content.expiresAt, content.remindAt) = (later, nil, nil) }
+            let action: Command.Action
+            switch random.below(30) {
+            case 0...8:
+                if random.chance(30) { content.collapseKey = "k" }
+                action = .notify(content)
+            case 9...10: action = .broadcast(topic: "news", content)
+            case 11...12: action = .subscribe(topic: "news")
+            case 13: action = .unsubscribe(topic: "news")
+            case 14...15: action = .mute(random.pick([.all, .thread("t"), .category("c"), .topic("news")]))
+            case 16: action = .unmute(random.pick([.all, .thread("t"), .category("c"), .topic("news")]))
+            case 17...18: action = .seeTray()
+            case 19...21:
+                let mark = random.pick([Mark.seen, .read, .unread, .archived, .unarchived, .deleted, .restored])
+                action = .mark(mark, (0..<random.between(1, 3)).map { _ in item() })
+            case 22:
+                let filter = random.chance(50) ? ItemFilter() : ItemFilter(thread: .named("t"))
+                action = .markAll(random.pick([.seen, .read, .archived, .deleted]), filter)
+            case 23: action = .snooze(item(), until: later)
+            case 24: action = .wake(item())
+            case 25: action = .act(item(), action: "yes")
+            case 26: action = .retract(item())
+            case 27: action = .undo(event: Seq(UInt64(max(1, head))))
+            default:
+                now = later
+                try store.tick(now: now)
+                continue
+            }
+            let isOfTopic = if case .broadcast = action { true } else { false }
+            // Many are refused: of a wrong item, or of one that is gone.
+            _ = try? store.perform(
+                Command(
+                    user: isOfTopic ? nil : user, action, occurredAt: random.chance(10) ? later : nil,
+                    actor: random.chance(30) ? "support" : nil, device: random.chance(30) ? "phone" : nil))
+        }
+        return try store.head()
+    }
+
+    /// Bytes that are changed, left out and added, before a checker that looks at no signature.
+    private func change(
+        _ page: [UInt8], _ head: TreeHead, _ random: inout SeededRandom, _ place: Comment
+    ) throws {
+        for _ in 0..<12 {
+            var changed = page
+            let at = random.between(0, page.count - 2)
+            switch random.between(0, 2) {
+            case 0: changed[at] ^= UInt8(1) << UInt8(random.between(0, 7))
+            case 1: changed.remove(at: at)
+            default: changed.insert(page[random.between(0, page.count - 2)], at: at)
+            }
+            guard changed != page else { continue }
+            let check = try Self.check(changed, [Self.text(head)], nil)
+            #expect(!check.findings.isEmpty && check.story == nil && check.conclusion.isEmpty, "\(place): byte \(at)")
+        }
+    }
+
+    @Test func aPageCountsOnlyWithTheKeyThatSignedItAndInItsTree() throws {
+        let key = try #require(Self.signer)
+        try withTemporaryDirectory { directory in
+            let store = try Store.open(directory, options: StoreOptions())
+            try store.perform(Command(user: "ann", .notify(Content(title: "A <b>\u{202E}\r\n</pre>"))))
+            try store.perform(Command(user: "ann", .markAll(.read, ItemFilter())))
+            let life = try store.life(of: .seq(1), of: "ann")
+            let page = try Array(store.provedStory(of: life).page(signedBy: key).utf8)
+            #expect(try Self.check(page, [], key.publicKey).findings.isEmpty)
+            let other = try NotePrivateKey(name: "stories.example").publicKey
+            #expect(try !Self.check(page, [], other).findings.isEmpty)
+            let first = try store.treeHead(asOf: .seq(1))
+            #expect(try !Self.check(page, [Self.text(first)], nil).findings.isEmpty)
+            #expect(throws: TraylogError.self) { try StoryCheck(treeHeads: [], publicKey: nil) }
+            store.close()
+        }
+    }
+
+    private static func text(_ head: TreeHead) -> String {
+        #"{"treeSize":\#(head.size),"rootHash":"\#(head.root.hex)"}"#
+    }
+
+    private static func check(_ page: [UInt8], _ heads: [String], _ key: NotePublicKey?) throws -> StoryCheck {
+        var check = try StoryCheck(treeHeads: heads, publicKey: key)
+        for line in page.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast() { check.add(Array(line)) }
+        check.finish()
+        return check
+    }
+}

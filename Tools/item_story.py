@@ -1,0 +1,340 @@
+"""Checks the page of an item's story (Docs/reference/json.md, "Stories"), knowing nothing of Traylog but its documents.
+
+`auditor.py --check FILE --public-key KEY` is the way to run it.
+"""
+
+import hashlib
+
+from audit_text import excerpt, member, object_of, written
+from tray_fold import event_of, kind_of
+
+# A proof with all that its event says.
+MEMBERS = ["seq", "leafIndex", "treeSize", "rootHash", "leafHash", "leaf", "path", "salt", "payload"]
+# How each page begins, up to its first text: styles, and nothing that is said.
+HEAD = "571119710e31d13436c111044cc90169072bbec60f7d0d3fe51c44fbfb79de0e"
+START, END = b'<pre id="proof">', b"</pre>"
+
+
+def sha256(text):
+    return hashlib.sha256(text).hexdigest()
+
+
+def check_story(page, read_note, check_head, prove):
+    """What a story proves in words, and how many events it rests on.
+
+    `read_note` takes a signed tree head and answers its origin, its head and its further lines; `check_head` takes a tree head;
+    `prove` takes a proof and answers the parts of its leaf and its payload.
+    """
+    lines = [line for line in page.split(b"\n") if line.startswith(START)]
+    if len(lines) != 1 or not lines[0].endswith(END):
+        raise ValueError("the page has not one line of proofs")
+    line = lines[0][len(START) : -len(END)]
+    for name, byte in ((b"&lt;", b"<"), (b"&gt;", b">"), (b"&amp;", b"&")):
+        line = line.replace(name, byte)
+    value = object_of(line, "the line of proofs")
+    body, found, seal = line.rpartition(b',"seal":"')
+    if not found or seal != sha256(body).encode() + b'"}':
+        raise ValueError("the seal does not fit the file: a byte of it was changed, or a part of it left out")
+    if line.decode() != written(value) or list(value) != ["story", "proofs", "checkpoint", "seal"]:
+        raise ValueError("the line of proofs is not in the form that the program prints")
+    story = member(value, "story", dict, "the page")
+    if list(story) != ["user", "item"]:
+        raise ValueError("a story is of a user and an item")
+    user, item = member(story, "user", str, "the story"), member(story, "item", int, "the story")
+    if not 0 < len(user.encode()) <= 256:
+        raise ValueError("the user's name has no byte, or more than 256")
+    proofs = member(value, "proofs", list, "the page")
+    origin, head, further = read_note(member(value, "checkpoint", str, "the page"))
+    mark = "traylog-story " + sha256(line[: line.rindex(b',"checkpoint":')])
+    if further != [mark]:
+        raise ValueError("the checkpoint was not made for this story")
+    check_head(head)
+    events = [proved_event(proof, head, prove) for proof in proofs]
+    told = Story(item, user, events)
+    expected = rendered(told, origin, head, line.decode()).encode()
+    start = page.find(b"<main>\n") + len(b"<main>\n")
+    if sha256(page[:start]) != HEAD or page[start:] != expected:
+        raise ValueError("the page does not say what its events say: it was changed")
+    words = " ".join(f"{text} [{source}]" for text, _, source in told.sentences)
+    size = head["treeSize"]
+    return f"item {item} of {user}: {words}, proved by the tree head of {size} events with the root {head['rootHash']}", len(events)
+
+
+def proved_event(proof, head, prove):
+    if type(proof) is not dict or list(proof) != MEMBERS:
+        raise ValueError(f"{excerpt(proof)} is no proof of what an event says")
+    leaf, payload = prove(proof)
+    if {name: proof[name] for name in head} != head:
+        raise ValueError("a proof leads to another tree")
+    return event_of(kind_of(leaf.kind), leaf.seq, leaf.revision, leaf.recorded, leaf.occurred, payload)
+
+
+# --- The story ----------------------------------------------------------------------------------------------------------
+
+
+def said(time):
+    return f"{time[:10]} {time[11:19]} UTC"
+
+
+def scope_of(mute):
+    return next((name, mute[name]) for name in ("thread", "category", "topic", "all") if name in mute and mute[name] is not False)
+
+
+class Story:
+    """What happened to an item, by the events that are given, which nothing took back."""
+
+    def __init__(self, item, user, events):
+        self.item, self.user, self.events = item, user, events
+        for event, following in zip(events, events[1:]):
+            if event["seq"] >= following["seq"]:
+                raise ValueError(f"event {following['seq']} comes after event {event['seq']}: the order is not that of the log")
+        brought = [event for event in events if self.brings(event)]
+        if not brought:
+            raise ValueError(f"no event brought item {item}")
+        self.arrival = brought[0]
+        self.is_broadcast = "topic" in self.arrival
+        self.mutes, self.mute, self.position = [], None, self.arrival["seq"]
+        self.seen = self.read = self.archived = self.deleted = self.gone = self.snoozed = self.woken = self.acted = self.reminded = None
+        for event in events:
+            self.take(event)
+        told = list(self.clauses())
+        delivery = ", subscription stated" if self.is_broadcast else ""
+        for event in events:
+            self.check(event, {event for _, event, _ in told})
+            if event["kind"] == "subscribed":
+                delivery = f", subscribed by event {event['seq']}"
+        self.sentences = [
+            (text, event, "stated" if event is None else f"event {event}" + (delivery if is_arrival else ""))
+            for text, event, is_arrival in told]
+
+    def brings(self, event):
+        """Whether the item came by it: what is scheduled comes later."""
+        if event["kind"] == "arrived":
+            return event["item"] == self.item
+        return event["seq"] == self.item and event["kind"] in ("notified", "broadcast") and "notBefore" not in event
+
+    def check(self, event, told):
+        """Refuses what is not of this story."""
+        seq, kind, owner = event["seq"], event["kind"], event.get("user")
+        # Everybody with a broadcast has these in common.
+        is_common = self.is_broadcast and (
+            event is self.arrival or kind in ("retracted", "expired", "reminded") and event["item"] == self.item)
+        if owner != self.user and not (owner is None and is_common):
+            raise ValueError(f"event {seq} is not of the tray of {self.user}")
+        is_subscription = kind == "subscribed" and self.is_broadcast and event["topic"] == self.arrival["topic"]
+        if seq not in told and not (seq < self.arrival["seq"] and (kind == "muted" or is_subscription)):
+            raise ValueError(f"no sentence names event {seq}")
+
+    # What made it so
+
+    def take(self, event):
+        kind, seq = event["kind"], event["seq"]
+        if kind == "muted":
+            scope = scope_of(event)
+            since = next((since for mute, since in self.mutes if scope_of(mute) == scope), event["recordedAt"])
+            self.mutes = [(mute, begun) for mute, begun in self.mutes if scope_of(mute) != scope] + [(event, since)]
+        elif event is self.arrival:
+            self.mute = next(((mute, since) for mute, since in self.mutes if self.is_muted_by(*scope_of(mute))), None)
+        elif seq > self.arrival["seq"] and self.gone is None:
+            getattr(self, "on_" + kind, lambda event: None)(event)
+
+    def is_muted_by(self, name, value):
+        if name == "all":
+            return self.arrival.get("level") != "critical"
+        return self.arrival.get(name) == value
+
+    def on_notified(self, event):
+        key = self.arrival.get("collapseKey")
+        if self.deleted is None and key is not None and event.get("collapseKey") == key and "notBefore" not in event:
+            self.gone = event
+
+    on_arrived = on_notified
+
+    def on_traySeen(self, event):
+        if self.position <= event["upTo"]:
+            self.seen = self.seen or event
+
+    def on_marked(self, event):
+        if self.item in event["items"]:
+            self.become(event["as"], event)
+
+    def on_allMarked(self, event):
+        fits = all(self.arrival.get(name) == event[name] for name in ("thread", "category") if name in event)
+        if self.position > event["upTo"] or not fits:
+            return
+        is_listed = self.deleted is None and self.archived is None and self.snoozed is None
+        if event["as"] in ("seen", "read") or is_listed:
+            self.become(event["as"], event)
+
+    def become(self, mark, event):
+        if mark in ("seen", "read"):
+            self.seen = self.seen or event
+        if mark in ("read", "archived", "deleted"):
+            setattr(self, mark, getattr(self, mark) or event)
+        if mark in ("unread", "unarchived", "restored"):
+            setattr(self, {"unread": "read", "unarchived": "archived", "restored": "deleted"}[mark], None)
+
+    def on_snoozed(self, event):
+        if event["item"] == self.item:
+            self.snoozed = event
+
+    def on_woken(self, event):
+        if event["item"] == self.item:
+            self.snoozed = self.seen = self.read = None
+            self.position, self.woken = event["seq"], event
+
+    def on_acted(self, event):
+        if event["item"] == self.item and self.acted is None:
+            self.acted = event
+            self.become("read", event)
+
+    def on_reminded(self, event):
+        if event["item"] == self.item:
+            self.reminded = event
+
+    def on_retracted(self, event):
+        if event["item"] == self.item:
+            self.gone = event
+
+    on_expired = on_retracted
+
+    # Words
+
+    def when(self, before, event, after="."):
+        actor = event.get("actor", self.user)
+        by = "" if actor == self.user else f" by {actor}"
+        return f"{before} on {said(event['recordedAt'])}{self.device(event)}{by}{self.claim(event)}{after}"
+
+    def device(self, event):
+        return f" on {event['device']}" if "device" in event else ""
+
+    def claim(self, event):
+        claimed = event.get("occurredAt")
+        return "" if claimed is None or said(claimed) == said(event["recordedAt"]) else f" (claimed: {said(claimed)})"
+
+    def company(self, event):
+        if event["kind"] == "allMarked":
+            return " with “mark all”"
+        others = len(event.get("items", (1,))) - 1
+        return "" if others == 0 else " together with another item" if others == 1 else f" together with {others} other items"
+
+    def clauses(self):
+        """Each sentence, the event that it rests on, and whether it is the first one."""
+        is_over, arrival = self.gone is not None, self.arrival
+        sender = arrival.get("actor", self.user)
+        origin = ("" if sender == self.user else f" from {sender}") + (f" through the topic {arrival['topic']}" if self.is_broadcast else "")
+        planned = f", as planned on {said(arrival['notifiedAt'])}" if arrival["kind"] == "arrived" else ""
+        yield f"{self.user} got this on {said(arrival['recordedAt'])}{origin}{planned}{self.claim(arrival)}.", arrival["seq"], True
+        for text, event in (self.quiet(), *self.looks(is_over), *self.answers(is_over), *self.later(is_over), self.ending()):
+            yield text, None if event is None else event["seq"], False
+
+    def quiet(self):
+        if self.arrival.get("silent"):
+            return "It did not ring: it was sent silently.", self.arrival
+        if self.mute is None:
+            return "It counted as new.", self.arrival
+        mute, since = self.mute
+        name, value = scope_of(mute)
+        scope = "everything but critical items" if name == "all" else f"{name} {value}"
+        until = f", until {said(mute['until'])}" if "until" in mute else ""
+        who = mute.get("actor", self.user)
+        return f"It did not ring: {who} had muted {scope}{self.device(mute)} on {said(since)}{until}.", mute
+
+    def looks(self, is_over):
+        seen, read = self.seen, self.read
+        if seen is None:
+            yield "It was never on screen." if is_over else "It was not on screen yet.", None
+        elif seen["kind"] == "traySeen":
+            yield self.when("The list with it was on screen", seen), seen
+        elif seen["kind"] in ("marked", "allMarked") and seen["as"] == "seen":
+            yield self.when("It was marked seen", seen), seen
+        elif seen is not read:
+            yield self.when("It was on screen", seen), seen
+        if read is None:
+            yield "It was never read." if is_over else "It was not read yet.", None
+        elif read["kind"] != "acted":
+            company = self.company(read)
+            if company:
+                yield self.when(f"It was cleared{company}", read, ", and not opened by itself."), read
+            else:
+                yield self.when("It was read by itself", read), read
+
+    def answers(self, is_over):
+        actions, acted = self.arrival.get("actions", []), self.acted
+        if acted is not None:
+            label = next((action["label"] for action in actions if action["id"] == acted["action"]), acted["action"])
+            time = f"{said(acted['recordedAt'])}{self.device(acted)}{self.claim(acted)}"
+            yield f"{acted.get('actor', self.user)} answered “{label}” on {time}.", acted
+        elif actions:
+            yield "Nobody answered." if is_over else "Nobody has answered yet.", None
+
+    def later(self, is_over):
+        if self.reminded is not None:
+            yield f"It was reminded of on {said(self.reminded['recordedAt'])}.", self.reminded
+        if self.snoozed is not None and not is_over:
+            yield f"It is snoozed until {said(self.snoozed['until'])}.", self.snoozed
+        elif self.woken is not None:
+            yield f"It came back from a snooze on {said(self.woken['recordedAt'])}.", self.woken
+
+    def ending(self):
+        gone = self.gone
+        if gone is not None:
+            if gone["kind"] == "expired":
+                return f"It expired on {said(gone['recordedAt'])}.", gone
+            return self.when("Its sender took it back" if gone["kind"] == "retracted" else "A later notification replaced it", gone), gone
+        for word in ("deleted", "archived"):
+            event = getattr(self, word)
+            if event is not None:
+                return self.when(f"It was {word}{self.company(event)}", event), event
+        return "It is still in the tray.", None
+
+
+# --- The page -----------------------------------------------------------------------------------------------------------
+
+
+def escaped(text):
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+
+
+def rendered(story, origin, head, line):
+    """The page from its first text on."""
+    size = head["treeSize"]
+    title = story.arrival.get("title", f"Item {story.item}")
+    out = [
+        '<p class="small">What happened to an item, with proofs</p>',
+        f"<h1><bdi>{escaped(title)}</bdi></h1>",
+        f"<p>Item {story.item} of <bdi>{escaped(story.user)}</bdi>, as the log <bdi>{escaped(origin)}</bdi> had it after {size} events.</p>",
+        '<ol class="story">',
+    ]
+    for text, event, source in story.sentences:
+        linked = source if event is None else f'<a href="#e{event}">{source}</a>'
+        out.append(f'<li><bdi>{escaped(text)}</bdi> <span class="source">[{linked}]</span></li>')
+    out += [
+        "</ol>",
+        '<p class="small">A sentence with an event rests on that event, which is in the log as it stands below. A sentence '
+        "that is stated rests on none: it says that something never happened. The owner of the log signed this page, and "
+        "says with it that no other event changed the item.</p>",
+        "<h2>The events</h2>",
+    ]
+    for event in story.events:
+        out += [f'<section id="e{event["seq"]}">', f"<h3>Event {event['seq']}</h3>", "<dl>"]
+        for name, value in event.items():
+            if name != "data":
+                text = value if isinstance(value, str) else written(value)
+                out.append(f"<dt>{name}</dt><dd><bdi>{escaped(text)}</bdi></dd>")
+        out += ["</dl>", "</section>"]
+    out += [
+        "<h2>How to check this page</h2>",
+        f"<p>Get the log owner’s public key, or a tree head of {size} events, from somewhere else than this "
+        "page. Then either of two independent programs repeats the sentences, and finds each byte that was changed:</p>",
+        "<pre>traylog check FILE --public-key KEY",
+        "python3 auditor.py --check FILE --public-key KEY</pre>",
+        f'<p class="small">The root of the log’s tree: {head["rootHash"]}</p>',
+        "<h2>The proofs</h2>",
+        f'<pre id="proof">{escaped(line)}</pre>',
+        "</main>",
+        "</body>",
+        "</html>",
+        "",
+    ]
+    return "\n".join(out)
