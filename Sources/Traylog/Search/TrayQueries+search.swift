@@ -24,6 +24,50 @@ extension BlockingQueries {
         matching filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100,
         including archives: Archives? = nil
     ) throws(TraylogError) -> Page<Event, Seq> {
+        try search(filter, newestFirst, from, limit, archives) { $0.filter(filter.matches) }
+    }
+
+    /// The same, and the events about an item whose title or body has the filter's text: `reminded` names an item by its number
+    /// alone, and people look for its words.
+    ///
+    /// - Complexity: as ``events(matching:newestFirst:from:limit:including:)``, and a look at each item that the events name.
+    @available(*, noasync, message: "use `await store.eventsAboutItems`; this call blocks a thread that tasks share")
+    @_spi(Operations) public func eventsAboutItems(
+        matching filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100
+    ) throws(TraylogError) -> Page<Event, Seq> {
+        guard let text = filter.text else {
+            return try events(matching: filter, newestFirst: newestFirst, from: from, limit: limit)
+        }
+        var others = filter
+        others.text = nil
+        return try search(filter, newestFirst, from, limit, nil) { part throws(TraylogError) in
+            let named = part.filter { !$0.namedItems.isEmpty && others.matches($0) }
+            let found = try seqs(of: named, withWords: text)
+            return part.filter { found.contains($0.seq) || filter.matches($0) }
+        }
+    }
+
+    /// Those of some events that have a text, or that name an item which has it in its title or body.
+    @available(*, noasync, message: "use `await store.seqs`; this call blocks a thread that tasks share")
+    @_spi(Operations) public func seqs(
+        of events: [Event], withWords text: String
+    ) throws(TraylogError) -> Set<Seq> {
+        let words = EventFilter(text: text)
+        var found = Set(events.filter(words.matches).map(\.seq))
+        let rest = events.filter { !found.contains($0.seq) && !$0.namedItems.isEmpty }
+        guard !rest.isEmpty else { return found }
+        // What left the log has no words any more.
+        let items = try queries.answer { store in
+            Set(rest.flatMap(\.namedItems)).filter { item in (try? store.event(item)).map(words.matches) ?? false }
+        }
+        found.formUnion(rest.filter { !items.isDisjoint(with: $0.namedItems) }.map(\.seq))
+        return found
+    }
+
+    private func search(
+        _ filter: EventFilter, _ newestFirst: Bool, _ from: Seq?, _ limit: Int, _ archives: Archives?,
+        _ choose: ([Event]) throws(TraylogError) -> [Event]
+    ) throws(TraylogError) -> Page<Event, Seq> {
         guard limit >= 0 else { throw .refused(.invalid(field: "limit", reason: "must be 0 or more, not \(limit)")) }
         var (range, head) = try queries.answer { (try $0.range(of: filter), Seq($0.head)) }
         if let from {
@@ -38,7 +82,7 @@ extension BlockingQueries {
             window: 1_000)
         var page = Page<Event, Seq>([], asOf: head)
         while let part = try scan.next() {
-            for event in part where filter.matches(event) {
+            for event in try choose(part) {
                 guard page.elements.count < limit else {
                     page.next = event.seq
                     return page
@@ -67,6 +111,40 @@ extension TrayQueries {
     ) async throws(TraylogError) -> Page<Event, Seq> {
         try await asking(atLength: true) { store throws(TraylogError) in
             try store.events(matching: filter, newestFirst: newestFirst, from: from, limit: limit, including: archives)
+        }
+    }
+
+    /// The same, and the events about an item whose title or body has the filter's text.
+    ///
+    /// ```swift
+    /// let filter = EventFilter(user: "ann", text: "invoice")
+    /// for event in try await store.eventsAboutItems(matching: filter).elements { print(event.kind) }  // notified, then marked
+    /// ```
+    @_spi(Operations) public func eventsAboutItems(
+        matching filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100
+    ) async throws(TraylogError) -> Page<Event, Seq> {
+        try await asking(atLength: true) { store throws(TraylogError) in
+            try store.eventsAboutItems(matching: filter, newestFirst: newestFirst, from: from, limit: limit)
+        }
+    }
+
+    /// Those of some events that have a text, or that name an item which has it in its title or body.
+    @_spi(Operations) public func seqs(
+        of events: [Event], withWords text: String
+    ) async throws(TraylogError) -> Set<Seq> {
+        try await asking { store throws(TraylogError) in try store.seqs(of: events, withWords: text) }
+    }
+}
+
+extension Event {
+    /// The items that it is about, beside one that it brings itself.
+    fileprivate var namedItems: [Seq] {
+        switch body {
+        case .marked(_, let items): items
+        case .snoozed(let item, _), .woken(let item), .edited(let item, _), .retracted(let item), .expired(let item),
+            .acted(let item, _, _, _), .reminded(let item):
+            [item]
+        default: []
         }
     }
 }

@@ -91,6 +91,29 @@ class FilterTests(ItemCase):
             self.browser.wait("location.search.includes(arguments[0]) && document.querySelector('tr[data-seq]') !== null", query)
 
 
+class WordTests(ItemCase):
+    def test_events_are_found_by_the_words_of_their_item(self):
+        send = lambda **content: self.server.notify("words", **content).json["seq"]
+        order, other = send(title="Purchase order 4711", collapseKey="po"), send(title="Something else")
+        events = [order]
+        for command in (
+                {"kind": "mark", "as": "read", "items": [order, other]}, {"kind": "snooze", "item": order, "until": "2099-01-01T08:00:00Z"},
+                {"kind": "wake", "item": order}, {"kind": "edit", "item": order, "body": "Ten chairs"}, {"kind": "retract", "item": order}):
+            events += [answer["seq"] for answer in self.server.perform({"user": "words", **command})["results"]]
+        self.server.perform({"kind": "mark", "user": "words", "as": "deleted", "items": [other]})
+        visitor = Visitor(self.server, "auditor")
+        for path in ("/users/words/timeline?text=PURCHASE+order", "/log?text=purchase+order&user=words", "/log?text=purchase+order+4711"):
+            page = visitor.get(path)
+            found = [int(seq) for seq in re.findall(r'<tr data-seq="(\d+)"', page.body.decode())]
+            self.assertEqual(found, events[::-1], path)
+            # Whoever reads the row need not look the number up.
+            self.assertEqual(text_of(page).count("Purchase order 4711"), len(events), path)
+        page = visitor.get("/search?q=purchase+order+4711")
+        self.assertEqual(sorted(map(int, re.findall(r'<tr data-seq="(\d+)"', page.body.decode()))), events)
+        filtered = visitor.get("/users/words/timeline?text=purchase&kind=snoozed").body.decode()
+        self.assertEqual(re.findall(r'<tr data-seq="(\d+)"', filtered), [str(events[2])])
+
+
 class SheetTests(ItemCase):
     def test_an_item_opens_beside_the_list_and_escape_leads_back(self):
         self.open("/users/maria")

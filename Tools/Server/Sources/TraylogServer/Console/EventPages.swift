@@ -39,6 +39,9 @@ enum EventPages {
         ]
     }
 
+    /// Events that are hashed for a page at most.
+    private static let mostHashed = 100_000
+
     private static func seq(_ visit: Visit) throws -> Seq {
         guard let seq = Seq(visit.segment("seq")), seq > .zero else {
             throw Problem.invalid("seq", "must be the number of an event, from 1 on")
@@ -68,6 +71,10 @@ enum EventPages {
                 .notFound, "Not found", "there is no event \(seq): the newest one is \(head)", error: "unknownEvent")
         case .failure(let refusal): throw refusal
         }
+        // After the first start with a long log a proof would hash all of it: the page does not wait for that.
+        let isStoring = visit.service.treeAtStart.isUnderWay && head > Seq.zero + mostHashed
+        context["isStoring"] = isStoring
+        guard !isStoring else { return context }
         let proof = try await store.proof(of: seq)
         context["treeSize"] = Figures.count(proof.head.size)
         context["root"] = proof.head.root.hex

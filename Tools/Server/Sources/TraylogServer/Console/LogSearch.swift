@@ -1,6 +1,6 @@
-import Traylog
+@_spi(Operations) import Traylog
 
-/// Events that match, newest first, as far back as a page can look in the time that it has.
+/// Events that match, or whose item has the words, newest first, as far back as a page can look in the time that it has.
 struct LogSearch {
     /// How long a page looks through events that do not match.
     static let budget = Duration.milliseconds(200)
@@ -31,7 +31,7 @@ struct LogSearch {
         var events: [Event] = []
         while high > .zero {
             let (part, low) = try await part(through: high, store)
-            let page = try await store.events(
+            let page = try await store.eventsAboutItems(
                 matching: part, newestFirst: true, from: high, limit: topic == nil ? limit - events.count : Self.window)
             for event in page.elements where event.seq >= low && isOfTopic(event) {
                 events.append(event)

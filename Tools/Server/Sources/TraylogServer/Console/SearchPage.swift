@@ -33,7 +33,15 @@ enum SearchPage {
         if visit.may(.users) {
             let found = try await UserSearch(part: text, after: nil, limit: shownUsers).run(in: visit.stores)
             context["mayUsers"] = true
-            context["users"] = found.users.map { ["user": $0.name, "path": PercentEncoding.encode($0.name)] }
+            var users: [[String: Any]] = []
+            for user in found.users {
+                let tray = try await user.store.tray(of: user.name)
+                users.append([
+                    "user": user.name, "path": PercentEncoding.encode(user.name), "unread": Figures.count(tray.unread),
+                    "hasUnread": tray.unread > 0, "seen": tray.seenAt.map { [Moments.context($0)] } ?? [],
+                ])
+            }
+            context["users"] = users
             context["hasUsers"] = !found.users.isEmpty
             context["hasMoreUsers"] = found.next != nil
         }

@@ -112,7 +112,7 @@ enum TimelinePages {
         var own = EventFilter()
         (own.user, own.since, own.until) = (user, filter.since, filter.until)
         var matching = filter
-        matching.user = nil
+        (matching.user, matching.text) = (nil, nil)
         var high = try await newest(visit, filter)
         var rows: [EventRow] = []
         var rounds = 0
@@ -123,8 +123,11 @@ enum TimelinePages {
             let low = page.next == nil ? nil : page.elements.last?.seq
             let report = try await store.auditReport(of: user, from: low.map(Moment.seq), to: .seq(high))
             let events = try await store.events(of: report.steps)
+            // Most events name their item by its number; words are those of the item, too.
+            var worded: Set<Seq>?
+            if let text = filter.text { worded = try await store.seqs(of: events, withWords: text) }
             for (step, event) in zip(report.steps, events).reversed() where matching.matches(event) {
-                rows.append(EventRow(event: event, step: step))
+                if worded?.contains(event.seq) ?? true { rows.append(EventRow(event: event, step: step)) }
             }
             guard let low else { return (try await voided(rows, visit), nil) }
             high = low - 1

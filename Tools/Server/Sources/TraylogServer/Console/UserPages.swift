@@ -266,6 +266,14 @@ enum UserPages {
                 context["event"] = [EventRow(event: event).context]
             }
             if let event = before.elements.first { context["recordedAt"] = [Moments.context(event.recordedAt)] }
+            if let event = before.elements.first, case .erased = event.body {
+                context["erased"] = [
+                    [
+                        "at": [Moments.context(event.recordedAt)], "by": event.actor ?? "",
+                        "hasActor": event.actor != nil,
+                    ]
+                ]
+            }
             let earlier = before.elements.first.map { $0.seq == asOf ? before.elements.dropFirst().first : $0 } ?? nil
             context["earlier"] = earlier?.seq.description ?? (before.elements.isEmpty ? "" : "0")
             context["hasEarlier"] = !before.elements.isEmpty

@@ -85,8 +85,8 @@ async function hand() {
     const head = await chosenHead();
     const proof = await json(`${site}/data/proofs/${seq}?asOf=${head.size}`);
     save(`proof-${seq}.json`, `${JSON.stringify({ ...proof, ...(proof.leaf === undefined ? null : await disclose()) })}\n`);
-    saveHead(head);
-    line("note", `Saved: the proof, and the tree head of ${count(head.size)} events. On any machine: traylog check proof-${seq}.json --tree-head FILE`);
+    const name = saveHead(head);
+    line("good verdict", `Saved: the proof, and the tree head of ${count(head.size)} events. On any machine: traylog check proof-${seq}.json --tree-head ${name}`);
   } catch (failure) {
     line("bad", `The proof could not be saved: ${failure.message}.`);
   }

@@ -60,6 +60,9 @@ export function save(name, text) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-/** Gives the reader a tree head, with its signature where it has one. */
-export const saveHead = (head) =>
-  save(`tree-head-${head.size}${head.note ? "" : ".json"}`, head.note ?? `${JSON.stringify({ treeSize: head.size, rootHash: head.root })}\n`);
+/** Gives the reader a tree head, with its signature where it has one; answers the name of the file. */
+export function saveHead(head) {
+  const name = `tree-head-${head.size}${head.note ? "" : ".json"}`;
+  save(name, head.note ?? `${JSON.stringify({ treeSize: head.size, rootHash: head.root })}\n`);
+  return name;
+}
