@@ -9,7 +9,8 @@ extension Screen {
         let room = max(1, rows - 4)
         var lines = [bell(columns), heading(columns)]
         switch mode {
-        case .item(let line): lines += itemLines(columns, room, from: line)
+        case .item(let line):
+            lines += columns < Self.wide ? itemLines(columns, room, from: line) : both(columns, room, line)
         case .threads(let index): lines += threadLines(columns, room, selected: index)
         case .help: lines += Self.help.prefix(room).map { $0.fitted(to: columns) }
         case .list, .asking: lines += listLines(columns, room)
@@ -25,7 +26,7 @@ extension Screen {
         // Numbers of a tray that was never loaded would be wrong.
         let counts =
             view?.tray.asOf == .zero && !isCurrent
-            ? "not loaded yet" : "(\(unread)) unread, \(view?.tray.unseen ?? 0) unseen, \(view?.tray.total ?? 0) in all"
+            ? "not loaded yet" : "\(unread) unread, \(view?.tray.unseen ?? 0) unseen, \(view?.tray.total ?? 0) in all"
         return "\u{1b}[\(unread > 0 ? "1;" : "")7m\(" Tray of \(client.user)  \(counts)".fitted(to: columns))\u{1b}[0m"
     }
 
@@ -51,6 +52,18 @@ extension Screen {
 
     // MARK: List
 
+    /// From this width on an open item stands beside its list.
+    private static let wide = 120
+
+    private func both(_ columns: Int, _ room: Int, _ line: Int) -> [String] {
+        let left = columns * 2 / 5
+        let (list, item) = (listLines(left, room), itemLines(columns - left - 2, room, from: line))
+        return (0..<max(list.count, item.count)).map { row in
+            let place = "\u{1b}[\(left + 1)G\u{1b}[K"
+            return (row < list.count ? list[row] : "") + "\(place)\(dimmed("│")) \(row < item.count ? item[row] : "")"
+        }
+    }
+
     private func listLines(_ columns: Int, _ room: Int) -> [String] {
         let first = max(0, min(selected - room / 2, items.count - room))
         let lines = (first..<min(items.count, first + room)).map { line($0, columns) }
@@ -60,7 +73,8 @@ extension Screen {
     private func line(_ index: Int, _ columns: Int) -> String {
         let item = items[index]
         let marker = index == selected ? ">" : " "
-        let dot = item.isRead ? " " : item.isSeen ? "o" : "*"
+        let isUrgent = item.content.level == .critical || item.content.level == .timeSensitive
+        let dot = isUrgent ? "!" : item.isRead ? " " : item.isSeen ? "o" : "*"
         let names = [item.actor, item.content.thread].compactMap { $0 }.joined(separator: " · ")
         let time = Self.localTime(item.occurredAt ?? item.recordedAt)
         let who = columns >= 100 ? names.fitted(to: 28) + "  " : ""
@@ -73,7 +87,8 @@ extension Screen {
             "\(marker) \(dot) \(title)".fitted(to: left) + "\u{1b}[\(left + 1)G  \(who)"
             + "\u{1b}[\(columns - DisplayWidth.of(time))G\(time) "
         let style = index == selected ? "\u{1b}[7m" : item.isRead ? "" : "\u{1b}[1m"
-        return "\(style)\(text)\u{1b}[0m"
+        let colour = item.content.level == .critical ? "\u{1b}[31m" : ""
+        return "\(style)\(colour)\(text)\u{1b}[0m"
     }
 
     private func threadLines(_ columns: Int, _ room: Int, selected: Int) -> [String] {
@@ -207,6 +222,6 @@ extension Screen {
         "  u  unread only                /  find         t  threads   Esc  show all",
         "  U  undo what you did here     w  write a message",
         "  o  go offline and back        f  try again    x  discard what failed",
-        "  q  quit                       *  new          o  unread, and seen",
+        "  q  quit                       *  new          o  unread, and seen   !  urgent or critical",
     ]
 }

@@ -50,6 +50,9 @@ enum Program {
         if status != 0, json, !message.isEmpty {
             Problem(usage: withAdvice(TraylogCommand.message(for: error))).report(json: true)
         } else if !message.isEmpty {
+            // One prefix for whatever is wrong; the parser has another.
+            let isError = message.hasPrefix("Error: ")
+            let message = isError ? "traylog: " + message.dropFirst("Error: ".count) : message
             let descriptor = status == 0 ? Descriptor.standardOutput : .standardError
             let terminal = Terminal(descriptor)
             let output = Output(descriptor)

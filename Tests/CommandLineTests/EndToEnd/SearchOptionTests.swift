@@ -69,6 +69,26 @@ struct SearchOptionTests {
         }
     }
 
+    @Test func aLimitSaysWhereThereIsMoreAndHowToGoOn() throws {
+        try withLog { store throws in
+            for (arguments, more) in [
+                (["log", "--limit", "2"], "more: --since 3"),
+                (["log", "--limit", "2", "--newest-first"], "more: --until 3"),
+                (["log", "--limit", "5"], nil), (["log", "--limit", "2", "--to", "2"], nil),
+                (["log", "--text", "invoice", "--limit", "1"], "more: --since 2"),
+                (["history", "ada", "--limit", "2"], "more: --since 4"), (["history", "ada", "--limit", "4"], nil),
+                (["users", "--limit", "1"], "more: there are more users than --limit 1 shows"),
+                (["users", "--limit", "2"], nil), (["users", "--limit", "1", "--prefix", "e"], nil),
+                (["users", "--limit", "1", "--sort", "unread"], "more: there are more users than --limit 1 shows"),
+            ] as [([String], String?)] {
+                let lines = try TraylogRun.of(["--store", store.directory] + arguments).lines
+                #expect(lines.last { $0.hasPrefix("more: ") } == more, "\(arguments)")
+                #expect(
+                    try !TraylogRun.of(["--store", store.directory] + arguments + ["--json"]).text.contains("more: "))
+            }
+        }
+    }
+
     @Test func anExportIsLimitedInTheSameWay() throws {
         try withLog { store throws in
             let lines = try store.run("export", "--device", "phone").lines

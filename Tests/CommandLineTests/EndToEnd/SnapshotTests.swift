@@ -129,6 +129,7 @@ struct SnapshotTests {
         )
         settle("20(2[2-9]|3[0-9])-[0-9]{2}-[0-9]{2}T[0-9:]{8}", "2026-01-02T03:04:05")
         switch command {
+        case "inbox": settle("(0[1-9]|1[0-2])-[0-9]{2} [0-9]{2}:[0-9]{2}(?![0-9:])", "01-02 03:04")
         case "keygen", "tree-head":
             settle("[A-Za-z0-9+/]{40,}=*", "base64")
         case "health":

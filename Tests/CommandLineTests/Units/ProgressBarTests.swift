@@ -32,6 +32,13 @@ struct ProgressBarTests {
         }
     }
 
+    @Test func aProgressBarGivesWayToTheTimeThatIsLeft() {
+        let moment = ProgressBar.Moment(count: 62_500, fraction: 0.425, elapsed: .seconds(12) + .milliseconds(500))
+        #expect(
+            ProgressBar.text("append", unit: "commands", at: moment, columns: 70)
+                == "append   42 % █████░░░░░░░░  62,500 commands  5,000/s  0:12  0:17 left")
+    }
+
     @Test func numbersHaveUnitsThatPeopleRead() {
         #expect(
             [0, 999, 1_000, 1_234_567].map { (number: UInt64) in number.grouped }

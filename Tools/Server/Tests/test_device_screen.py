@@ -188,10 +188,10 @@ class DeviceScreenTests(unittest.TestCase):
                 window.press("j")
                 window.until(lambda: window.selected() == "item 2")
                 server.notify("ann", title="item 4")
-                window.until(lambda: "(4) unread" in window.text())
+                window.until(lambda: "4 unread" in window.text())
                 self.assertEqual(window.selected(), "item 2")
                 window.press("d")
-                window.until(lambda: "(3) unread" in window.text())
+                window.until(lambda: "3 unread" in window.text())
                 self.assertNotIn("item 2", window.text())
 
     def test_enter_opens_an_item_and_changes_nothing(self):
@@ -205,12 +205,28 @@ class DeviceScreenTests(unittest.TestCase):
                 window.until(lambda: "Esc back" in window.text())
                 window.press("j")
                 window.until(lambda: "the end" in " ".join(window.text().split()))
-                for words in ("Invoice", "thread billing", "unread", "link: https://pay.example/1", '"n": 1', "(2) unread"):
+                for words in ("Invoice", "thread billing", "unread", "link: https://pay.example/1", '"n": 1', "2 unread"):
                     self.assertIn(words, window.text())
                 window.press("r")
-                window.until(lambda: "(1) unread" in window.text() and "· read" in window.text())
+                window.until(lambda: "1 unread" in window.text() and "· read" in window.text())
                 window.press("Escape")
                 window.until(lambda: window.selected().startswith("Invoice"))
+
+    def test_on_a_wide_screen_an_item_opens_beside_its_list(self):
+        with Server() as server:
+            server.notify("ann", title="Invoice", body="Dear Ann")
+            server.notify("ann", title="The disk is full", level="critical")
+            with Window(server, "ann", columns=140) as window:
+                window.until(lambda: window.selected().startswith("The disk is full"))
+                self.assertIn("> ! The disk is full", window.text())
+                self.assertIn("  * Invoice", window.text())
+                window.press("j", "Enter")
+                window.until(lambda: "Dear Ann" in window.text() and "Esc back" in window.text())
+                rows = window.text().splitlines()
+                self.assertRegex(rows[2], r"^  ! The disk is full .*\u2502   Invoice")
+                self.assertRegex(rows[3], r"^> \* Invoice - Dear Ann .*\u2502")
+                window.press("Escape")
+                window.until(lambda: "\u2502" not in window.text())
 
     def test_a_long_item_scrolls(self):
         with Server() as server:
@@ -237,7 +253,7 @@ class DeviceScreenTests(unittest.TestCase):
                 window.press("/", "M", " ", "3")
                 window.until(lambda: window.selected() == "item 3" and "item 4" not in window.text())
                 window.press("Enter", "r")
-                window.until(lambda: "(5) unread" in window.text())
+                window.until(lambda: "5 unread" in window.text())
                 window.press("Escape", "u")
                 window.until(lambda: "unread only" in window.text() and "item 3" not in window.text() and "item 4" in window.text())
                 window.press("Escape", "t")
@@ -257,7 +273,7 @@ class DeviceScreenTests(unittest.TestCase):
                 outcome = lambda seq: server.get(f"/v1/users/ann/items/{seq}").json.get("outcome", {}).get("action")  # noqa: E731
                 window.until(lambda: window.selected() == "Another" and "1 Deploy now  2 Wait" in window.text())
                 window.press("2")
-                window.until(lambda: "answered: Wait" in window.text() and "(1) unread" in window.text())
+                window.until(lambda: "answered: Wait" in window.text() and "1 unread" in window.text())
                 until(lambda: outcome(second) == "no", 60, window.text)
                 window.press("1")
                 window.until(lambda: "answered already: no" in window.text())
@@ -293,7 +309,7 @@ class DeviceScreenTests(unittest.TestCase):
             window.until(lambda: "quiet until" in window.text())
             until(lambda: mutes() and mutes()[0]["until"], 60, window.text)
             server.notify("ann", title="Meanwhile")
-            window.until(lambda: "Meanwhile" in window.text() and "(1) unread" in window.text())
+            window.until(lambda: "Meanwhile" in window.text() and "1 unread" in window.text())
             window.press("m")
             window.until(lambda: "quiet until" not in window.text())
             until(lambda: not mutes(), 60, window.text)
@@ -344,7 +360,7 @@ class DeviceScreenTests(unittest.TestCase):
                 with Window(server, "ann", columns=columns) as window:
                     window.until(lambda: window.selected() == "Last" and "up to date" in window.text())
                     lines = window.text().splitlines()
-                    self.assertTrue(lines[0].startswith(" Tray of ann  (8) unread"), lines)
+                    self.assertTrue(lines[0].startswith(" Tray of ann  8 unread"), lines)
                     self.assertEqual([bool(line.strip()) for line in lines[2:10]], [True] * 8, lines)
                     for line in lines[2:10]:
                         self.assertRegex(line, r"\d\d-\d\d \d\d:\d\d$")
@@ -381,4 +397,4 @@ class DeviceScreenTests(unittest.TestCase):
                 window.until(lambda: "offline, as you asked" in window.text())
                 window.press("o")
                 window.press("r")
-                window.until(lambda: "(0) unread" in window.text() and "1 waiting to be sent" in window.text())
+                window.until(lambda: "0 unread" in window.text() and "1 waiting to be sent" in window.text())

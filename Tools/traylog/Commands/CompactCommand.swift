@@ -126,6 +126,14 @@ extension CompactionReport {
         }
         lines.append("  free pages: \(freeBytesBefore.grouped) before, \(freeBytesAfter.grouped) after")
         if let archive { lines.append("archive: \(VisibleText(archive).text)") }
+        if isDryRun || dropped == 0, bytesAfter >= bytesBefore {
+            let change =
+                bytesAfter == bytesBefore ? "as large as before" : "\((bytesAfter - bytesBefore).asBytes) larger"
+            lines.append(
+                isDryRun
+                    ? "not worth it: the file would be \(change)"
+                    : "the file is \(change): '--dry-run' says it beforehand")
+        }
         return lines
     }
 

@@ -72,6 +72,7 @@ struct HistoryCommand: StoreCommand {
                         try output.lines(table.lines(events.map { Self.row($0, on: terminal) }))
                     }
                 }
+                if let more = found.more, !global.json, !form.csv { try output.line("more: \(more)") }
             }
         }
     }

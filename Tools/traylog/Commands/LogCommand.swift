@@ -86,7 +86,7 @@ struct LogCommand: StoreCommand {
         try printing { output in
             var lines = EventLines(output, kinds: [], isJSON: global.json, isCSV: form.csv)
             while let events = try found.take() { try lines.write(events) }
-            try lines.finish()
+            try lines.finish(more: found.more)
         }
     }
 }

@@ -59,6 +59,9 @@ struct UsersCommand: StoreCommand {
                 case .name: try forEachChunk(reader, limit: wanted, show)
                 case .unread: try show(try byUnread(reader))
                 }
+                if !global.json, !form.csv, let limit, try hasMore(reader) {
+                    try output.line("more: there are more users than --limit \(limit) shows")
+                }
             }
         }
     }
@@ -75,6 +78,13 @@ struct UsersCommand: StoreCommand {
             (last, rest) = (newLast, rest - names.count)
             try body(try names.map { try reader.tray(of: $0, asOf: moment.asOf) })
         }
+    }
+
+    /// Whether there are more users than the limit shows.
+    private func hasMore(_ reader: BlockingReader) throws -> Bool {
+        guard wanted < .max else { return false }
+        return try reader.users(after: nil, prefix: prefix, limit: wanted + 1, asOf: moment.asOf).elements.count
+            > wanted
     }
 
     /// Those with most unread items, in the order of names where they have as many.

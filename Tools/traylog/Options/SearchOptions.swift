@@ -109,6 +109,12 @@ struct EventSearch {
         rest = limit
     }
 
+    /// The option that goes on after the limit; nil where nothing more matches.
+    var more: String? {
+        guard rest == 0, let next, newestFirst ? next >= first : next <= last else { return nil }
+        return newestFirst ? "--until \(next)" : "--since \(next)"
+    }
+
     /// The next events; nil after the last.
     mutating func take() throws(TraylogError) -> [Event]? {
         guard let start = next, rest > 0 else { return nil }

@@ -52,18 +52,26 @@ struct ProgressBar {
     ///
     /// For example `append  42 % ████████░░░░░░░░░░░░  62,500 commands  210,000/s  0:12  0:16 left`
     static func text(_ label: String, unit: String, at moment: Moment, columns: Int) -> String {
+        let whole = text(label, unit: unit, at: moment, cells: 20)
+        // The time that is left is what people look for: the bar gives way.
+        let excess = DisplayWidth.of(whole) - columns
+        return excess > 0
+            ? text(label, unit: unit, at: moment, cells: max(4, 20 - excess)).truncated(to: columns) : whole
+    }
+
+    private static func text(_ label: String, unit: String, at moment: Moment, cells: Int) -> String {
         let seconds = Double(moment.elapsed.components.seconds) + Double(moment.elapsed.components.attoseconds) / 1e18
         let rate = seconds > 0 ? UInt64(min(Double(moment.count) / seconds, 1e18)) : 0
         var parts = [label]
         if let fraction = moment.fraction {
             let bounded = min(max(fraction, 0), 1)
-            parts.append("\(String(Int(bounded * 100)).padded(to: 3, .right)) % \(bar(bounded, cells: 20))")
+            parts.append("\(String(Int(bounded * 100)).padded(to: 3, .right)) % \(bar(bounded, cells: cells))")
         }
         parts.append("\(moment.count.grouped) \(unit)")
         parts.append("\(rate.grouped)/s")
         parts.append(clock(moment.elapsed.components.seconds))
         if let left = secondsLeft(moment.fraction, after: seconds) { parts.append("\(clock(left)) left") }
-        return parts.joined(separator: "  ").truncated(to: columns)
+        return parts.joined(separator: "  ")
     }
 
     /// As long as the rest takes at the rate so far; nil as long as that says little.

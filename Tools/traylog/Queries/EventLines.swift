@@ -45,13 +45,14 @@ struct EventLines {
         }
     }
 
-    /// Says so when there was nothing to write.
-    mutating func finish() throws {
+    /// Says so when there was nothing to write, and where there is more.
+    mutating func finish(more: String? = nil) throws {
         if isEmpty, isCSV {
             try write([])
         } else if isEmpty, !isJSON {
             try output.line("no events")
         }
+        if let more, !isJSON, !isCSV { try output.line("more: \(more)") }
     }
 
     func flush() throws { try output.flush() }

@@ -12,9 +12,9 @@ struct InboxText {
             result.append("no items")
         } else {
             var table = Table(
-                [
-                    .whole("SEQ", .right), .whole("STATE"), .time("WHEN"), .flexible("THREAD"),
-                ] + (showsCategory(on: terminal) ? [.flexible("CATEGORY")] : []) + [.main("TITLE")], on: terminal)
+                [.whole("SEQ", .right), .whole("STATE"), .time("WHEN")]
+                    + (showsThread(on: terminal) ? [.flexible("THREAD")] : [])
+                    + (showsCategory(on: terminal) ? [.flexible("CATEGORY")] : []) + [.main("TITLE")], on: terminal)
             result += table.lines(page.elements.map { row($0, on: terminal) })
         }
         if let next = page.next { result.append("more: --cursor \(next)") }
@@ -22,16 +22,27 @@ struct InboxText {
     }
 
     /// A narrow terminal gives the room to the title.
+    private func showsThread(on terminal: Terminal) -> Bool { terminal.columns >= 100 }
+
     private func showsCategory(on terminal: Terminal) -> Bool { terminal.columns >= 110 }
 
     /// When it happened: the time that the sender gave, or else when it was recorded; `--json` has both.
     private func row(_ item: Item, on terminal: Terminal) -> [Cell] {
-        [
+        let when = item.occurredAt ?? item.recordedAt
+        return [
             Cell(item.seq), Cell(item.stateWords, item.isRead ? .plain : .bold),
-            Cell(item.occurredAt ?? item.recordedAt), Cell(item.content.thread),
-        ] + (showsCategory(on: terminal) ? [Cell(item.content.category)] : []) + [
-            Cell(item.content.headline, item.isRead ? .plain : .bold)
-        ]
+            showsThread(on: terminal) ? Cell(when) : Cell(short(when), .dim),
+        ] + (showsThread(on: terminal) ? [Cell(item.content.thread)] : [])
+            + (showsCategory(on: terminal) ? [Cell(item.content.category)] : []) + [
+                Cell(item.content.headline, item.isRead ? .plain : .bold)
+            ]
+    }
+
+    /// Day and minute; of another year than that of the page's newest item, the date.
+    private func short(_ time: Timestamp) -> String {
+        let newest = page.elements.map { $0.occurredAt ?? $0.recordedAt }.max()?.localText ?? ""
+        let text = time.localText
+        return text.prefix(5) == newest.prefix(5) ? String(text.dropFirst(5).prefix(11)) : String(text.prefix(10))
     }
 }
 

@@ -68,7 +68,7 @@ struct AuditPage {
         to output: Output, points: [UnreadChart.Point], _ next: () throws -> [AuditEntry]?
     ) throws {
         try output.lines(head)
-        try output.lines(summary)
+        try output.lines(summary(points))
         if !points.isEmpty, number == 0 {
             try output.line("<h2>Unread and unseen items over time</h2>")
             try output.lines(
@@ -112,7 +112,14 @@ struct AuditPage {
         ]
     }
 
-    private var summary: [String] {
+    /// People ask for days; numbers of events tell them nothing.
+    private func dates(_ points: [UnreadChart.Point]) -> String {
+        guard let first = points.map(\.time).min(), let last = points.map(\.time).max() else { return "" }
+        let times = [first, last].map { HTMLText.time(Timestamp(milliseconds: $0)) }
+        return ", \(isByOccurrence ? "which happened" : "recorded") from \(times[0]) to \(times[1])"
+    }
+
+    private func summary(_ points: [UnreadChart.Point]) -> [String] {
         let tray = report.tray
         let facts: [(String, String)] = [
             ("Made", "\(HTMLText.time(madeAt)) by traylog \(TraylogCommand.configuration.version)"),
@@ -120,6 +127,7 @@ struct AuditPage {
             (
                 "Events looked at",
                 "\(report.from) to \(report.through) of the log, \(report.steps.count.grouped) of them here"
+                    + dates(points)
             ),
             ("Before", Self.words(report.before.unread, report.before.unseen, report.before.total)),
             ("After", Self.words(tray.unread, tray.unseen, tray.total)),

@@ -29,7 +29,7 @@ struct UnreadChart {
     func lines(title: String) -> [String] {
         guard let first = points.first, let last = points.last else { return [] }
         let mostUnread = max(points.map(\.unread).max() ?? 0, start.unread)
-        let most = max(mostUnread, points.map(\.unseen).max() ?? 0, start.unseen, 1)
+        let most = Self.top(of: max(mostUnread, points.map(\.unseen).max() ?? 0, start.unseen))
         let least = min(points.map(\.unread).min() ?? 0, start.unread)
         let description =
             "\(points.count.counted("event")); at first \(start.unread.grouped) unread, at the end \(last.unread.grouped), "
@@ -51,18 +51,22 @@ struct UnreadChart {
         ]
     }
 
+    /// The first of 2, 4, 6, 8, 10, 20, 40 … that is not below a count: a number to read the axis by, with a half.
+    static func top(of count: Int) -> Int {
+        var unit = 2
+        while count > unit * 5, unit < Int.max / 100 { unit *= 10 }
+        return max(unit, (count + unit - 1) / unit * unit)
+    }
+
     private func axes(_ most: Int, _ first: Int64, _ last: Int64) -> [String] {
         let (low, high) = (Self.height - Self.bottom, Self.top)
         let edge = Self.width - Self.right
         var lines = ["<path class=\"axis\" d=\"M\(Self.left) \(high)V\(low)H\(edge)\"></path>"]
         lines.append("<text x=\"\(Self.left - 8)\" y=\"\(high + 10)\" text-anchor=\"end\">\(most.grouped)</text>")
         lines.append("<text x=\"\(Self.left - 8)\" y=\"\(low)\" text-anchor=\"end\">0</text>")
-        if most > 1 {
-            let half = most / 2
-            let y = low - (low - high) * half / most
-            lines.append("<path class=\"axis\" d=\"M\(Self.left) \(y)H\(edge)\"></path>")
-            lines.append("<text x=\"\(Self.left - 8)\" y=\"\(y + 4)\" text-anchor=\"end\">\(half.grouped)</text>")
-        }
+        let y = (low + high) / 2
+        lines.append("<path class=\"axis\" d=\"M\(Self.left) \(y)H\(edge)\"></path>")
+        lines.append("<text x=\"\(Self.left - 8)\" y=\"\(y + 4)\" text-anchor=\"end\">\((most / 2).grouped)</text>")
         for quarter in [1, 2, 3] as [Int64] where last - first >= 4 {
             let x = Self.left + (edge - Self.left) * Int(quarter) / 4
             lines.append("<path class=\"axis\" d=\"M\(x) \(high)V\(low)\"></path>")
