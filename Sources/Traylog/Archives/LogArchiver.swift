@@ -87,7 +87,7 @@ struct LogArchiver {
     mutating func step(closes: Bool, isOver: () -> Bool = { false }) throws -> Progress {
         while true {
             guard var run = try self.run ?? begin() else { return Progress(through: try queries.head()) }
-            // Until this step is done, and for good when it fails.
+            // Until this step is done; after an error the next one begins anew.
             self.run = nil
             guard let progress = try step(&run, closes: closes, isOver) else { continue }
             self.run = run

@@ -32,7 +32,7 @@ class AxeTests(PageCase):
             "item": f"/users/ann/items/{self.item}", "timeline": "/users/ann/timeline", "difference": "/users/ann/difference?from=100&to=140",
             "looked": "/users/ann/looked", "log": "/log", "log-filtered": "/log?thread=build&kind=allMarked", "no-match": "/log?key=none",
             "event": "/events/3", "mark": f"/events/{self.voided}", "broadcast": f"/events/{self.broadcast}",
-            "audience": f"/events/{self.broadcast}/audience", "tree": "/tree", "operations": "/operations?erase=ann", "findings": "/findings",
+            "audience": f"/events/{self.broadcast}/audience", "planned": "/planned", "tree": "/tree", "operations": "/operations?erase=ann", "findings": "/findings",
             "missing": "/events/999999",
         }
         found = set()

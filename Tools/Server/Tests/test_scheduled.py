@@ -1,9 +1,10 @@
 """What is notified or broadcast for later, over HTTP and on a device."""
 
-import json
+import html
 import tempfile
 import unittest
 
+from consoled import HOSTILE, Visitor, console_server
 from device import PROGRAM, Device
 from served import Server
 from test_keys import made
@@ -77,6 +78,24 @@ class ScheduledTests(unittest.TestCase):
                 self.assertEqual([line["title"] for line in server.get("/v1/scheduled", who=key).lines], ["a.1", "t.1"])
                 self.assertEqual(server.get("/v1/scheduled?user=b.1", who=key).status, 403)
                 self.assertEqual(len(server.get("/v1/scheduled").lines), 4)
+
+    def test_the_console_lists_what_is_planned(self):
+        with console_server() as server:
+            viewer = Visitor(server, "viewer")
+            self.assertIn("Nothing is planned", viewer.get("/planned").body.decode())
+            for title in HOSTILE.values():
+                server.notify("ann", title=title, notBefore=SOON)
+            for _ in range(50):
+                server.post("/v1/topics/news/broadcasts", {"title": "To all", "notBefore": LATER})
+            first = viewer.get("/planned").body.decode()
+            for title in HOSTILE.values():
+                self.assertIn(f"<bdi>{html.escape(title, quote=False)}</bdi>", first.replace("&quot;", '"').replace("&#39;", "'"))
+            (rest,) = [part.split('"')[0] for part in first.split('href="/console/planned?after=')[1:]]
+            second = viewer.get(f"/planned?after={rest}").body.decode()
+            self.assertEqual(first.count("<tr><td") + second.count("<tr><td"), 50 + len(HOSTILE))
+            self.assertNotIn("planned?after", second)
+            self.assertEqual(viewer.get("/planned?after=x").status, 400)
+            self.assertEqual(Visitor(server).get("/planned").status, 303)
 
     @unittest.skipUnless(PROGRAM, "TRAYLOG_TRAY does not name the program")
     def test_a_device_shows_what_arrived_whenever_it_came_to_know_of_it(self):

@@ -26,7 +26,7 @@ struct ConsolePage: Sendable {
 
     static var all: [ConsolePage] {
         SignInPages.all + OverviewPage.all + UserPages.all + TimelinePages.all + DifferencePage.all + EventPages.all
-            + OperationPages.all + SearchPage.all + LookedPage.all + ItemPage.all + AudiencePage.all
+            + OperationPages.all + SearchPage.all + LookedPage.all + ItemPage.all + AudiencePage.all + PlannedPage.all
             + UndoForm.all + HoldPages.all
     }
 }
