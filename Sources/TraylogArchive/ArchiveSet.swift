@@ -7,7 +7,9 @@ package struct ArchiveSet: Sendable {
     package let path: String
     /// Of compactions, ordered by floor, then by name.
     let readers: [ArchiveReader]
-    /// Segments of the store's history. They are opened when their events are read: there may be thousands.
+    /// Segments of the store's history.
+    ///
+    /// They are opened when their events are read: there may be thousands.
     let links: [SegmentChain.Link]
     private let store: StoreIdentity
 

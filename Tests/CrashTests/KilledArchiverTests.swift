@@ -137,7 +137,8 @@ import Testing
             let subject = Subject(directory: directory)
             #expect(try subject.program.run(["notify", "ann"]).status == 0)
             try FileManager.default.createDirectory(atPath: subject.bucket, withIntermediateDirectories: false)
-            let ship = "case $(od -An -N1 -tu1 /dev/urandom) in *[05]) exit 1; esac; "
+            let ship =
+                "case $(od -An -N1 -tu1 /dev/urandom) in *[05]) exit 1; esac; "
                 + "cp '%p' '\(subject.bucket)/%f.part' && mv '\(subject.bucket)/%f.part' '\(subject.bucket)/%f'"
             var random = SeededRandom(seed: seed)
             var (archived, acknowledged) = (UInt64(0), UInt64(1))

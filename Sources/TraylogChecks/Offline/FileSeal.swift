@@ -2,7 +2,9 @@ import TraylogAudit
 import TraylogDomain
 import TraylogJSON
 
-/// The last member of an object that is handed out: a hash of all before it. Whoever changes or leaves out a byte must make it anew.
+/// The last member of an object that is handed out: a hash of all before it.
+///
+/// Whoever changes or leaves out a byte must make it anew.
 package enum FileSeal {
     /// The bytes of `,"seal":"…"}`.
     private static let byteCount = 75

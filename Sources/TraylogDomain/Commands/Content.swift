@@ -180,8 +180,9 @@ public struct ContentEdit: Hashable, Sendable {
     public var expiresAt: Change<Timestamp> = .keep
     /// ``Content/remindAt``; another time allows a new reminder.
     public var remindAt: Change<Timestamp> = .keep
-    /// ``Content/notBefore`` of an item that has not arrived; it cannot be cleared. A time that has come lets the next tick
-    /// bring the item.
+    /// ``Content/notBefore`` of an item that has not arrived; it cannot be cleared.
+    ///
+    /// A time that has come lets the next tick bring the item.
     public var notBefore: Change<Timestamp> = .keep
     /// JSON text, as in ``Content/data``; compared by value, as there.
     public var data: Change<String> {

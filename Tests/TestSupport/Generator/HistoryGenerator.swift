@@ -13,7 +13,9 @@ import TraylogDomain
 package struct HistoryGenerator: Sendable {
     package let mix: HistoryMix
     package var random: SeededRandom
-    /// The time of the next step; goes on by itself and sometimes steps back. Later than any real clock.
+    /// The time of the next step; goes on by itself and sometimes steps back.
+    ///
+    /// It is later than any real clock.
     package private(set) var now = Timestamp(milliseconds: 4_000_000_000_000)
     let users: [String]
     let threads: [String]
