@@ -10,9 +10,31 @@ import os
 import re
 import sys
 
-WIDTH, BAR, LEFT, RIGHT, TOP = 760, 22, 190, 110, 46
-OURS, GRID, TEXT = "#2b6cb0", "#e2e6ea", "#24292f"
-LINES = ["#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#718096", "#975a16"]
+WIDTH, BAR, LEFT, RIGHT, TOP = 760, 22, 260, 90, 46
+# Colours by role, which STYLE gives in light and in dark.
+OURS, SHORT, OTHER, GRID, TEXT, SOFT = "ours", "short", "other", "grid", "text", "soft"
+LINES = [f"line-{index}" for index in range(7)]
+LIGHT = dict(zip(["ground", OURS, SHORT, OTHER, GRID, TEXT, SOFT, *LINES], [
+    "#ffffff", "#2b6cb0", "#90b4d8", "#b6bdc6", "#e2e6ea", "#24292f", "#57606a", "#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#5f6b7a", "#975a16"]))
+DARK = dict(zip(LIGHT, [
+    "#0d1117", "#58a6ff", "#2f5c8f", "#57606a", "#30363d", "#e6edf3", "#9198a1", "#58a6ff", "#f0883e", "#56d364", "#bc8cff", "#f778ba", "#9198a1", "#d29922"]))
+STYLE = "".join(
+    f"{start}{''.join(f'.f-{name}{{fill:{value}}}.s-{name}{{stroke:{value}}}' for name, value in colours.items())}{end}"
+    for start, colours, end in (("", LIGHT, ""), ("@media (prefers-color-scheme:dark){", DARK, "}")))
+
+# How people say it.
+CASES = {
+    "bulk-100k": "append in bulk, 100,000 users", "bulk-1m": "append in bulk, 1,000,000 users", "bulk-keys": "append in bulk, with keys",
+    "blocking-1": "durable append, one thread", "concurrent-1": "durable append, one task", "concurrent-8": "durable append, 8 callers",
+    "concurrent-64": "durable append, 64 callers", "badge": "number on the bell", "page": "page of an inbox", "page-deep": "page far down",
+    "mark-all": "mark all as read", "broadcast": "broadcast to all", "replay": "fold the log anew", "open-clean": "open ten million events",
+    "open-killed": "open them after a kill", "bytes": "bytes for an event", "import": "import of JSON", "big": "20 million events",
+}
+OTHERS = {
+    "lmdb-log": "raw LMDB, log only", "lmdb-naive": "trays on raw LMDB", "lmdb-get": "one LMDB read", "sqlite": "SQLite", "postgres": "PostgreSQL",
+    "redis": "Redis", "umadb": "UmaDB", "jq": "jq", "limit": "what is asked for", "broadcast-10": "a broadcast to ten",
+    "bulk-100k": "the same without",
+}
 
 # What is asked for: how many times better than the reference.
 WANTED = {
@@ -54,17 +76,18 @@ def short(value):
 
 def text(x, y, words, anchor="start", size=12, fill=TEXT):
     words = str(words).replace("&", "&amp;").replace("<", "&lt;")
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" fill="{fill}">{words}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" class="f-{fill}">{words}</text>'
 
 
 def line(x1, y1, x2, y2, stroke, width=1.0):
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{stroke}" stroke-width="{width}"/>'
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="s-{stroke}" stroke-width="{width}"/>'
 
 
 def write(directory, name, height, title, parts):
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
-        f'font-family="sans-serif"><title>{title}</title><rect width="{WIDTH}" height="{height}" fill="#ffffff"/>'
+        f'font-family="system-ui, sans-serif"><title>{title}</title><style>{STYLE}</style>'
+        f'<rect width="{WIDTH}" height="{height}" rx="6" class="f-ground"/>'
     )
     body = "\n".join([head, text(12, 24, title, size=15), *parts, "</svg>"])
     with open(os.path.join(directory, name + ".svg"), "w", encoding="utf-8") as file:
@@ -72,7 +95,7 @@ def write(directory, name, height, title, parts):
 
 
 def ratios(directory):
-    """How many times better than each reference, on a logarithmic scale, with what is asked for as a mark."""
+    """How many times better than each reference, on a logarithmic scale, with the goal as a mark."""
     found = [row for file in ("main", "big") for row in rows(directory, file)]
     found = [row for row in found if (row["case"], row["reference"]) in WANTED and row["ratio"] > 0]
     if not found:
@@ -88,17 +111,47 @@ def ratios(directory):
     parts = []
     for power in range(math.ceil(low), math.floor(high) + 1):
         parts.append(line(place(10**power), TOP - 6, place(10**power), bottom, GRID))
-        parts.append(text(place(10**power), bottom + 16, f"{10.0 ** power:g}", "middle"))
+        parts.append(text(place(10**power), bottom + 16, f"{10.0 ** power:g} ×", "middle", fill=SOFT))
     for index, row in enumerate(found):
         y = TOP + index * (BAR + 2)
         wanted = WANTED[row["case"], row["reference"]]
         start, end = sorted((place(1), place(row["ratio"])))
-        parts.append(text(LEFT + 52, y + 15, f'{row["case"]} / {row["reference"]}', "end"))
-        fill = OURS if row["ratio"] >= wanted else "#c53030"
-        parts.append(f'<rect x="{start:.1f}" y="{y + 3}" width="{max(end - start, 1):.1f}" height="{BAR - 8}" fill="{fill}"/>')
+        case, reference = row["case"], row["reference"]
+        beside = OTHERS.get(reference, "one million" if case == "big" else reference)
+        what = f"{reference.removesuffix('-1m')} of {CASES[case]}" if case == "big" else CASES.get(case, case)
+        parts.append(text(LEFT + 52, y + 15, f"{what} – {beside}", "end"))
+        fill = OURS if row["ratio"] >= wanted else SHORT
+        parts.append(f'<rect x="{start:.1f}" y="{y + 3}" width="{max(end - start, 1):.1f}" height="{BAR - 8}" class="f-{fill}"/>')
         parts.append(line(place(wanted), y, place(wanted), y + BAR - 2, TEXT, 2))
-        parts.append(text(WIDTH - 12, y + 15, f'{row["ratio"]:.3g}', "end"))
-    write(directory, "ratios", bottom + 28, "Times better than the reference; the mark is what is asked for", parts)
+        parts.append(text(WIDTH - 12, y + 15, f'{row["ratio"]:.3g} ×', "end"))
+    parts.append(line(place(1), TOP - 6, place(1), bottom, SOFT))
+    parts.append(text(
+        LEFT + 60 + width / 2, bottom + 36, "times better, left of 1 × times worse; pale where the goal (the mark) is missed", "middle", fill=SOFT))
+    write(directory, "ratios", bottom + 48, "Times better than the reference", parts)
+
+
+def speed(directory):
+    """What people ask first: durable events a second, beside the products that they know."""
+    found = {(row["case"], row["reference"]): row for row in rows(directory, "main")}
+    cases = [("concurrent-64", "64 callers at once, each event durable when its call returns"), ("bulk-100k", "in bulk, 100,000 users")]
+    others = ("redis", "sqlite", "postgres")
+    if not all((case, other) in found for case, _ in cases for other in others):
+        return
+    parts, y = [], TOP + 4
+    for case, heading in cases:
+        # Ours ran once beside each of them: the slowest counts.
+        ours = min(found[case, other]["ours"] for other in others)
+        bars = [("Traylog", ours)] + sorted(((OTHERS[other], found[case, other]["theirs"]) for other in others), key=lambda bar: -bar[1])
+        parts.append(text(12, y + 12, heading, size=13, fill=SOFT))
+        y += 22
+        for index, (name, rate) in enumerate(bars):
+            width = (WIDTH - 240) * rate / max(rate for _, rate in bars)
+            parts.append(text(112, y + 15, name, "end"))
+            parts.append(f'<rect x="120" y="{y + 2}" width="{width:.1f}" height="{BAR - 4}" rx="2" class="f-{OTHER if index else OURS}"/>')
+            parts.append(text(128 + width, y + 15, f"{rate:,.0f}"))
+            y += BAR + 2
+        y += 14
+    write(directory, "speed", y + 2, "Events a second", parts)
 
 
 def curves(directory, name, title, series, x_name):
@@ -129,9 +182,9 @@ def curves(directory, name, title, series, x_name):
     for index, (label, points) in enumerate(relative.items()):
         colour = LINES[index % len(LINES)]
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in (at(x, y) for x, y in points))
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts.append(f'<polyline points="{path}" fill="none" class="s-{colour}" stroke-width="2"/>')
         parts.append(text(right + 14, TOP + 14 + index * 20, label, fill=colour))
-    parts.append(text((left + right) / 2, height - 12, x_name, "middle"))
+    parts.append(text((left + right) / 2, height - 12, x_name, "middle", fill=SOFT))
     write(directory, name, height, title, parts)
 
 
@@ -192,6 +245,7 @@ def table(directory):
 
 def main():
     directory = sys.argv[1]
+    speed(directory)
     ratios(directory)
     growth(directory)
     path = directory.rstrip("/") + ".md"
