@@ -7,6 +7,16 @@ import TraylogQueries
 import TraylogStates
 import TraylogTree
 
+/// What a report says of the events, without its proof.
+private struct FoldedAudit {
+    let size: UInt64
+    let from: Seq
+    let through: Seq
+    let before: TrayCounts
+    let tray: Tray
+    let steps: [AuditStep]
+}
+
 extension BlockingQueries {
     /// ``TrayQueries/auditReport(of:from:to:asOf:withTrays:including:)`` on the calling thread.
     @available(*, noasync, message: "use `await store.auditReport`; this call blocks a thread that tasks share")
@@ -17,7 +27,27 @@ extension BlockingQueries {
         if let archives {
             return try wholeAudit(of: user, from: from, to: to, asOf: asOf, withTrays: withTrays, including: archives)
         }
-        let (size, report) = try queries.answer(.past, of: user) { now in
+        let found = try fold(user, from: from, to: to, asOf: asOf, withTrays: withTrays)
+        return AuditReport(
+            user: user, from: found.from, through: found.through, treeHead: try queries.treeHead(of: found.size),
+            before: found.before, tray: found.tray, steps: found.steps)
+    }
+
+    /// A report without its tree head, which is hashed from the whole log as long as the tree is not stored.
+    ///
+    /// - Returns: the first event that was looked at, the counts before it, and the steps.
+    @available(*, noasync, message: "use `await store.auditSteps`; this call blocks a thread that tasks share")
+    @_spi(Operations) public func auditSteps(
+        of user: String, from: Moment? = nil, to: Moment? = nil
+    ) throws(TraylogError) -> (from: Seq, before: TrayCounts, steps: [AuditStep]) {
+        let found = try fold(user, from: from, to: to, asOf: nil, withTrays: false)
+        return (found.from, found.before, found.steps)
+    }
+
+    private func fold(
+        _ user: String, from: Moment?, to: Moment?, asOf: Moment?, withTrays: Bool
+    ) throws(TraylogError) -> FoldedAudit {
+        try queries.answer(.past, of: user) { now in
             let store = now.store
             let size = try store.seq(of: asOf)
             let first = try store.first(of: from)
@@ -34,16 +64,9 @@ extension BlockingQueries {
             let then = try now.at(last)
             guard TrayCounts(state) == TrayCounts(then.state) else { throw StoreFailure.unequalFolds }
             let (before, tray) = (TrayCounts(fold.base.state), try then.tray())
-            return (
-                size,
-                { treeHead in
-                    AuditReport(
-                        user: user, from: Seq(start + 1), through: Seq(last), treeHead: treeHead, before: before,
-                        tray: tray, steps: steps)
-                }
-            )
+            return FoldedAudit(
+                size: size, from: Seq(start + 1), through: Seq(last), before: before, tray: tray, steps: steps)
         }
-        return report(try queries.treeHead(of: size))
     }
 
     /// The events of some steps of a report.

@@ -196,6 +196,19 @@ extension TrayQueries {
         }
     }
 
+    /// A report without its tree head, which is hashed from the whole log as long as the tree is not stored.
+    ///
+    /// ```swift
+    /// for step in try await store.auditSteps(of: "ann").steps { print(step.seq, step.after.unread) }
+    /// ```
+    ///
+    /// - Returns: the first event that was looked at, the counts before it, and the steps.
+    @_spi(Operations) public func auditSteps(
+        of user: String, from: Moment? = nil, to: Moment? = nil
+    ) async throws(TraylogError) -> (from: Seq, before: TrayCounts, steps: [AuditStep]) {
+        try await asking { store throws(TraylogError) in try store.auditSteps(of: user, from: from, to: to) }
+    }
+
     /// The events of some steps of a report.
     @_spi(Operations) public func entries(
         of report: AuditReport, _ range: Range<Int>, withProofs: Bool, disclosed: Bool = false

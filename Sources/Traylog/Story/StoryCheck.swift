@@ -8,7 +8,7 @@ import TraylogJSON
 ///
 /// ```swift
 /// var check = try StoryCheck(treeHeads: [], publicKey: key)
-/// for line in lines { check.add(line) }
+/// for line in lines { check.add(Array(line.utf8)) }
 /// check.finish()
 /// print(check.findings.first ?? check.conclusion)
 /// ```

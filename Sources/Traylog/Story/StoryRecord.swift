@@ -107,7 +107,7 @@ import TraylogStates
     ///
     /// ```swift
     /// let life = try await store.life(of: .seq(17), of: "ann")
-    /// let page = try await store.provedStory(of: life).page(signedBy: key)
+    /// let page = try await store.provedStory(of: life).page(signedBy: try NotePrivateKey(name: "trays.example.org"))
     /// ```
     public func provedStory(of life: ItemLife) async throws(TraylogError) -> StoryRecord {
         try await asking(atLength: true) { store throws(TraylogError) in try store.provedStory(of: life) }

@@ -63,6 +63,10 @@ import TestSupport
                 }
                 #expect(part.steps == whole.steps.filter { $0.seq >= Seq(from) && $0.seq <= Seq(to) })
                 #expect(part.treeHead == whole.treeHead)
+                let steps = try tested.ask {
+                    try $0.auditSteps(of: user, from: .seq(Seq(from)), to: .seq(Seq(to)))
+                }
+                #expect(steps.steps == part.steps && steps.from == part.from && steps.before == part.before)
                 let past = try tested.ask { try $0.auditReport(of: user, asOf: .seq(Seq(to))) }
                 #expect(past.steps == whole.steps.filter { $0.seq <= Seq(to) })
                 #expect(past.treeHead.size == to)

@@ -121,12 +121,12 @@ enum TimelinePages {
             let page = try await store.events(
                 matching: own, newestFirst: true, from: high, limit: isFiltered ? window : pageRows(visit))
             let low = page.next == nil ? nil : page.elements.last?.seq
-            let report = try await store.auditReport(of: user, from: low.map(Moment.seq), to: .seq(high))
-            let events = try await store.events(of: report.steps)
+            let steps = try await store.auditSteps(of: user, from: low.map(Moment.seq), to: .seq(high)).steps
+            let events = try await store.events(of: steps)
             // Most events name their item by its number; words are those of the item, too.
             var worded: Set<Seq>?
             if let text = filter.text { worded = try await store.seqs(of: events, withWords: text) }
-            for (step, event) in zip(report.steps, events).reversed() where matching.matches(event) {
+            for (step, event) in zip(steps, events).reversed() where matching.matches(event) {
                 if worded?.contains(event.seq) ?? true { rows.append(EventRow(event: event, step: step)) }
             }
             guard let low else { return (try await voided(rows, visit), nil) }

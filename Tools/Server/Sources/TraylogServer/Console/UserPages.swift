@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Traylog
+@_spi(Operations) import Traylog
 
 /// Users, and one user's tray at any moment.
 enum UserPages {
@@ -339,7 +339,7 @@ enum UserPages {
     ///
     /// All are varints, about three bytes an event.
     private static func moments(_ visit: Visit) async throws -> Response {
-        let report = try await visit.store.auditReport(of: visit.segment("u"))
+        let report = try await visit.store.auditSteps(of: visit.segment("u"))
         var bytes: [UInt8] = []
         bytes.reserveCapacity(report.steps.count * 4)
         func append(_ number: UInt64) {
