@@ -8,30 +8,34 @@ actor HealthProbe {
     private let store: Store
     private let limits: StoreHealth.Limits
     let damage = DamagedTrays()
-    private var known: (statistics: Result<StoreStatistics, any Error>, until: ContinuousClock.Instant)?
-    private var underWay: Task<Result<StoreStatistics, any Error>, Never>?
+    private typealias Found = Result<(statistics: StoreStatistics, archives: [ArchiveState]), any Error>
+    private var known: (found: Found, until: ContinuousClock.Instant)?
+    private var underWay: Task<Found, Never>?
 
     init(_ store: Store, limits: StoreHealth.Limits) { (self.store, self.limits) = (store, limits) }
 
     /// The health of the store now; its statistics may be a moment older.
     func latest() async -> StoreHealth {
-        let statistics = await statistics()
+        let found = await found()
         let (upkeep, free) = (store.upkeep, store.availableDiskBytes)
-        switch statistics {
-        case .success(let statistics):
+        switch found {
+        case .success(let found):
             return StoreHealth(
-                statistics, upkeep, diskFreeBytes: free, damagedStates: await damage.latest(store).count,
-                archives: (try? await store.archiveStates()) ?? [], limits: limits)
+                found.statistics, upkeep, diskFreeBytes: free, damagedStates: await damage.latest(store).count,
+                archives: found.archives, limits: limits)
         case .failure(let error):
             return StoreHealth(unreadable: error, upkeep, diskFreeBytes: free, limits: limits)
         }
     }
 
-    private func statistics() async -> Result<StoreStatistics, any Error> {
-        if let known, known.until > .now { return known.statistics }
+    private func found() async -> Found {
+        if let known, known.until > .now { return known.found }
         if let underWay { return await underWay.value }
-        let task = Task { [store] () -> Result<StoreStatistics, any Error> in
-            do { return .success(try await store.statistics(checkingStates: false)) } catch { return .failure(error) }
+        let task = Task { [store] () -> Found in
+            do {
+                let statistics = try await store.statistics(checkingStates: false)
+                return .success((statistics, (try? await store.archiveStates()) ?? []))
+            } catch { return .failure(error) }
         }
         underWay = task
         let start = ContinuousClock.now
