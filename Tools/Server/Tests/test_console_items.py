@@ -110,6 +110,12 @@ class WordTests(ItemCase):
             self.assertEqual(text_of(page).count("Purchase order 4711"), len(events), path)
         page = visitor.get("/search?q=purchase+order+4711")
         self.assertEqual(sorted(map(int, re.findall(r'<tr data-seq="(\d+)"', page.body.decode()))), events)
+        # Of several items the row names the one that was searched.
+        both = self.server.perform({"kind": "mark", "user": "words", "as": "unread", "items": [other]},
+                                   {"kind": "mark", "user": "words", "as": "read", "items": [other, send(title="Chair 17")]})["results"]
+        row = visitor.get("/users/words/timeline?text=chair+17&kind=marked")
+        self.assertEqual(re.findall(r'<tr data-seq="(\d+)"', row.body.decode()), [str(both[1]["seq"])])
+        self.assertRegex(text_of(row), r"items \d+, \d+ Chair 17")
         filtered = visitor.get("/users/words/timeline?text=purchase&kind=snoozed").body.decode()
         self.assertEqual(re.findall(r'<tr data-seq="(\d+)"', filtered), [str(events[2])])
 

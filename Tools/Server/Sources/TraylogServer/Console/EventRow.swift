@@ -45,30 +45,41 @@ struct EventRow {
         return step.after.total > step.before.total && step.after.unread == step.before.unread
     }
 
-    /// The first item that the event is about, beside one that it brings itself.
-    private var item: Seq? {
+    /// The items that the event is about, beside one that it brings itself.
+    private var items: [Seq] {
         switch event.body {
-        case .marked(_, let items): items.first
+        case .marked(_, let items): items
         case .snoozed(let item, _), .woken(let item), .edited(let item, _), .retracted(let item), .expired(let item),
             .acted(let item, _, _, _), .reminded(let item), .arrived(let item, _, _, _, _):
-            item
-        default: nil
+            [item]
+        default: []
         }
     }
 
     /// The rows with the titles of the items that they are about: numbers tell a reader nothing.
-    static func withSubjects(_ rows: [EventRow], _ store: Store) async -> [EventRow] {
+    ///
+    /// - Parameter words: those that were searched; of several items one that has them is named.
+    static func withSubjects(_ rows: [EventRow], _ store: Store, words: String? = nil) async -> [EventRow] {
         var titles: [Seq: String?] = [:]
         var named: [EventRow] = []
+        let wanted = words?.lowercased()
         for var row in rows {
-            if let item = row.item {
+            for item in row.items.prefix(wanted == nil ? 1 : mostLookedAt) {
                 if titles[item] == nil { titles[item] = .some(try? await store.event(item).shownTitle) }
-                row.subject = titles[item] ?? nil
+                let title = titles[item] ?? nil
+                row.subject = row.subject ?? title
+                if let title, let wanted, title.lowercased().contains(wanted) {
+                    row.subject = title
+                    break
+                }
             }
             named.append(row)
         }
         return named
     }
+
+    /// Items of one event whose titles are compared with the words.
+    private static let mostLookedAt = 20
 
     private var summary: EventSummary { EventSummary(event, time: Moments.text) }
 

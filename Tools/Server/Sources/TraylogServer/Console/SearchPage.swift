@@ -56,7 +56,7 @@ enum SearchPage {
             let events = keyed.events + worded.events.filter { !known.contains($0.seq) }
             try await visit.reader().record(events)
             context["mayAudit"] = true
-            context["rows"] = await EventRow.withSubjects(events.map { EventRow(event: $0) }, visit.store)
+            context["rows"] = await EventRow.withSubjects(events.map { EventRow(event: $0) }, visit.store, words: text)
                 .map(\.context)
             context["hasRows"] = !events.isEmpty
             context["hasMoreEvents"] = keyed.next != nil || worded.next != nil

@@ -91,7 +91,7 @@ enum TimelinePages {
     ) async -> [String: Any] {
         var context = top
         let kept = kept(visit)
-        context["rows"] = await EventRow.withSubjects(rows, visit.store).map(\.context)
+        context["rows"] = await EventRow.withSubjects(rows, visit.store, words: visit.query["text"]).map(\.context)
         context["isFiltered"] = !kept.isEmpty
         context["isFirst"] = visit.query["before"] == nil
         context["next"] = next.map { [["before": $0.description, "filter": kept]] } ?? []
