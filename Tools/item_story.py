@@ -121,8 +121,11 @@ class Story:
             event is self.arrival or kind in ("retracted", "expired", "reminded") and event["item"] == self.item)
         if owner != self.user and not (owner is None and is_common):
             raise ValueError(f"event {seq} is not of the tray of {self.user}")
+        # A story needs what took an earlier mark back, and names it in no sentence.
+        takes_back = kind == "woken" and event["item"] == self.item or (
+            kind == "marked" and event["as"] in ("unread", "unarchived", "restored") and self.item in event["items"])
         is_subscription = kind == "subscribed" and self.is_broadcast and event["topic"] == self.arrival["topic"]
-        if seq not in told and not (seq < self.arrival["seq"] and (kind == "muted" or is_subscription)):
+        if seq not in told and not takes_back and not (seq < self.arrival["seq"] and (kind == "muted" or is_subscription)):
             raise ValueError(f"no sentence names event {seq}")
 
     # What made it so

@@ -230,6 +230,17 @@ struct ItemFold {
         }
     }
 
+    /// The mutes that each took the place of the one before, up to one of them.
+    static func chain(ofMutes events: [Event], to last: Seq?) -> [Seq] {
+        guard let last = events.first(where: { $0.seq == last }), let scope = scope(last) else { return [] }
+        var chain: [Seq] = []
+        for event in events where event.seq <= last.seq {
+            if isOf(scope, event) { chain.append(event.seq) }
+            if case .unmuted(let ended) = event.body, isOf(ended, last) { chain = [] }
+        }
+        return chain
+    }
+
     static func scope(_ event: Event) -> MuteScope? {
         if case .muted(let scope, _) = event.body { scope } else { nil }
     }
@@ -457,6 +468,11 @@ private struct StoryWords {
     /// - Complexity: O(the user's events), for those who undid something since the item came, or had muted something before.
     @available(*, noasync, message: "use `await store.story`; this call blocks a thread that tasks share")
     public func story(of life: ItemLife) throws(TraylogError) -> ItemStory {
+        ItemStory(of: life.item, user: life.user, events: try storyEvents(of: life))
+    }
+
+    /// What a story is made of, ascending; also what was undone.
+    func storyEvents(of life: ItemLife) throws(TraylogError) -> [Event] {
         let (user, item) = (life.user, life.item)
         var events = Dictionary(life.events.map { ($0.seq, $0) }) { first, _ in first }
         let voided = try voidedEvents(of: user).filter { $0.value <= life.asOf }
@@ -466,6 +482,8 @@ private struct StoryWords {
                 events[event.seq] = event
             }
         }
+        // The answer to an item that was read before changes nothing that its life shows.
+        if let seq = item.outcome?.seq, events[seq] == nil { events[seq] = try? event(seq) }
         // A reminder changes no item, so its life lacks it. Those of a broadcast are nobody's own.
         if item.topic == nil, item.content.remindAt != nil {
             for event in try reminders(of: item, user, through: life.asOf) { events[event.seq] = event }
@@ -475,7 +493,7 @@ private struct StoryWords {
             let since = try history(of: user, from: item.seq, limit: .max, asOf: .seq(life.asOf))
             for event in since.elements { events[event.seq] = event }
         }
-        return ItemStory(of: item, user: user, events: events.values.sorted { $0.seq < $1.seq })
+        return events.values.sorted { $0.seq < $1.seq }
     }
 
     private func reminders(of item: Item, _ user: String, through end: Seq) throws(TraylogError) -> [Event] {

@@ -33,6 +33,7 @@ struct ProvedStory {
             where event.seq < arrival.seq && arrival.arrivalTopic.hasSameBytes(as: topic):
                 delivery = "subscribed by event \(event.seq)"
             case .muted where event.seq < arrival.seq: break
+            case _ where event.takesBack(item): break
             default: guard told.contains(event.seq) else { throw Self.wrong("no sentence names event \(event.seq)") }
             }
         }
@@ -53,6 +54,16 @@ struct ProvedStory {
 }
 
 extension Event {
+    /// Whether it ends what an earlier event made of the item: a story needs it, and names it in no sentence.
+    func takesBack(_ item: Seq) -> Bool {
+        switch body {
+        case .marked(.unread, let items), .marked(.unarchived, let items), .marked(.restored, let items):
+            items.contains(item)
+        case .woken(item): true
+        default: false
+        }
+    }
+
     /// Whether the item came by it: what is scheduled comes later.
     fileprivate func brings(_ item: Seq) -> Bool {
         switch body {

@@ -44,7 +44,8 @@ import TraylogStates
     /// - Complexity: as ``story(of:)``.
     @available(*, noasync, message: "use `await store.provedStory`; this call blocks a thread that tasks share")
     public func provedStory(of life: ItemLife) throws(TraylogError) -> StoryRecord {
-        let (user, item, wanted) = (life.user, life.item.seq, try story(of: life))
+        let (user, item, all) = (life.user, life.item.seq, try storyEvents(of: life))
+        let wanted = ItemStory(of: life.item, user: user, events: all)
         let floor = try statistics(checkingStates: false).floor
         var seqs = Set(wanted.events)
         let arrival = wanted.clauses.first { $0.topic == .arrival }?.event ?? item
@@ -53,9 +54,11 @@ import TraylogStates
         }
         var proved = try provedBy(item, user, seqs, as: wanted)
         if proved == nil {
-            // A mute that took the place of an older one has its beginning from that.
-            let mutes = try mutes(before: life.item, arrival: arrival, of: user)
-            seqs.formUnion(mutes.filter { $0.kind == .muted }.map(\.seq))
+            // What took an earlier mark back is named by no sentence, and a mute that took the place of another one began with that.
+            let voided = Set(all.compactMap { if case .undone(let seq) = $0.body { seq } else { nil } })
+            let others = all.filter { !voided.contains($0.seq) }
+            seqs.formUnion(others.filter { $0.takesBack(item) }.map(\.seq))
+            seqs.formUnion(ItemFold.chain(ofMutes: others, to: wanted.clauses.first { $0.topic == .quiet }?.event))
             proved = try provedBy(item, user, seqs, as: wanted)
         }
         guard let proved else {

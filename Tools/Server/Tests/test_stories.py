@@ -195,6 +195,43 @@ class WordsTests(StoryCase):
             self.told(page)
             self.assertEqual(page.count(b"<script") + page.count(b"<img") + page.count(b"<svg"), 0, name)
 
+    def test_both_checkers_repeat_random_lives(self):
+        seed = random.randrange(2**32)
+        chance, items, topic = random.Random(seed), [], f"topic {seed}"
+        pick = lambda: chance.choice(items or [1])
+        content = lambda: {
+            "title": chance.choice(["<A & B>", "\u202eC", "D"]), **chance.choice([{}, {"thread": "t"}, {"category": "c"}, {"level": "critical"}]),
+            **chance.choice([{}, {}, {"actions": ACTIONS}, {"silent": True}])}
+        scope = lambda: chance.choice([{"all": True}, {"thread": "t"}, {"category": "c"}, {"topic": topic}])
+        kinds = [
+            lambda: {"kind": "notify", **content(), **chance.choice([{}, {}, {"collapseKey": "k"}])}, lambda: {"kind": "notify", **content()},
+            lambda: {"kind": "broadcast", "topic": topic, **content()}, lambda: {"kind": "subscribe", "topic": topic},
+            lambda: {"kind": "unsubscribe", "topic": topic}, lambda: {"kind": "mute", **scope()}, lambda: {"kind": "mute", **scope(), "until": "2099-01-01T00:00:00Z"},
+            lambda: {"kind": "unmute", **scope()}, lambda: {"kind": "seeTray"},
+            lambda: {"kind": "mark", "as": chance.choice("seen read unread archived unarchived deleted restored".split()), "items": [pick(), pick()]},
+            lambda: {"kind": "mark", "as": "read", "items": [pick()]},
+            lambda: {"kind": "markAll", "as": chance.choice("seen read archived deleted".split()), **chance.choice([{}, {"thread": "t"}, {"thread": None}, {"category": "c"}])},
+            lambda: {"kind": "snooze", "item": pick(), "until": "2099-01-01T00:00:00Z"}, lambda: {"kind": "wake", "item": pick()},
+            lambda: {"kind": "act", "item": pick(), "action": "yes"}, lambda: {"kind": "retract", "item": pick()},
+            lambda: {"kind": "undo", "event": chance.randrange(1, 200)},
+        ]
+        for _ in range(150):
+            command = chance.choice(kinds)()
+            who = {} if command["kind"] == "broadcast" else {"user": "zoe"}
+            extra = {**chance.choice([{}, {"actor": "support"}, {"actor": "zoe"}]), **chance.choice([{}, {"device": "phone"}]),
+                     **chance.choice([{}, {}, {"occurredAt": "2026-03-05T08:00:00Z"}])}
+            (answer,) = self.server.post("/v1/commands", [{**command, **who, **extra}]).json["results"]
+            if "seq" in answer and command["kind"] in ("notify", "broadcast"):
+                items.append(answer["seq"])
+        told = 0
+        for item in items:
+            # A broadcast of a time without a subscription is in another tray, or in none.
+            if self.visitor.get(f"/users/zoe/items/{item}").status == 200:
+                with self.subTest(seed=seed, item=item):
+                    self.told(self.page(item, user="zoe"))
+                told += 1
+        self.assertGreater(told, 5)
+
     def test_a_viewer_reads_the_sentences_and_gets_no_proofs(self):
         item = self.notify(title="For the viewer")
         path = f"/users/ann/items/{item}"
