@@ -60,10 +60,10 @@ class Files:
             (self.save("whole", self.run("audit", "ann", "--complete", "--purpose", "fuzz")), True),
         ]
         self.run("tree-head", "--sign", self.path("key"), "--append", self.path("signed"))
-        self.save("plain", self.run("tree-head", "--json"))
+        size = str(json.loads(self.save("plain", self.run("tree-head", "--json")))["treeSize"])
         for name, words in (
             ("report", ("audit", "ann", "--json", "--disclose")), ("bare", ("audit", "ann", "--json")),
-            ("proof", ("prove", "3", "--disclose", "--json")), ("growth", ("prove-consistency", "4", "17", "--json")),
+            ("proof", ("prove", "3", "--disclose", "--json")), ("growth", ("prove-consistency", "4", size, "--json")),
             ("decision", ("decision", "ann", "11", "--json")),
         ):
             self.right.append((self.save(name, self.run(*words)), False))
