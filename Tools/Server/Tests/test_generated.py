@@ -101,6 +101,7 @@ class GeneratedClientTests(unittest.TestCase):
         self.call("trays.subscribe", "cleo", "news")
         self.assertEqual(self.call("trays.get_subscriptions", "cleo").subscriptions[0].topic, "news")
         sent = self.call("publishing.broadcast", "news", body=dict(title="Hello"), status=201).seq
+        self.call("publishing.broadcast", "later", body=dict(title="Hello", notBefore="2090-01-01T00:00:00Z"), status=201)
         self.assertIn('"topic":"later"', self.call("trays.list_scheduled"))
         audience = self.call("trays.get_audience", sent)
         self.assertEqual((audience.recipients, audience.read), (1, 0))

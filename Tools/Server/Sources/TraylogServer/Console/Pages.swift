@@ -61,7 +61,7 @@ struct Pages: Sendable {
         ("looked", PackageResources.looked_mustache),
         ("findings", PackageResources.findings_mustache), ("item", PackageResources.item_mustache),
         ("audience", PackageResources.audience_mustache), ("item-filter", PackageResources.item_filter_mustache),
-        ("finding", PackageResources.finding_mustache),
+        ("finding", PackageResources.finding_mustache), ("planned", PackageResources.planned_mustache),
     ]
 
     private static let scripts: [(String, [UInt8])] = [
