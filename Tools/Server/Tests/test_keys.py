@@ -12,7 +12,7 @@ import time
 import unittest
 from urllib.parse import quote, urlencode
 
-from served import PROGRAM, Answer, Server
+from served import PROGRAM, Answer, Server, Stream, base64url
 
 LENGTH = os.environ.get("TRAYLOG_TESTS", "quick")
 REQUESTS = 1_000 if LENGTH == "quick" else 10_000
@@ -37,15 +37,16 @@ class KeyTests(unittest.TestCase):
     def setUp(self):
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
+        self.directory = holder.name
         self.keys = os.path.join(holder.name, "keys")
 
     def write(self, *lines):
         with open(self.keys, "w") as file:
             file.write("\n".join(lines) + "\n")
 
-    def serve(self, *lines):
-        self.write(*lines)
-        server = Server("--keys", self.keys)
+    def serve(self, line, *options):
+        self.write(line)
+        server = Server("--keys", self.keys, *options)
         self.addCleanup(server.__exit__)
         return server
 
@@ -132,6 +133,45 @@ class KeyTests(unittest.TestCase):
         server.process.send_signal(signal.SIGHUP)
         self.wait(lambda: server.get("/v1/users/b.1/tray", who=key).status == 403)
         self.assertEqual(server.get("/v1/users/a.1/tray", who=key).status, 200)
+
+    def test_users_keys_change_at_the_signal_and_end_what_stands_on_them(self):
+        secrets = {kid: kid.encode() * 32 for kid in ("a", "b")}
+        file = os.path.join(self.directory, "jwk")
+
+        def write(text):
+            with open(file + ".new", "w") as new:
+                new.write(text)
+            os.replace(file + ".new", file)
+
+        def jwk(kid, secret):
+            return json.dumps({"kty": "oct", "alg": "HS256", "kid": kid, "k": base64url(secret)})
+
+        def token(kid, secret):
+            return server.token("ann", secret=secret, header={"kid": kid})
+
+        write(jwk("a", secrets["a"]))
+        key, line = made("--scope", "publish,users")
+        server = self.serve(line, "--user-token-key", file)
+        old, new = token("a", secrets["a"]), token("b", secrets["b"])
+        self.assertEqual(server.get("/v1/users/ann/tray", who=old).status, 200)
+        self.assertEqual(server.get("/v1/users/ann/tray", who=new).status, 401)
+        with Stream(server, "/v1/users/ann/live", who=old) as stream:
+            self.assertEqual(stream.next()[0], "tray")
+            # A file that has no key changes nothing.
+            write("no JSON")
+            server.process.send_signal(signal.SIGHUP)
+            self.wait(lambda: '"userTokenKeys":"not read again' in server.logged())
+            self.assertEqual(server.get("/v1/users/ann/tray", who=old).status, 200)
+            write(jwk("b", secrets["b"]))
+            server.process.send_signal(signal.SIGHUP)
+            self.assertEqual(stream.next(), ("end", None, {"reason": "keyRemoved"}))
+        self.assertEqual(server.get("/v1/users/ann/tray", who=new).status, 200)
+        self.assertEqual(server.get("/v1/users/ann/tray", who=old).status, 401)
+        # Another key with the same name is another key.
+        write(jwk("b", secrets["a"]))
+        server.process.send_signal(signal.SIGHUP)
+        self.wait(lambda: server.get("/v1/users/ann/tray", who=new).status == 401)
+        self.assertEqual(server.get("/v1/users/ann/tray", who=token("b", secrets["a"])).status, 200)
 
     def wait(self, condition):
         for _ in range(3_000):

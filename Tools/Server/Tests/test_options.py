@@ -5,6 +5,7 @@ import os
 import subprocess
 import tempfile
 import unittest
+from unittest import mock
 
 from served import PROGRAM, Server, base64url
 
@@ -79,6 +80,22 @@ class OptionTests(unittest.TestCase):
         self.assertEqual(run("--config", config, "--check-config", TRAYLOG_LISTEN="127.0.0.1:0").returncode, 0)
         done = run("--config", config, "--check-config", "--listen", "bad", TRAYLOG_LISTEN="127.0.0.1:0")
         self.assertEqual(done.returncode, 64)
+
+    def test_a_misspelt_variable_ends_the_start_and_names_the_right_one(self):
+        options = ("--store", self.store, "--dev", "--check-config")
+        for wrong, right in (
+            ("TRAYLOG_RECORD_ACESS", "TRAYLOG_RECORD_ACCESS"), ("TRAYLOG_LISTNE", "TRAYLOG_LISTEN"),
+            ("TRAYLOG_RATE_USERS", "TRAYLOG_RATE_USER"), ("TRAYLOG_PARTITION", "TRAYLOG_PARTITIONS"),
+        ):
+            done = run(*options, **{wrong: "1"})
+            self.assertEqual((done.returncode, f"{wrong} is no option. Did you mean {right}?" in done.stderr), (64, True), done)
+        done = run("--store", self.store, "--dev", "--config", self.file("bad", '{"listn":"127.0.0.1:0"}'))
+        self.assertEqual((done.returncode, "Did you mean listen?" in done.stderr), (64, True), done)
+
+    def test_a_variable_that_sets_nothing_is_logged(self):
+        with mock.patch.dict(os.environ, {"TRAYLOG_SPLENDOUR": "1"}), Server() as server:
+            self.assertIn('"warning":"TRAYLOG_SPLENDOUR sets nothing', server.logged())
+            self.assertNotIn("TRAYLOG_SERVER sets nothing", server.logged())
 
     def test_public_keys_check_tokens(self):
         try:

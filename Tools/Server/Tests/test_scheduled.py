@@ -89,7 +89,8 @@ class ScheduledTests(unittest.TestCase):
                 server.post("/v1/topics/news/broadcasts", {"title": "To all", "notBefore": LATER})
             first = viewer.get("/planned").body.decode()
             for title in HOSTILE.values():
-                self.assertIn(f"<bdi>{html.escape(title, quote=False)}</bdi>", first.replace("&quot;", '"').replace("&#39;", "'"))
+                shown = "".join(f"[U+{ord(sign):X}]" if sign in "\u202c\u202e\u2066" else sign for sign in title)
+                self.assertIn(f"<bdi>{html.escape(shown)}</bdi>", first.replace("&#39;", "&#x27;"))
             (rest,) = [part.split('"')[0] for part in first.split('href="/console/planned?after=')[1:]]
             second = viewer.get(f"/planned?after={rest}").body.decode()
             self.assertEqual(first.count("<tr><td") + second.count("<tr><td"), 50 + len(HOSTILE))

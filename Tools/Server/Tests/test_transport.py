@@ -3,6 +3,8 @@
 import asyncio
 import json
 import os
+import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -30,6 +32,40 @@ class TLSTests(unittest.TestCase):
                 with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
                     with self.assertRaises(OSError):
                         context.wrap_socket(connection, server_hostname="localhost")
+
+    def test_a_new_certificate_is_shown_after_the_signal(self):
+        def shown(port):
+            return ssl.get_server_certificate(("127.0.0.1", port), timeout=20)
+
+        def wait(condition):
+            for _ in range(1_000):
+                if condition():
+                    return
+                time.sleep(0.02)
+            self.fail("it did not come")
+
+        def content(path):
+            with open(path) as file:
+                return file.read()
+
+        with Server(tls=True) as server, tempfile.TemporaryDirectory() as directory:
+            before = content(server.certificate)
+            self.assertEqual(shown(server.port).strip(), before.strip())
+            self.assertEqual(server.get("/healthz").status, 200)
+            files = certificate(directory)
+            # One of the two has no use without the other.
+            shutil.copy(files[0], server.certificate)
+            server.process.send_signal(signal.SIGHUP)
+            wait(lambda: '"certificate":"not read again' in server.logged())
+            self.assertEqual(shown(server.port).strip(), before.strip())
+            with open(os.path.join(server.directory, "server.key"), "w") as key:
+                # As openssl writes the keys of curves that it makes by themselves.
+                key.write("-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n" + content(files[1]))
+            server.process.send_signal(signal.SIGHUP)
+            wait(lambda: shown(server.port).strip() == content(files[0]).strip())
+            self.assertIn('"certificate":"read again","validUntil":"20', server.logged())
+            # A connection that was open goes on.
+            self.assertEqual(server.get("/healthz").status, 200)
 
     @staticmethod
     async def notifications(server, context, count):

@@ -1,47 +1,49 @@
 @_spi(Operations) import Traylog
 
 /// Asks how the store is, for readiness, figures and pages; all who ask at the same time share one answer, because anybody may ask.
-actor HealthProbe {
-    /// Statistics are kept twenty times as long as they took.
-    private static let pause = 20
+struct HealthProbe: Sendable {
+    private typealias Found = Result<(statistics: StoreStatistics, archives: [ArchiveState]), any Error>
 
     private let store: Store
     private let limits: StoreHealth.Limits
-    let damage = DamagedTrays()
-    private typealias Found = Result<(statistics: StoreStatistics, archives: [ArchiveState]), any Error>
-    private var known: (found: Found, until: ContinuousClock.Instant)?
-    private var underWay: Task<Found, Never>?
+    private let found: Background<Found>
+    /// How many stored trays are damaged, and when they were counted, which reads every one.
+    private let damage: Background<(count: UInt64?, time: Timestamp)>
 
-    init(_ store: Store, limits: StoreHealth.Limits) { (self.store, self.limits) = (store, limits) }
+    init(_ store: Store, limits: StoreHealth.Limits) {
+        (self.store, self.limits) = (store, limits)
+        found = Background(keptFor: { $0 * 20 }) { _ in
+            do {
+                let statistics = try await store.statistics(checkingStates: false)
+                return .success((statistics, (try? await store.archiveStates()) ?? []))
+            } catch {
+                return .failure(error)
+            }
+        }
+        damage = Background(keptFor: { max(.seconds(30), $0 * 100) }) { _ in
+            (try? await store.statistics()).map { ($0.damagedStates, .now) }
+        }
+    }
 
     /// The health of the store now; its statistics may be a moment older.
     func latest() async -> StoreHealth {
-        let found = await found()
+        let found = await found.latest(within: nil)
         let (upkeep, free) = (store.upkeep, store.availableDiskBytes)
         switch found {
         case .success(let found):
             return StoreHealth(
-                found.statistics, upkeep, diskFreeBytes: free, damagedStates: await damage.latest(store).count,
+                found.statistics, upkeep, diskFreeBytes: free, damagedStates: await damagedTrays()?.count,
                 archives: found.archives, limits: limits)
         case .failure(let error):
             return StoreHealth(unreadable: error, upkeep, diskFreeBytes: free, limits: limits)
+        case nil:
+            return StoreHealth(unreadable: CancellationError(), upkeep, diskFreeBytes: free, limits: limits)
         }
     }
 
-    private func found() async -> Found {
-        if let known, known.until > .now { return known.found }
-        if let underWay { return await underWay.value }
-        let task = Task { [store] () -> Found in
-            do {
-                let statistics = try await store.statistics(checkingStates: false)
-                return .success((statistics, (try? await store.archiveStates()) ?? []))
-            } catch { return .failure(error) }
-        }
-        underWay = task
-        let start = ContinuousClock.now
-        let found = await task.value
-        (known, underWay) = ((found, .now + (.now - start) * Self.pause), nil)
-        return found
+    /// The last count of damaged trays; nil before the first, which is waited for a moment: enough for a small store.
+    func damagedTrays() async -> (count: UInt64?, time: Timestamp)? {
+        await damage.latest(within: .milliseconds(100), onlyFirst: true)
     }
 }
 

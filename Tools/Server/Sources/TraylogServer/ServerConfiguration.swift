@@ -69,6 +69,8 @@ public struct ServerConfiguration: Sendable {
     package var apns: (host: String, port: Int)?
     /// The certificates that sign the push providers' own.
     package var apnsClients: String?
+    /// Variables of the environment, such as `TRAYLOG_X`, that set nothing.
+    var unknownVariables: [String] = []
     /// Nil for a server on its own.
     package var cluster: ClusterSettings?
 

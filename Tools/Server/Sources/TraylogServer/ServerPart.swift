@@ -6,7 +6,7 @@ import Hummingbird
 public struct ServerPart: Sendable {
     /// Answers push providers, given the store, and all of them where the server is divided.
     package typealias Providers =
-        @Sendable (StoreService, Partitions?) -> @Sendable (Request, ServiceContext) async throws -> Response
+        @Sendable (HTTPService, Partitions?) -> @Sendable (Request, ServiceContext) async throws -> Response
 
     package let routes: RouteGroup?
     package let providers: Providers?

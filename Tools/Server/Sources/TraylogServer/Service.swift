@@ -140,4 +140,4 @@ public struct ConfigurationError: Error, CustomStringConvertible {
 }
 
 /// ``Service``, where the protocol of that name (ServiceLifecycle) is known, too.
-package typealias StoreService = Service
+package typealias HTTPService = Service

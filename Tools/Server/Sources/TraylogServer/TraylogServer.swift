@@ -4,7 +4,6 @@ import HummingbirdCore
 import HummingbirdHTTP2
 import Logging
 import NIOCore
-import NIOSSL
 import ServiceLifecycle
 @_spi(Operations) import Traylog
 @_spi(Witness) import TraylogAudit
@@ -30,19 +29,20 @@ import ServiceLifecycle
 /// await traylog.close()
 /// ```
 public final class TraylogServer: Sendable {
-    package let services: [StoreService]
+    package let services: [HTTPService]
     package let responder: Responder
-    private let reload: KeysReload
+    private let reload: Reload
+    private let certificate: ServerCertificate?
     private let localAccess: LocalAccess
     private let underWay: RequestsUnderWay?
     private let archiving: Archiving?
 
     private init(
-        _ services: [StoreService], _ responder: Responder, _ reload: KeysReload, _ localAccess: LocalAccess,
-        _ archiving: Archiving?
+        _ services: [HTTPService], _ responder: Responder, _ reload: Reload, _ certificate: ServerCertificate?,
+        _ localAccess: LocalAccess, _ archiving: Archiving?
     ) {
         (self.services, self.responder, self.reload) = (services, responder, reload)
-        (self.localAccess, self.archiving) = (localAccess, archiving)
+        (self.certificate, self.localAccess, self.archiving) = (certificate, localAccess, archiving)
         underWay = responder.underWay
     }
 
@@ -66,7 +66,7 @@ public final class TraylogServer: Sendable {
 
     /// Adds the store's routes to an app's router, at the paths that they have on a server of their own.
     ///
-    /// How large a head may be, and how long a peer may be silent, is the app's server to say. Keys are not read again on SIGHUP.
+    /// How large a head may be, and how long a peer may be silent, is the app's server to say. Nothing is read again on SIGHUP.
     public func addRoutes<Context: TraylogRequestContext>(to router: some RouterMethods<Context>) {
         let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options]
         var paths = responder.routes.templates
@@ -85,9 +85,10 @@ public final class TraylogServer: Sendable {
     struct Setup {
         let configuration: ServerConfiguration
         private let parts: [ServerPart]
-        let tls: TLSConfiguration?
-        private var keys: ServerKeys
-        private var tokens: UserTokens
+        private let certificate: ServerCertificate?
+        private let keys: ServerKeys
+        private let tokens: UserTokens
+        private let log = ServiceLog()
         private let checkpointKey: NotePrivateKey?
         private let policy: (witnesses: WitnessPolicy, interval: Duration)?
 
@@ -99,21 +100,25 @@ public final class TraylogServer: Sendable {
             }
             (self.configuration, self.parts) = (configuration, parts)
             keys = try ServerKeys(file: configuration.keys)
-            tokens = try await TraylogServer.tokens(configuration.userTokenKeys)
+            tokens = try await UserTokens(files: configuration.userTokenKeys)
             checkpointKey = try configuration.checkpointKey.map { try NotePrivateKey(text($0)) }
             let interval = try configuration.witnessSpan()
             policy = try configuration.witnessPolicy.map { (try TraylogServer.policy($0), interval) }
-            tls = try TraylogServer.tls(configuration)
+            certificate = try ServerCertificate(configuration, log)
         }
 
         func open() async throws -> TraylogServer {
             var (keys, tokens) = (keys, tokens)
-            // What is made at the start is in no file.
-            let made = configuration.isDev ? [try await prepareForTrying(&tokens)] : []
-            for line in made { try keys.add(line: line) }
+            let made = configuration.isDev ? MadeKeys() : nil
+            if let made {
+                try keys.add(line: made.line)
+                tokens = try await UserTokens(files: configuration.userTokenKeys, secret: made.secret)
+            }
             guard !keys.isEmpty else { throw ConfigurationError("the keys file has no key") }
+            for variable in configuration.unknownVariables {
+                log.write([("warning", .string("\(variable) sets nothing: the server has no such option"))])
+            }
             var storeOptions = StoreOptions()
-            let log = ServiceLog()
             let metrics = ServerMetrics(log: log)
             storeOptions.observer = metrics
             let map = configuration.partitions
@@ -133,7 +138,7 @@ public final class TraylogServer: Sendable {
             let groups = AllRoutes.groups + parts.compactMap(\.routes)
             let routes = RouteTable(groups)
             let description = ByteBuffer(bytes: OpenAPI.document(groups, partitions: map.count))
-            var services: [StoreService] = []
+            var services: [HTTPService] = []
             var common: Common?
             var pass: NodePass?
             if configuration.cluster != nil {
@@ -163,7 +168,7 @@ public final class TraylogServer: Sendable {
                             }
                         common = shared
                         services.append(
-                            try await StoreService(
+                            try await HTTPService(
                                 store: store, configuration: settings, authenticator: authenticator,
                                 checkpointKey: shared.key, devices: shared.devices, metrics: metrics, log: log,
                                 cluster: cluster, pass: pass, admission: admission, answers: answers, routes: routes,
@@ -178,14 +183,15 @@ public final class TraylogServer: Sendable {
                 let partitions = services.count > 1 ? Partitions(map: map, services: services) : nil
                 let console =
                     configuration.hasConsole
-                    ? try Console(services[0], partitions, isSecure: tls != nil || configuration.isBehindProxy) : nil
+                    ? try Console(services[0], partitions, isSecure: certificate != nil || configuration.isBehindProxy)
+                    : nil
                 var responder = Responder(
                     service: services[0], routes: routes, console: console, partitions: partitions)
                 responder.underWay = RequestsUnderWay.begin(
                     in: configuration.store, routes: routes.routes + (console?.pageRoutes ?? []), log: log)
                 return TraylogServer(
                     services, responder,
-                    KeysReload(file: configuration.keys, made: made, authenticator, answers, log),
+                    Reload(configuration, made, certificate, authenticator, answers, log), certificate,
                     LocalAccess(
                         (0..<map.count).map { map.directory(configuration.store, $0) }, key: local.key),
                     Archiving(services.map(\.store), configuration, log))
@@ -214,10 +220,10 @@ extension TraylogServer: ServiceLifecycle.Service {
     }
 
     /// Measures the stores every 15 seconds, until the task is cancelled, where an app's backend gets the figures.
-    private static func measure(_ services: [StoreService]) async {
+    private static func measure(_ services: [HTTPService]) async {
         guard services[0].metrics.isShared else { return }
         while !Task.isCancelled {
-            await StoreService.measure(services)
+            await HTTPService.measure(services)
             try? await Task.sleep(for: .seconds(15))
         }
     }
@@ -226,8 +232,8 @@ extension TraylogServer: ServiceLifecycle.Service {
 extension TraylogServer {
     /// Serves a store until the process is told to stop (SIGTERM, SIGINT), and closes it.
     ///
-    /// Prints `listening on http://127.0.0.1:PORT` to standard output, and reads the keys file again on SIGHUP. Requests get ten
-    /// seconds to end; the process ends then, whatever is left.
+    /// Prints `listening on http://127.0.0.1:PORT` to standard output, and reads keys and certificate again on SIGHUP. Requests get
+    /// ten seconds to end; the process ends then, whatever is left.
     ///
     /// - Throws: ``ConfigurationError``; ``UnusableAddress``; `TraylogError` when the store cannot be opened.
     public static func run(_ configuration: ServerConfiguration, parts: [ServerPart] = []) async throws {
@@ -237,7 +243,7 @@ extension TraylogServer {
         let signals = server.reload.begin()
         defer { signals.cancel() }
         do {
-            try await server.listen(configuration, setup.tls, parts)
+            try await server.listen(configuration, parts)
         } catch {
             await server.close()
             throw error
@@ -252,10 +258,9 @@ extension TraylogServer {
         _ = try await Setup(configuration, parts)
     }
 
-    private func listen(
-        _ settings: ServerConfiguration, _ tls: TLSConfiguration?, _ parts: [ServerPart]
-    ) async throws {
+    private func listen(_ settings: ServerConfiguration, _ parts: [ServerPart]) async throws {
         let service = services[0]
+        let tls = certificate?.configuration
         // A program that has read the first line may use both.
         let (ports, told) = AsyncStream.makeStream(of: Int.self)
         var providers: (any ServiceLifecycle.Service)?
@@ -293,8 +298,9 @@ extension TraylogServer {
             FileHandle.standardOutput.write(Data(lines.utf8))
         }
         // The last one hears first that the server is to stop: live streams end before connections are waited for.
-        var all: [any ServiceLifecycle.Service] = [local, app, self, Deadline()]
+        var all: [any ServiceLifecycle.Service] = [local, app, self, LongestShutdown()]
         if let providers { all.insert(providers, at: 0) }
+        if let certificate { all.insert(certificate, at: 0) }
         var configuration = ServiceGroupConfiguration(
             services: all, gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "traylog-server"))
         configuration.maximumGracefulShutdownDuration = .seconds(9)
@@ -330,7 +336,7 @@ extension TraylogServer {
     }
 
     /// Ends the process if the server has not ended soon after it was told to.
-    private struct Deadline: ServiceLifecycle.Service {
+    private struct LongestShutdown: ServiceLifecycle.Service {
         func run() async throws {
             try? await gracefulShutdown()
             // Thousands of connections may take longer to end than anybody waits, and so may a disk. What was acknowledged is on disk.
@@ -338,12 +344,6 @@ extension TraylogServer {
                 ServerProcess.end(0)
             }
         }
-    }
-
-    private static func tokens(_ files: [String]) async throws -> UserTokens {
-        var tokens = UserTokens()
-        for file in files { try await tokens.add(jwk: Array(text(file).utf8)) }
-        return tokens
     }
 
     private static func text(_ path: String) throws -> String {
@@ -403,27 +403,17 @@ extension TraylogServer {
         return key
     }
 
-    private static func tls(_ settings: ServerConfiguration) throws -> TLSConfiguration? {
-        guard let certificate = settings.certificate, let key = settings.certificateKey else { return nil }
-        let chain = try Listener.certificates(certificate).map { NIOSSLCertificateSource.certificate($0) }
-        guard let privateKey = try? NIOSSLPrivateKey(file: key, format: .pem) else {
-            throw ConfigurationError("\(key) has no private key (PEM) that can be read")
-        }
-        var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain, privateKey: .privateKey(privateKey))
-        configuration.minimumTLSVersion = .tlsv12
-        guard (try? NIOSSLContext(configuration: configuration)) != nil else {
-            throw ConfigurationError("\(key) is not the key of \(certificate)")
-        }
-        return configuration
-    }
-
-    /// - Returns: the line of a keys file that knows the key.
-    private static func prepareForTrying(_ tokens: inout UserTokens) async throws -> String {
-        let made = ServerKeys.made(scopes: KeyScope.allCases)
+    /// The keys of a server that is tried out: in no file, and printed once.
+    struct MadeKeys: Sendable {
+        /// The line of a keys file that knows the server key.
+        let line: String
+        /// Signs users' tokens.
         let secret = [UInt8].random(32)
-        try await tokens.add(secret: secret, kid: "dev")
-        FileHandle.standardOutput.write(Data("key: \(made.key)\nsecret: \(secret.base64URL) kid: dev\n".utf8))
-        return made.line
+
+        init() {
+            let made = ServerKeys.made(scopes: KeyScope.allCases)
+            line = made.line
+            FileHandle.standardOutput.write(Data("key: \(made.key)\nsecret: \(secret.base64URL) kid: dev\n".utf8))
+        }
     }
 }

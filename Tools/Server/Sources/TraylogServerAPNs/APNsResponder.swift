@@ -40,7 +40,7 @@ struct APNsError: Error {
 ///
 /// It goes the way of every notification, so that another node decides where it has to.
 struct APNsResponder: HTTPResponder {
-    let service: StoreService
+    let service: HTTPService
     /// Nil for a server with one store.
     let partitions: Partitions?
 
@@ -104,7 +104,7 @@ struct APNsResponder: HTTPResponder {
         if let level { payload.set(level: level) }
         payload.set(collapseKey: collapseKey, expiresAt: expiresAt)
         // Identifiers are the same in any case of letters.
-        let answer = try await notification(of: user, payload.content, key: id.lowercased(), context).perform()
+        let answer = try await notification(of: user, payload.content, key: id.lowercased(), context).answer()
         if answer.status.code >= 400 {
             throw fault(answer.status.code, try JSONParser.value(try await answer.wholeBody()))
         }

@@ -20,7 +20,7 @@ final class BrokerLog: ReplicatedLog {
     let largestBody: Int
     private let stream: StreamFacts
     private let jetStream: JetStream
-    private let bell = Bell()
+    private let changed = AsyncCondition()
     private let end = Mutex(KnownEnd())
     /// The brokers' words while they take no message for want of room.
     private let full = Mutex<String?>(nil)
@@ -38,7 +38,7 @@ final class BrokerLog: ReplicatedLog {
         let limits = [connection.longestMessage, stream.longestMessage].filter { $0 > 0 }
         largestBody = max(0, (limits.min() ?? 1 << 20) - Self.headerBytes)
         guard let told = stream.committedSubject else { return }
-        try connection.onMessage(of: told) { [bell] in bell.ring() }
+        try connection.onMessage(of: told) { [changed] in changed.signal() }
     }
 
     func publish(id: String, root: MerkleHash, body: [UInt8], expecting last: LogPosition) async -> PublishOutcome {
@@ -51,7 +51,7 @@ final class BrokerLog: ReplicatedLog {
             }
             // A duplicate of what is still on its way to the replicas has no place yet.
             guard stored.sequence > 0 else { return .unknown(reason: "the message is being stored") }
-            bell.ring()
+            changed.signal()
             end.withLock { $0.note(stored.sequence) }
             full.withLock { $0 = nil }
             return .accepted(at: LogPosition(rawValue: stored.sequence), isDuplicate: stored.isDuplicate)
@@ -111,13 +111,13 @@ final class BrokerLog: ReplicatedLog {
         let deadline = ContinuousClock.now + wait
         end.withLock { $0.note(position.rawValue) }
         while true {
-            let rings = bell.rings
+            let signals = changed.signals
             let found = try await page(after: position, limit: limit)
             if let last = found.last { end.withLock { $0.note(last.position.rawValue) } }
             let left = deadline - ContinuousClock.now
             guard found.isEmpty, left > .zero else { return found }
-            await bell.wait(
-                beyond: rings, atMost: min(left, stream.committedSubject == nil ? Self.lookTime : Self.longestWait))
+            await changed.wait(
+                beyond: signals, atMost: min(left, stream.committedSubject == nil ? Self.lookTime : Self.longestWait))
         }
     }
 

@@ -35,7 +35,7 @@ extension Partitions {
     /// Ends all subscriptions of a topic.
     func leaveTopic(_ call: Call) async throws -> Response {
         let answers = try await each(Array(services.indices)) { index in
-            try await call.at(services[index], given: index, body: []).perform()
+            try await call.at(services[index], given: index, body: []).answer()
         }
         return answers.first { !$0.isSuccess }?.response ?? answers[0].response
     }
@@ -44,7 +44,7 @@ extension Partitions {
     func read(_ call: Call) async throws -> Response {
         try call.checkPartitionsOfSeqs()
         for service in services { try await call.at(service).waitForWrites() }
-        return try await call.perform()
+        return try await call.answer()
     }
 
     /// The trigger for each partition: with its own users, and with the topics.
@@ -57,7 +57,7 @@ extension Partitions {
     /// - Returns: the answer of a partition that failed.
     private func perform(_ bodies: [Int: [UInt8]], _ call: Call) async throws -> Response? {
         let answers = try await each(bodies.keys.sorted()) { index in
-            try await call.at(services[index], given: index, body: bodies[index] ?? []).perform()
+            try await call.at(services[index], given: index, body: bodies[index] ?? []).answer()
         }
         return answers.first { !$0.isSuccess }?.response
     }
@@ -72,7 +72,7 @@ extension Partitions {
             let own = JSONValue.array((parts[index] ?? []).map { .string($0) })
             return try await call.at(
                 services[index], given: index, body: JSONValue.object(rest + [("subscriptions", own)]).bytes
-            ).perform()
+            ).answer()
         }
         if let failed = answers.first(where: { !$0.isSuccess }) { return failed.response }
         func merged(_ name: String, _ user: (JSONValue) -> String?) -> [JSONValue] {

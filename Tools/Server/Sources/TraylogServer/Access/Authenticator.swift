@@ -11,13 +11,13 @@ package enum Credential: Sendable {
     case none
     /// Another node of the cluster, whose pass holds for a body of this digest alone.
     case node(bodyDigest: String)
-    case token(user: String, issuedAt: Double, expiresAt: Double)
+    case token(user: String, TokenKey, issuedAt: Double, expiresAt: Double)
     case key(id: String, ServerKeys.Key)
     /// A session of the console, with the key that signed in.
     case session(Sessions, token: String, id: String, ServerKeys.Key)
 
     /// When it ends by itself; nil for one that does not.
-    package var expiresAt: Double? { if case .token(_, _, let time) = self { time } else { nil } }
+    package var expiresAt: Double? { if case .token(_, _, _, let time) = self { time } else { nil } }
 }
 
 /// Why an answer that waits or goes on ends; what `event: end` says.
@@ -28,7 +28,7 @@ enum EndReason: String, CaseIterable, Sendable {
     case tokenExpired
     /// The token was issued before its user was erased.
     case tokenRevoked
-    /// The key is in the keys file no more, or with other scopes.
+    /// The key is in the keys file no more, or with other scopes; or the JWK that checked the token is gone.
     case keyRemoved
     /// The session of the console is over.
     case signedOut
@@ -54,7 +54,7 @@ final class Authenticator: Sendable {
     private let keys: Mutex<ServerKeys>
     /// Of this process alone: no file has them, and no reload takes them away.
     private let own: ServerKeys?
-    let tokens: UserTokens
+    private let userTokens: Mutex<UserTokens>
     /// Where users are erased.
     private let stores = Mutex<[Store]>([])
     private let map: PartitionMap
@@ -62,7 +62,8 @@ final class Authenticator: Sendable {
     init(keys: ServerKeys, own: ServerKeys? = nil, tokens: UserTokens, map: PartitionMap) {
         self.keys = Mutex(keys)
         self.own = own
-        (self.tokens, self.map) = (tokens, map)
+        userTokens = Mutex(tokens)
+        self.map = map
     }
 
     /// Looks at these for erasures from now on: the stores of all partitions, in order.
@@ -70,6 +71,11 @@ final class Authenticator: Sendable {
 
     /// Puts other keys in the place of those that are known.
     func replace(_ keys: ServerKeys) { self.keys.withLock { $0 = keys } }
+
+    /// The same for the keys of users' tokens.
+    func replace(_ tokens: UserTokens) { userTokens.withLock { $0 = tokens } }
+
+    private var tokens: UserTokens { userTokens.withLock { $0 } }
 
     /// The caller with a key; nil for an unknown key.
     func caller(presentingKey key: String) -> (caller: Caller, credential: Credential)? {
@@ -80,13 +86,9 @@ final class Authenticator: Sendable {
     ///
     /// - Throws: ``Problem`` 401, which says why.
     func caller(
-        presenting field: String?, as scheme: Access.Scheme
+        presenting field: String?
     ) throws(Problem) -> (caller: Caller, credential: Credential) {
-        guard var field else { throw .unauthorized("tokenMissing", "credentials are missing") }
-        if scheme == .novu {
-            if field.hasPrefix("ApiKey ") { field.removeFirst(7) }
-            if field.hasPrefix("tlk_") { field = "Bearer " + field }
-        }
+        guard let field else { throw .unauthorized("tokenMissing", "credentials are missing") }
         let parts = field.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
         guard parts.count == 2, Substring(parts[0]).lowercased() == "bearer" else {
             throw .unauthorized("tokenMalformed", "credentials must be a bearer token")
@@ -113,8 +115,10 @@ final class Authenticator: Sendable {
     func fault(of credential: Credential, now: Date = Date()) -> EndReason? {
         switch credential {
         case .none, .node: nil
-        case .token(let user, let issuedAt, let expiresAt):
-            if now.timeIntervalSince1970 >= expiresAt {
+        case .token(let user, let key, let issuedAt, let expiresAt):
+            if !tokens.has(key) {
+                .keyRemoved
+            } else if now.timeIntervalSince1970 >= expiresAt {
                 .tokenExpired
             } else if let erasedAt = lastErasure(of: user), Self.isIssued(issuedAt, by: erasedAt) {
                 .tokenRevoked

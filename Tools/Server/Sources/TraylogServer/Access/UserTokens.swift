@@ -2,6 +2,12 @@ import Crypto
 import Foundation
 import JWTKit
 
+/// A key that checks users' tokens, as open answers remember it: another one may have its `kid` after a reload.
+package struct TokenKey: Hashable, Sendable {
+    fileprivate let kid: String
+    fileprivate let digest: [UInt8]
+}
+
 /// The keys that sign users' tokens: JWTs (RFC 7519) whose algorithm the key decides, never the token.
 struct UserTokens: Sendable {
     /// The claims of a token that the server makes.
@@ -25,18 +31,43 @@ struct UserTokens: Sendable {
     /// It would take another key for a `kid` that it does not know, so it checks none.
     private let signing = JWTKeyCollection()
     /// The keys that check tokens, by `kid`.
-    private var algorithms: [String: any JWTAlgorithm] = [:]
+    private var algorithms: [String: (key: TokenKey, algorithm: any JWTAlgorithm)] = [:]
     /// The first key that can sign.
     private var signer: JWKIdentifier?
 
     static let longestLife = 24 * 3_600
 
+    init() {}
+
+    /// - Parameters:
+    ///   - files: with a JWK each. The first that can sign signs.
+    ///   - secret: one that was made at the start; nil for none.
+    /// - Throws: ``ConfigurationError``.
+    init(files: [String], secret: [UInt8]? = nil) async throws {
+        for file in files {
+            guard let bytes = FileManager.default.contents(atPath: file) else {
+                throw ConfigurationError("\(file) cannot be read")
+            }
+            try await add(jwk: Array(bytes))
+        }
+        if let secret { try await add(secret: secret, kid: "dev") }
+    }
+
     /// Adds a secret for HS256.
     mutating func add(secret: [UInt8], kid: String) async throws {
         let identifier = JWKIdentifier(string: kid)
         await signing.add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256, kid: identifier)
-        algorithms[kid] = try await signing.getKey(for: identifier)
+        try await know(identifier, of: secret)
         if signer == nil { signer = identifier }
+    }
+
+    var count: Int { algorithms.count }
+
+    func has(_ key: TokenKey) -> Bool { algorithms[key.kid]?.key == key }
+
+    private mutating func know(_ identifier: JWKIdentifier, of bytes: [UInt8]) async throws {
+        let key = TokenKey(kid: identifier.string, digest: Array(SHA256.hash(data: bytes)))
+        algorithms[key.kid] = (key, try await signing.getKey(for: identifier))
     }
 
     /// Adds a JWK (RFC 7517) with `kid` and `alg`.
@@ -68,7 +99,7 @@ struct UserTokens: Sendable {
         let identifier = JWKIdentifier(string: kid)
         do {
             try await signing.add(jwk: JSONDecoder().decode(JWK.self, from: Data(bytes)))
-            algorithms[kid] = try await signing.getKey(for: identifier)
+            try await know(identifier, of: bytes)
         } catch {
             throw ConfigurationError("the key \(kid) is no key of \(curve ?? ""): its x, y or d is wrong")
         }
@@ -86,14 +117,14 @@ struct UserTokens: Sendable {
         guard parts.count == 3, parts[0].utf8.count <= Self.longestHeader, let header = Self.members(parts[0]),
             let signature = [UInt8](base64URL: parts[2])
         else { throw .unauthorized("tokenMalformed", "the token is malformed") }
-        guard header["crit"] == nil, let kid = header["kid"]?.string, let key = algorithms[kid],
-            header["alg"]?.string == key.name,
-            (try? key.verify(signature, signs: Array(token.utf8[..<parts[1].endIndex]))) == true
+        guard header["crit"] == nil, let kid = header["kid"]?.string, let (key, algorithm) = algorithms[kid],
+            header["alg"]?.string == algorithm.name,
+            (try? algorithm.verify(signature, signs: Array(token.utf8[..<parts[1].endIndex]))) == true
         else { throw .unauthorized("tokenMalformed", "the token is not signed by a key that this server knows") }
         guard let claims = Self.members(parts[1]) else {
             throw .unauthorized("tokenMalformed", "the token's claims are no JSON object")
         }
-        return try Self.caller(claims, now.timeIntervalSince1970)
+        return try Self.caller(claims, signedBy: key, now.timeIntervalSince1970)
     }
 
     /// A JSON object in base64url; nil for anything else.
@@ -104,7 +135,7 @@ struct UserTokens: Sendable {
     }
 
     private static func caller(
-        _ claims: JSONValue, _ now: Double
+        _ claims: JSONValue, signedBy key: TokenKey, _ now: Double
     ) throws(Problem) -> (caller: Caller, credential: Credential) {
         guard let issued = claims["iat"]?.seconds, let expires = claims["exp"]?.seconds, expires > issued,
             expires - issued <= Double(longestLife)
@@ -121,7 +152,7 @@ struct UserTokens: Sendable {
         guard let user = claims["sub"]?.string, !user.isEmpty else {
             throw .unauthorized("tokenMalformed", "the token has no sub")
         }
-        let credential = Credential.token(user: user, issuedAt: issued, expiresAt: expires)
+        let credential = Credential.token(user: user, key, issuedAt: issued, expiresAt: expires)
         guard let given = claims["scope"], given != .null else {
             return (.user(user, scopes: [.read, .write]), credential)
         }

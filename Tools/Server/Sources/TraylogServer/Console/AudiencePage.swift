@@ -27,7 +27,7 @@ enum AudiencePage {
                     ]
                 }
                 return visit.page(
-                    "audience", "Recipients of \(seq)",
+                    .audience, "Recipients of \(seq)",
                     [
                         "section": "log", "seq": "\(seq)", "part": title(part), "recipients": recipients,
                         "isEmpty": recipients.isEmpty,

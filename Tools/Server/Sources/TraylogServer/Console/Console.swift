@@ -1,6 +1,5 @@
 import HTTPTypes
 import Hummingbird
-import Synchronization
 import Traylog
 
 /// The console: pages in the browser for operators and auditors.
@@ -21,16 +20,27 @@ final class Console: Sendable {
     let signIns = RateLimits(perUser: 20, perKey: 20)
     private let compactions: [LastCompaction]
     private let recents: [RecentFigures]
-    private let treeHeads: [LatestTreeHead]
+    /// The tree heads that pages print, of this moment, or the last one while a new one takes long.
+    ///
+    /// Of a log whose tree was never stored the first one takes seconds for millions of events. Only the page that shows nothing
+    /// else waits for it.
+    private let treeHeads: [Background<TreeHead>]
     private let routes: RouteTable
     private let byName: [String: ConsolePage]
     var pageRoutes: [Route] { routes.routes }
 
     init(_ service: Service, _ partitions: Partitions?, isSecure: Bool) throws {
         (self.service, self.partitions) = (service, partitions)
-        compactions = (partitions?.services ?? [service]).map { _ in LastCompaction() }
-        recents = (partitions?.services ?? [service]).map { _ in RecentFigures() }
-        treeHeads = (partitions?.services ?? [service]).map { _ in LatestTreeHead() }
+        let services = partitions?.services ?? [service]
+        compactions = services.map { LastCompaction($0.store) }
+        recents = services.map { RecentFigures($0.store) }
+        treeHeads = services.map { service in
+            Background { _ in
+                await service.treeAtStart.wait()
+                // A store that is too damaged for it still has pages.
+                return try? await service.store.treeHead()
+            }
+        }
         self.isSecure = isSecure
         pages = try Pages()
         let all = ConsolePage.all
@@ -151,7 +161,7 @@ final class Console: Sendable {
             if visit.request.method == .get { asked = try await asked.withHold() }
         }
         guard visit.session != nil, visit.request.method == .get else { return try await page.show(asked) }
-        return try await page.show(asked.with(await treeHeads[visit.partition].value(visit.service)))
+        return try await page.show(asked.with(await treeHeads[visit.partition].latest(within: .milliseconds(100))))
     }
 
     /// What the pages' scripts read: the service's own routes, with the session's key.
@@ -189,4 +199,39 @@ extension HTTPField.Name {
     static let openerPolicy = Self("Cross-Origin-Opener-Policy")!
     static let resourcePolicy = Self("Cross-Origin-Resource-Policy")!
     static let fetchSite = Self("Sec-Fetch-Site")!
+}
+
+/// A page of the console, or what one sends: its route, and what it shows.
+struct ConsolePage: Sendable {
+    let route: Route
+    /// The fields of a form that it takes, beside the token of the form.
+    let form: [String]
+    let show: @Sendable (Visit) async throws -> Response
+
+    /// - Parameters:
+    ///   - scope: of a key that may; nil for everybody, signed in or not.
+    ///   - shows: by default of the user in the path, if there is one.
+    init(
+        _ method: HTTPRequest.Method, _ path: String, _ scope: Access, query: [String] = [],
+        form: [String] = [], shows: Route.Content? = nil, _ show: @escaping @Sendable (Visit) async throws -> Response
+    ) {
+        route = Route(
+            method, Console.root + path, as: "", "", scope, origins: .own, query: query, partition: .any,
+            shows: shows ?? (PathTemplate(path).variables.contains("u") ? .user : .nobody), answers: .text("text/html")
+        ) { _ in
+            throw Problem(.notFound, "Not found", "there is no such page")
+        }
+        (self.form, self.show) = (form, show)
+    }
+
+    static var all: [ConsolePage] {
+        SignInPages.all + OverviewPage.all + UserPages.all + TimelinePages.all + DifferencePage.all + EventPages.all
+            + OperationPages.all + SearchPage.all + LookedPage.all + ItemPage.all + AudiencePage.all + PlannedPage.all
+            + UndoForm.all + HoldPages.all
+    }
+}
+
+extension Route {
+    /// Tells the pages apart.
+    var pageName: String { "\(method) \(path.text)" }
 }

@@ -21,7 +21,7 @@ enum DifferencePage {
                 let to: Seq
                 do {
                     guard let moment = try visit.moment("from") else {
-                        return visit.page("difference", title, context) { UserPages.top(visit, "difference") }
+                        return visit.page(.difference, title, context) { UserPages.top(visit, "difference") }
                     }
                     let end = try visit.moment("to")
                     from = try await store.seq(of: moment, field: "from")
@@ -34,11 +34,11 @@ enum DifferencePage {
                 } catch {
                     guard let errors = visit.errors(error, fields: ["from", "to"]) else { throw error }
                     context.merge(errors.context) { $1 }
-                    return visit.page("difference", title, context, errors.status) {
+                    return visit.page(.difference, title, context, errors.status) {
                         UserPages.top(visit, "difference")
                     }
                 }
-                return visit.page("difference", title, context) {
+                return visit.page(.difference, title, context) {
                     var context = UserPages.top(visit, "difference")
                     context["isCompared"] = true
                     let difference = try await store.difference(

@@ -9,7 +9,7 @@ enum EventPages {
         [
             ConsolePage(.get, "/events/{seq}", .key(.audit), shows: .persons) { visit in
                 let (title, context) = ("Event \(visit.segment("seq"))", try await event(visit))
-                return visit.page("event", title, context) { try await below(visit) }
+                return visit.page(.event, title, context) { try await below(visit) }
             },
             ConsolePage(.get, "/events/{seq}/disclosure", .key(.audit), shows: .persons) { visit in
                 let seq = try seq(visit)
@@ -26,7 +26,7 @@ enum EventPages {
                 ])
             },
             ConsolePage(.get, "/tree", .anybody) { visit in
-                visit.page("tree", "Tree heads", ["section": "tree"]) {
+                visit.page(.tree, "Tree heads", ["section": "tree"]) {
                     await visit.service.treeAtStart.wait()
                     let head = try await visit.store.treeHead()
                     return [

@@ -21,7 +21,7 @@ enum ItemPage {
                 context["keptMoment"] = visit.kept(["asOf"])
                 context["kept"] = String(visit.kept(ItemList.fields).dropFirst())
                 try await neighbours(of: life.item, list, moment, visit, &context)
-                return visit.page("item", life.item.content.title ?? "Item \(seq)", context)
+                return visit.page(.item, life.item.content.title ?? "Item \(seq)", context)
             },
             // Both have salts and payloads, for somebody who may read the log.
             ConsolePage(.get, "/users/{u}/items/{item}/decision", .key(.audit)) { visit in

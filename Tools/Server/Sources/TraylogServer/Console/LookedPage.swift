@@ -27,7 +27,7 @@ enum LookedPage {
                 }
                 context["next"] = page.next.map { [["before": ($0 + 1).description]] } ?? []
                 context["isPending"] = page.next != nil
-                return visit.page("looked", "Who looked at \(user)", context)
+                return visit.page(.looked, "Who looked at \(user)", context)
             }
         ]
     }

@@ -15,12 +15,12 @@ enum OperationPages {
                     context["preview"] = [try await preview(user, visit)]
                     for field in ["typed-erase", "typed-user"] { context[field] = user }
                 }
-                return visit.page("operations", "Operations", context)
+                return visit.page(.operations, "Operations", context)
             },
             ConsolePage(.get, "/findings", .key(.audit)) { visit in
                 let upkeep = visit.store.upkeep
                 return visit.page(
-                    "findings", "Findings",
+                    .findings, "Findings",
                     [
                         "section": "operations", "isClean": upkeep.failures.isEmpty,
                         "verified": upkeep.lastVerification.map { [Moments.context($0.time)] } ?? [],
@@ -47,7 +47,7 @@ enum OperationPages {
                         throw error
                     }
                     return visit.page(
-                        "operations", "Operations", try await overview(visit).merging(errors.context) { $1 },
+                        .operations, "Operations", try await overview(visit).merging(errors.context) { $1 },
                         errors.status)
                 }
             },
@@ -60,7 +60,7 @@ enum OperationPages {
                 var context = Runs.context(job)
                 context["section"] = "operations"
                 context["confirm"] = try confirmation(job)
-                return visit.page("run", context["name"] as? String ?? "Run", context)
+                return visit.page(.run, context["name"] as? String ?? "Run", context)
             },
         ]
     }

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Synchronization
 @_spi(Operations) import Traylog
 
 /// How the store is: healthy or not and why, its figures, and what happens.
@@ -11,7 +10,7 @@ enum OverviewPage {
     static var all: [ConsolePage] {
         [
             ConsolePage(.get, "", .anybody, shows: .persons) { visit in
-                visit.page("overview", "Overview", ["section": "overview"]) {
+                visit.page(.overview, "Overview", ["section": "overview"]) {
                     var context = try await figures(visit)
                     if visit.may(.audit) {
                         do {
@@ -48,8 +47,8 @@ enum OverviewPage {
         let before = (try? await visit.store.seq(of: .time(minute))) ?? statistics.floor
         let lately = statistics.head.events(after: before)
         let health = await visit.service.health()
-        let countedAt = await visit.service.healthProbe.damage.latest(visit.store).time
-        let (compaction, isLooking) = visit.console.compaction(visit.partition).latest(visit.store, statistics)
+        let countedAt = await visit.service.healthProbe.damagedTrays()?.time
+        let (compaction, isLooking) = await visit.console.compaction(visit.partition).latest(statistics)
         let upkeep = health.upkeep
         let failure = upkeep.failures.first { $0.check == .verification }
         return [
@@ -102,7 +101,7 @@ enum OverviewPage {
     /// The figures of the last days, in words.
     private static func recent(_ visit: Visit) async -> JSONValue {
         let today = visit.typed.timeAgo("today") ?? .now
-        let figures = await visit.console.recent(visit.partition).latest(visit.store, today: today)
+        let figures = await visit.console.recent(visit.partition).latest(today: today)
         let isCut = figures.begin.map { $0 > today } ?? false
         let begin = figures.begin.map { "counted since \(Moments.text($0))" }
         let note = figures.failure.map { "not counted: \($0)" } ?? (figures.isCounting ? "counting…" : nil)
@@ -181,36 +180,25 @@ enum OverviewPage {
     }
 }
 
-/// The newest compaction of the log, which is looked for once, and then among new events only.
-final class LastCompaction: Sendable {
-    private struct State {
-        var event: Event?
-        var through = Seq.zero
-        var isLooking = false
+/// The newest compaction of the log, for a floor that it, or a copy of the store, has made.
+struct LastCompaction: Sendable {
+    private let found: Background<(event: Event?, floor: Seq)>
+
+    init(_ store: Store) {
+        found = Background { last in
+            let floor = (try? await store.statistics(checkingStates: false))?.floor ?? .zero
+            guard floor > last?.floor ?? .zero else { return nil }
+            var filter = EventFilter()
+            filter.kinds = [.compacted]
+            guard let page = try? await store.events(matching: filter, newestFirst: true, limit: 1) else { return nil }
+            return (page.elements.first ?? last?.event, floor)
+        }
     }
 
-    private let state = Mutex(State())
-
-    /// What is known, and whether somebody looks; starts to look where something may be new.
-    func latest(_ store: Store, _ statistics: StoreStatistics) -> (event: Event?, isLooking: Bool) {
+    /// What is known, and whether it is looked for.
+    func latest(_ statistics: StoreStatistics) async -> (event: Event?, isLooking: Bool) {
         guard statistics.floor > .zero else { return (nil, false) }
-        let start = state.withLock { state -> Seq? in
-            if state.isLooking { return nil }
-            if case .compacted(let through, _, _)? = state.event?.body, through >= statistics.floor { return nil }
-            state.isLooking = true
-            return state.through
-        }
-        if let start {
-            Task {
-                var filter = EventFilter()
-                filter.kinds = [.compacted]
-                let page = try? await store.events(matching: filter, newestFirst: true, limit: 1)
-                state.withLock { state in
-                    if let event = page?.elements.first { state.event = event }
-                    (state.through, state.isLooking) = (max(start, statistics.head), false)
-                }
-            }
-        }
-        return state.withLock { ($0.event, $0.isLooking) }
+        let found = await found.latest(within: .milliseconds(20))
+        return (found?.event, found?.floor ?? .zero < statistics.floor)
     }
 }

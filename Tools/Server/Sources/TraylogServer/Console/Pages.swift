@@ -19,11 +19,11 @@ struct Pages: Sendable {
     init() throws {
         MustacheContentTypes.register(PlainText(), named: "CONSOLE")
         var library = MustacheLibrary()
-        for (name, bytes) in Self.templates {
+        for template in PageTemplate.allCases {
             // The part below the mark is sent later; see ``Visit/page(_:_:_:rest:)``.
-            let parts = String(decoding: bytes, as: UTF8.self).split(separator: "{{! rest }}\n", maxSplits: 1)
+            let parts = String(decoding: template.source, as: UTF8.self).split(separator: "{{! rest }}\n", maxSplits: 1)
             for (part, ending) in zip(parts, ["", "-rest"]) {
-                try library.register("{{% CONTENT_TYPE:CONSOLE}}" + part, named: name + ending)
+                try library.register("{{% CONTENT_TYPE:CONSOLE}}" + part, named: template.rawValue + ending)
             }
         }
         self.library = library
@@ -42,27 +42,12 @@ struct Pages: Sendable {
     func asset(_ name: String) -> Asset? { assets[name] }
 
     /// The page with its frame: head, navigation, and what every page says.
-    func render(_ name: String, _ context: [String: Any]) -> [UInt8] {
-        Array((library.render(context, withTemplate: name) ?? "").utf8)
+    ///
+    /// - Parameter isRest: whether the part below the mark is meant.
+    func render(_ template: PageTemplate, isRest: Bool, _ context: [String: Any]) -> [UInt8] {
+        let name = template.rawValue + (isRest ? "-rest" : "")
+        return Array((library.render(context, withTemplate: name) ?? "").utf8)
     }
-
-    private static let templates: [(String, [UInt8])] = [
-        ("head", PackageResources.head_mustache), ("foot", PackageResources.foot_mustache),
-        ("sign-in", PackageResources.sign_in_mustache), ("problem", PackageResources.problem_mustache),
-        ("overview", PackageResources.overview_mustache), ("users", PackageResources.users_mustache),
-        ("user-head", PackageResources.user_head_mustache), ("user", PackageResources.user_mustache),
-        ("timeline", PackageResources.timeline_mustache), ("rows", PackageResources.rows_mustache),
-        ("filter", PackageResources.filter_mustache), ("difference", PackageResources.difference_mustache),
-        ("failed", PackageResources.failed_mustache),
-        ("log", PackageResources.log_mustache), ("log-row", PackageResources.log_row_mustache),
-        ("no-rows", PackageResources.no_rows_mustache), ("event", PackageResources.event_mustache),
-        ("tree", PackageResources.tree_mustache), ("operations", PackageResources.operations_mustache),
-        ("run", PackageResources.run_mustache), ("search", PackageResources.search_mustache),
-        ("looked", PackageResources.looked_mustache),
-        ("findings", PackageResources.findings_mustache), ("item", PackageResources.item_mustache),
-        ("audience", PackageResources.audience_mustache), ("item-filter", PackageResources.item_filter_mustache),
-        ("finding", PackageResources.finding_mustache), ("planned", PackageResources.planned_mustache),
-    ]
 
     private static let scripts: [(String, [UInt8])] = [
         ("main.js", PackageResources.main_js), ("dom.js", PackageResources.dom_js),
@@ -74,6 +59,71 @@ struct Pages: Sendable {
         ("run.js", PackageResources.run_js), ("sheet.js", PackageResources.sheet_js),
         ("slider.js", PackageResources.slider_js),
     ]
+}
+
+/// The templates, by the names that they have for each other.
+enum PageTemplate: String, CaseIterable {
+    case audience
+    case difference
+    case event
+    case failed
+    case filter
+    case finding
+    case findings
+    case foot
+    case head
+    case item
+    case itemFilter = "item-filter"
+    case log
+    case logRow = "log-row"
+    case looked
+    case noRows = "no-rows"
+    case operations
+    case overview
+    case planned
+    case problem
+    case rows
+    case run
+    case search
+    case signIn = "sign-in"
+    case timeline
+    case tree
+    case user
+    case userHead = "user-head"
+    case users
+
+    fileprivate var source: [UInt8] {
+        switch self {
+        case .audience: PackageResources.audience_mustache
+        case .difference: PackageResources.difference_mustache
+        case .event: PackageResources.event_mustache
+        case .failed: PackageResources.failed_mustache
+        case .filter: PackageResources.filter_mustache
+        case .finding: PackageResources.finding_mustache
+        case .findings: PackageResources.findings_mustache
+        case .foot: PackageResources.foot_mustache
+        case .head: PackageResources.head_mustache
+        case .item: PackageResources.item_mustache
+        case .itemFilter: PackageResources.item_filter_mustache
+        case .log: PackageResources.log_mustache
+        case .logRow: PackageResources.log_row_mustache
+        case .looked: PackageResources.looked_mustache
+        case .noRows: PackageResources.no_rows_mustache
+        case .operations: PackageResources.operations_mustache
+        case .overview: PackageResources.overview_mustache
+        case .planned: PackageResources.planned_mustache
+        case .problem: PackageResources.problem_mustache
+        case .rows: PackageResources.rows_mustache
+        case .run: PackageResources.run_mustache
+        case .search: PackageResources.search_mustache
+        case .signIn: PackageResources.sign_in_mustache
+        case .timeline: PackageResources.timeline_mustache
+        case .tree: PackageResources.tree_mustache
+        case .user: PackageResources.user_mustache
+        case .userHead: PackageResources.user_head_mustache
+        case .users: PackageResources.users_mustache
+        }
+    }
 }
 
 /// Text as HTML shows it, in elements and in quoted attributes.
@@ -110,11 +160,11 @@ struct PlainText: MustacheContentType {
 extension Visit {
     /// A page of HTML.
     func page(
-        _ name: String, _ title: String, _ context: [String: Any] = [:], _ status: HTTPResponse.Status = .ok
+        _ template: PageTemplate, _ title: String, _ context: [String: Any] = [:], _ status: HTTPResponse.Status = .ok
     ) -> Response {
         Response(
             status: status, headers: Self.pageHeaders,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: html(name, title, context))))
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: html(template, title, context))))
     }
 
     private static var pageHeaders: HTTPFields {
@@ -127,19 +177,19 @@ extension Visit {
     ///   - top: the context of the template's part above its mark. All that can be wrong with the request was checked.
     ///   - rest: makes the context of the part below.
     func page(
-        _ name: String, _ title: String, _ top: [String: Any], _ status: HTTPResponse.Status = .ok,
+        _ template: PageTemplate, _ title: String, _ top: [String: Any], _ status: HTTPResponse.Status = .ok,
         rest: @escaping @Sendable () async throws -> [String: Any]
     ) -> Response {
-        let top = html(name, title, top)
+        let top = html(template, title, top)
         let body = ResponseBody { writer in
             try await writer.write(ByteBuffer(bytes: top))
             let bytes = await withTaskExecutorPreference(globalConcurrentExecutor) {
                 do {
-                    return try await html(name + "-rest", title, rest())
+                    return try await html(template, isRest: true, title, rest())
                 } catch {
                     let problem = problem(error)
                     log(error, problem.status)
-                    return html("failed", title, ["detail": problem.detail, "advice": Self.advice(problem)])
+                    return html(.failed, title, ["detail": problem.detail, "advice": Self.advice(problem)])
                 }
             }
             try await writer.write(ByteBuffer(bytes: bytes))
@@ -155,11 +205,13 @@ extension Visit {
     }
 
     /// Renders a template with a context, to which it adds what every page shows.
-    func html(_ name: String, _ title: String, _ context: [String: Any]) -> [UInt8] {
+    func html(
+        _ template: PageTemplate, isRest: Bool = false, _ title: String, _ context: [String: Any]
+    ) -> [UInt8] {
         var context = context
         context["pageTitle"] = title
         context["assets"] = "\(prefix)\(Console.root)/assets/\(console.pages.version)"
-        context["template"] = name
+        context["template"] = template.rawValue
         context["site"] = prefix + site
         context["seesTrays"] = may(.users)
         context["seesLog"] = may(.audit)
@@ -195,7 +247,7 @@ extension Visit {
         {
             context["in-" + section] = true
         }
-        return console.pages.render(name, context)
+        return console.pages.render(template, isRest: isRest, context)
     }
 
     /// The checks that found something, which every page names until a clean one.
@@ -228,7 +280,7 @@ extension Visit {
     func failure(_ problem: Problem) -> Response {
         guard accept.contains("text/html") else { return problem.response }
         var response = page(
-            "problem", problem.title,
+            .problem, problem.title,
             [
                 "status": "\(problem.status.code)", "detail": problem.detail, "advice": Self.advice(problem),
                 "signedOut": session == nil,

@@ -19,7 +19,7 @@ enum PlannedPage {
                     ]
                 }
                 return visit.page(
-                    "planned", "Planned",
+                    .planned, "Planned",
                     [
                         "section": "users", "items": items, "isEmpty": items.isEmpty,
                         "next": page.next.map { [["after": $0]] } ?? [],

@@ -1,10 +1,9 @@
-import Synchronization
 @_spi(Operations) import Traylog
 
 /// How many notifications and broadcasts came in the last days: counted along the log, each event once, by the quarter of an hour.
 ///
 /// It keeps neither names nor items, so its size is fixed, whatever the store gets, and an erasure has nothing to take from it.
-final class RecentFigures: Sendable {
+struct RecentFigures: Sendable {
     /// What a page shows.
     struct Shown: Sendable {
         /// What came since the time that was asked for.
@@ -28,68 +27,61 @@ final class RecentFigures: Sendable {
     private static let chunk = 2_000
 
     private struct State {
-        var through = Seq.zero
-        var begin: Timestamp?
-        var isCounting = false
+        private(set) var begin: Timestamp?
         var failure: String?
         /// Whether all events of the days were counted once.
-        var isComplete = false
+        private(set) var isComplete = false
         /// What came within each step of time.
-        var came: [Int64: Int] = [:]
+        private(set) var came: [Int64: Int] = [:]
+        private var through = Seq.zero
+
+        mutating func count(_ store: Store, now: Timestamp) async throws {
+            let head = try await store.head()
+            let oldest = Timestamp(milliseconds: now.milliseconds - days * day)
+            var next = through + 1
+            if next == 1 {
+                // The first time: from the event after the days' beginning on.
+                var first = try await store.statistics(checkingStates: false).floor + 1
+                if let before = try? await store.seq(of: .time(oldest)) { first = before + 1 }
+                next = max(first, head - mostEvents + 1)
+                if next > first { begin = try? await store.event(next).recordedAt }
+            }
+            while next <= head {
+                let page = try await store.events(from: next, limit: chunk)
+                for event in page.elements where event.isArrival {
+                    came[event.recordedAt.milliseconds / step, default: 0] += 1
+                }
+                through = page.next.map { $0 - 1 } ?? max(through, page.asOf)
+                guard let following = page.next else { break }
+                next = following
+            }
+            came = came.filter { $0.key >= oldest.milliseconds / step }
+            if let known = begin, known < oldest { begin = nil }
+            isComplete = true
+        }
     }
 
-    private let state = Mutex(State())
+    private let counted: Background<State>
+
+    init(_ store: Store) {
+        counted = Background { last in
+            var state = last ?? State()
+            do {
+                try await state.count(store, now: .now)
+                state.failure = nil
+            } catch {
+                state.failure = Problem(error).detail
+            }
+            return state
+        }
+    }
 
     /// What is known by now; starts to count what is new.
     ///
     /// Waits for the count a moment, which is enough unless many events are new.
-    func latest(_ store: Store, today: Timestamp, now: Timestamp = .now) async -> Shown {
-        let mayStart = state.withLock { state -> Bool in
-            guard !state.isCounting else { return false }
-            state.isCounting = true
-            return true
-        }
-        if mayStart {
-            Task {
-                var failure: String?
-                do { try await count(store, now: now) } catch { failure = Problem(error).detail }
-                state.withLock { ($0.isCounting, $0.failure) = (false, failure) }
-            }
-        }
-        for _ in 0..<10 where state.withLock({ $0.isCounting }) { try? await Task.sleep(for: .milliseconds(15)) }
-        return state.withLock { Self.shown($0, today: today, now: now) }
-    }
-
-    private func count(_ store: Store, now: Timestamp) async throws {
-        let head = try await store.head()
-        let begin = Timestamp(milliseconds: now.milliseconds - Self.days * Self.day)
-        var next = state.withLock { $0.through + 1 }
-        if next == 1 {
-            // The first time: from the event after the days' beginning on.
-            var first = try await store.statistics(checkingStates: false).floor + 1
-            if let before = try? await store.seq(of: .time(begin)) { first = before + 1 }
-            next = max(first, head - Self.mostEvents + 1)
-            if next > first, let begin = try? await store.event(next).recordedAt {
-                state.withLock { $0.begin = begin }
-            }
-        }
-        while next <= head {
-            let page = try await store.events(from: next, limit: Self.chunk)
-            state.withLock { state in
-                for event in page.elements where event.isArrival {
-                    state.came[event.recordedAt.milliseconds / Self.step, default: 0] += 1
-                }
-                state.through = page.next.map { $0 - 1 } ?? max(state.through, page.asOf)
-            }
-            guard let following = page.next else { break }
-            next = following
-        }
-        state.withLock { state in
-            let oldest = begin.milliseconds / Self.step
-            state.came = state.came.filter { $0.key >= oldest }
-            if let known = state.begin, known < begin { state.begin = nil }
-            state.isComplete = true
-        }
+    func latest(today: Timestamp, now: Timestamp = .now) async -> Shown {
+        guard let state = await counted.latest(within: .milliseconds(150)) else { return Shown(isCounting: true) }
+        return Self.shown(state, today: today, now: now)
     }
 
     private static func shown(_ state: State, today: Timestamp, now: Timestamp) -> Shown {

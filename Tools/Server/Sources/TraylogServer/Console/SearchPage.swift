@@ -12,7 +12,7 @@ enum SearchPage {
             ConsolePage(.get, "/search", .anybody, query: ["q"], shows: .persons) { visit in
                 let text = (visit.query["q"] ?? "").trimmingSpaces
                 if let address = try await event(text, visit) { return .seeOther(address) }
-                return visit.page("search", "Search", text.isEmpty ? [:] : ["typed": text]) {
+                return visit.page(.search, "Search", text.isEmpty ? [:] : ["typed": text]) {
                     try await found(text, visit)
                 }
             }

@@ -40,7 +40,7 @@ enum SignInPages {
     ) -> Response {
         var context = context
         context["recordsAccess"] = visit.service.accessLog != nil
-        return visit.page("sign-in", "Sign in", context, status)
+        return visit.page(.signIn, "Sign in", context, status)
     }
 
     private static func signIn(_ visit: Visit) async throws -> Response {

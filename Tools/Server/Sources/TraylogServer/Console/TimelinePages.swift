@@ -23,9 +23,9 @@ enum TimelinePages {
                     // All that can be wrong with the request.
                     _ = try await newest(visit, filter)
                 } catch {
-                    return try refused(error, "timeline", title, visit) { UserPages.top(visit, "timeline") }
+                    return try refused(error, .timeline, title, visit) { UserPages.top(visit, "timeline") }
                 }
-                return visit.page("timeline", title, form(filter, visit, UserPages.top(visit, "timeline"))) {
+                return visit.page(.timeline, title, form(filter, visit, UserPages.top(visit, "timeline"))) {
                     let found = try await steps(visit, filter)
                     return await rows(found.rows, found.next, visit, UserPages.top(visit, "timeline"))
                 }
@@ -36,9 +36,9 @@ enum TimelinePages {
                     filter = try Self.filter(visit)
                     _ = try visit.seq("before")
                 } catch {
-                    return try refused(error, "log", "Log", visit) { ["section": "log", "isLog": true] }
+                    return try refused(error, .log, "Log", visit) { ["section": "log", "isLog": true] }
                 }
-                return visit.page("log", "Log", form(filter, visit, ["section": "log", "isLog": true])) {
+                return visit.page(.log, "Log", form(filter, visit, ["section": "log", "isLog": true])) {
                     let (events, next) = try await log(visit, filter)
                     try await visit.reader(isOfOne: filter.user != nil).record(events)
                     return await rows(events.map { EventRow(event: $0) }, next, visit, [:])
@@ -65,12 +65,12 @@ enum TimelinePages {
 
     /// The form as it was sent, with what is wrong beside its field, and no rows.
     private static func refused(
-        _ error: any Error, _ name: String, _ title: String, _ visit: Visit,
+        _ error: any Error, _ template: PageTemplate, _ title: String, _ visit: Visit,
         _ top: @escaping @Sendable () -> [String: Any]
     ) throws -> Response {
         guard let errors = visit.errors(error, fields: ["since", "until", "kind", "text"]) else { throw error }
         let context = form(EventFilter(), visit, top().merging(errors.context) { $1 })
-        return visit.page(name, title, context, errors.status) { await rows([], nil, visit, top()) }
+        return visit.page(template, title, context, errors.status) { await rows([], nil, visit, top()) }
     }
 
     /// The form as it was sent.

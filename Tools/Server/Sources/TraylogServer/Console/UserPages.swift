@@ -15,7 +15,7 @@ enum UserPages {
         [
             ConsolePage(.get, "/users", .key(.users), query: ["prefix", "sort", "after"]) { visit in
                 let search = search(visit)
-                return visit.page("users", "Users", search) { try await users(visit) }
+                return visit.page(.users, "Users", search) { try await users(visit) }
             },
             ConsolePage(
                 .get, "/users/{u}", .key(.users), query: ItemList.fields + ["cursor", "part"]
@@ -23,13 +23,13 @@ enum UserPages {
                 let title = visit.segment("u")
                 do {
                     let view = try await view(visit)
-                    return visit.page("user", title, top(visit, "tray")) { try await tray(visit, view) }
+                    return visit.page(.user, title, top(visit, "tray")) { try await tray(visit, view) }
                 } catch {
                     // The present below, and what is wrong beside the field.
                     guard let errors = visit.errors(error, fields: ["asOf"] + ItemList.filters) else { throw error }
                     let plain = visit.without(["asOf", "cursor"] + ItemList.filters)
                     let view = try await view(plain)
-                    return visit.page("user", title, top(visit, "tray"), errors.status) {
+                    return visit.page(.user, title, top(visit, "tray"), errors.status) {
                         try await tray(plain, view).merging(ItemList.form(visit)) { $1 }.merging(errors.context) { $1 }
                     }
                 }

@@ -52,7 +52,7 @@ extension Partitions {
         if split.isOfOne || isAtomic {
             let index = split.parts.keys.min() ?? given ?? 0
             let answer = try await each([index]) {
-                try await call.at(services[$0], given: $0, body: body).perform()
+                try await call.at(services[$0], given: $0, body: body).answer()
             }
             guard answer[0].isSuccess, given == nil else { return answer[0].response }
             return whole(answer[0])
@@ -147,7 +147,7 @@ extension Partitions {
             let answers = try await each(round.filter { parts[$0]?.isEmpty == false }) { index in
                 let body = JSONValue.array((parts[index] ?? []).map { JSONValue($0.command) }).bytes
                 return try await call.at(services[index], given: index, body: body, contentType: "application/json")
-                    .perform()
+                    .answer()
             }
             for answer in answers {
                 guard answer.isSuccess, let values = answer.value["results"]?.array else {

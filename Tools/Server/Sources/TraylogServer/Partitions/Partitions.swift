@@ -16,17 +16,17 @@ package struct Partitions: Sendable {
     package func answer(_ call: Call) async throws -> Response {
         let given = try given(call)
         switch call.route.partition {
-        case .user: return try await call.at(services[try index(of: call.user, given)]).perform()
+        case .user: return try await call.at(services[try index(of: call.user, given)]).answer()
         case .any: return try await call.route.handler(call)
         case .split(_, let split): return try await split(self, call, given)
         case .all(let all):
             guard let given else { return try await all(self, call) }
-            return try await call.at(services[given]).perform()
+            return try await call.at(services[given]).answer()
         case .named:
             guard let given else {
                 throw Problem.invalid(Call.partition, "must be \(range): each partition has a log of its own")
             }
-            return try await call.at(services[given]).perform()
+            return try await call.at(services[given]).answer()
         }
     }
 
@@ -35,12 +35,12 @@ package struct Partitions: Sendable {
         let body = try await call.body()
         let user = (try? JSONParser.value(body))?["user"]?.string
         let index = try user.map { try self.index(of: $0, given) } ?? 0
-        return try await call.at(services[index], given: index, body: body).perform()
+        return try await call.at(services[index], given: index, body: body).answer()
     }
 
     package func job(_ call: Call) async throws -> Response {
         let id = call.segment("id")
-        return try await call.at(services.first { $0.jobs.find(id) != nil } ?? services[0]).perform()
+        return try await call.at(services.first { $0.jobs.find(id) != nil } ?? services[0]).answer()
     }
 
     func readiness() async throws -> Response {
@@ -76,7 +76,7 @@ package struct Partitions: Sendable {
         try call.checkPartitionsOfSeqs()
         var pages: [JSONValue] = []
         for service in services {
-            let page = try await call.at(service).perform()
+            let page = try await call.at(service).answer()
             pages.append(try JSONParser.value(try await page.wholeBody()))
         }
         let all = pages.flatMap { $0["users"]?.array ?? [] }.map { (name: $0["user"]?.string ?? "", tray: $0) }
@@ -91,7 +91,7 @@ package struct Partitions: Sendable {
     package func broadcast(_ call: Call) async throws -> Response {
         let body = try await call.body()
         let answers = try await inTurn { index in
-            try await call.at(services[index], given: index, body: body).perform()
+            try await call.at(services[index], given: index, body: body).answer()
         }
         if let failed = answers.first(where: { !$0.isSuccess }) { return failed.response }
         var headers: HTTPFields = [.seq: Self.text(answers.map { ($0.index, $0.value["seq"]?.integer ?? 0) })]

@@ -102,21 +102,11 @@ package struct ServeOptions: ParsableArguments {
 }
 
 extension ServerConfiguration {
-    private static let names: Set<String> = [
-        "store", "listen", "tls-certificate", "tls-key", "keys", "user-token-key", "checkpoint-key", "apns-listen",
-        "apns-clients", "behind-proxy",
-        "allow-origin", "rate-user", "rate-key", "no-console", "no-bell", "log-users", "record-access",
-        "max-backup-age", "max-verified-age", "max-witness-age", "witness-policy", "witness-interval", "dev",
-        "archive", "ship", "ship-delete", "max-archive-lag",
-        "cluster", "stream", "advertise", "monitor",
-        "allow-unsafe-log", "seed", "partitions",
-    ]
-
     package init(_ options: ServeOptions, environment: [String: String]) throws {
-        let file = try Self.read(options.config ?? environment["TRAYLOG_CONFIG"])
-        func text(_ flag: String?, _ name: String) -> String? {
-            flag ?? environment["TRAYLOG_" + name.uppercased().replacing("-", with: "_")] ?? file[name]
-        }
+        let names = OptionNames()
+        let (environment, unknown) = try names.values(of: environment)
+        let file = try Self.read(options.config ?? environment["config"], names)
+        func text(_ flag: String?, _ name: String) -> String? { flag ?? environment[name] ?? file[name] }
         func isSet(_ flag: Bool, _ name: String) throws -> Bool {
             switch text(flag ? "true" : nil, name) {
             case nil, "false", "0", "": false
@@ -135,6 +125,7 @@ extension ServerConfiguration {
             throw ConfigurationError("--store DIR must say where the store is")
         }
         self.init(store: store)
+        unknownVariables = unknown
         (host, port) = try Self.address(text(options.listen, "listen") ?? "127.0.0.1:8080", "--listen")
         certificate = text(options.tlsCertificate, "tls-certificate")
         certificateKey = text(options.tlsKey, "tls-key")
@@ -177,7 +168,7 @@ extension ServerConfiguration {
         try check()
     }
 
-    private static func read(_ path: String?) throws -> [String: String] {
+    private static func read(_ path: String?, _ names: OptionNames) throws -> [String: String] {
         guard let path else { return [:] }
         guard let data = FileManager.default.contents(atPath: path) else {
             throw ConfigurationError("\(path) cannot be read")
@@ -186,7 +177,11 @@ extension ServerConfiguration {
         do { value = try JSONParser.value(Array(data)) } catch { throw ConfigurationError("\(path): \(error.message)") }
         guard case .object(let members) = value else { throw ConfigurationError("\(path) must be one JSON object") }
         return try members.reduce(into: [:]) { settings, member in
-            guard names.contains(member.name) else { throw ConfigurationError("\(path): \(member.name) is no option") }
+            guard names.ofFile.contains(member.name) else {
+                throw ConfigurationError(
+                    "\(path): \(member.name) is no option\(names.near(member.name).map { ". Did you mean \($0)?" } ?? "")"
+                )
+            }
             settings[member.name] =
                 switch member.value {
                 case .string(let text), .number(let text): text

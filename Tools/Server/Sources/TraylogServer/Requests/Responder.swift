@@ -117,7 +117,7 @@ package struct Responder: HTTPResponder {
         }
         let call = try call(request, context, note)
         let response =
-            if let partitions { try await partitions.answer(call) } else { try await call.perform() }
+            if let partitions { try await partitions.answer(call) } else { try await call.answer() }
         // What was read may be somebody else's, if the token's user was erased meanwhile.
         if case .token = call.credential { try call.checkCredential() }
         return response
@@ -181,8 +181,7 @@ package struct Responder: HTTPResponder {
                 Result { () throws(Problem) in
                     let field = try request.headers.text(.authorization)
                     if let digest = try nodeDigest(request, field) { return (.node, .node(bodyDigest: digest)) }
-                    return try service.authenticator.caller(
-                        presenting: field, as: route.access.scheme)
+                    return try service.authenticator.caller(presenting: field.map(route.access.bearer))
                 }
             }
         let caller = (try? credentials.get())?.caller

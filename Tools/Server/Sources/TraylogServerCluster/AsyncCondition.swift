@@ -3,33 +3,33 @@ import Dispatch
 import Synchronization
 
 /// Wakes tasks that wait for something new.
-final class Bell: Sendable {
+final class AsyncCondition: Sendable {
     private struct State {
-        var rings: UInt64 = 0
+        var signals: UInt64 = 0
         var next: UInt64 = 0
         var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
     }
 
     private let state = Mutex(State())
-    private static let clock = DispatchQueue(label: "traylog.bell")
+    private static let clock = DispatchQueue(label: "traylog.condition")
 
-    /// How often it rang: taken before looking, so that no ring between looking and waiting is missed.
-    var rings: UInt64 { state.withLock { $0.rings } }
+    /// How often it was signalled: taken before looking, so that no signal between looking and waiting is missed.
+    var signals: UInt64 { state.withLock { $0.signals } }
 
-    func ring() {
+    func signal() {
         let waiting = state.withLock { state in
-            state.rings += 1
+            state.signals += 1
             defer { state.waiting = [:] }
             return state.waiting.values
         }
         for task in waiting { task.resume() }
     }
 
-    /// Waits until it rings more often than `rings`, or until the time is over.
-    func wait(beyond rings: UInt64, atMost time: Duration) async {
+    /// Waits until it is signalled more often than `signals`, or until the time is over.
+    func wait(beyond signals: UInt64, atMost time: Duration) async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let number = state.withLock { state -> UInt64? in
-                guard state.rings == rings else { return nil }
+                guard state.signals == signals else { return nil }
                 state.next += 1
                 state.waiting[state.next] = continuation
                 return state.next

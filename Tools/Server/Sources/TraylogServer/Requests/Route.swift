@@ -224,10 +224,7 @@ package final class Route: Sendable {
         self.partition = partition ?? .user
         self.node = node ?? (method == .get ? .each : .owner)
         self.answersDiverged = answersDiverged ?? (access.isOpen || access.key == .admin || access.key == .metrics)
-        // Novu's routes of a topic show everybody who is subscribed.
-        let isOfTopic =
-            access.scheme != .novu && (self.path.variables.contains("t") || self.path.variables.contains("topic"))
-        self.takesLimitedKeys = takesLimitedKeys ?? (isOfUser || isOfTopic)
+        self.takesLimitedKeys = takesLimitedKeys ?? (isOfUser || self.path.variables.contains("t"))
         self.status = status
         self.answers = answers
         self.shows = shows ?? (isOfUser && method == .get ? .user : .nobody)
