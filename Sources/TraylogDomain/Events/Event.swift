@@ -84,6 +84,9 @@ public struct Event: Hashable, Sendable {
 
 extension Event {
     /// The fact that the event states; items and events are named by seq.
+    ///
+    /// Later versions may have more cases: a `switch` needs an `@unknown default`. The values of a case stay as they are in 0.1.0;
+    /// what is added to a fact comes as a property of ``Event``, or as a case of its own.
     #if hasAttribute(nonexhaustive)
         @nonexhaustive
     #endif
