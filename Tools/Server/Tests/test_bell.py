@@ -261,6 +261,53 @@ class BellTest(BellCase):
         self.fill(1)
         self.browser.wait(f"{ROOT}.querySelectorAll('article').length === 3")
 
+    def test_what_comes_into_the_open_list_is_seen_and_what_waits_above_it_is_not(self):
+        unseen = lambda count: self.wait_for(lambda: self.server.get("/v1/users/ann/tray").json["unseen"] == count, f"{count} are unseen")  # noqa: E731
+        self.fill(40)
+        self.show()
+        self.open_panel()
+        self.badge("")
+        self.browser.run(f"window.told = []; const live = {ROOT}.querySelector('p.away[role=status]'); new MutationObserver(() => told.push(live.textContent))"
+                         ".observe(live, { childList: true, characterData: true, subtree: true })")
+        self.fill(1)
+        self.browser.wait(f"{ROOT}.querySelector('[part=title]').textContent === 'Item 0'")
+        unseen(0)
+        self.badge("")
+        # It is told all the same.
+        self.assertRegex(self.browser.wait("told[0]"), "1 new")
+        self.browser.run(f"{ROOT}.querySelector('.body').scrollTop = 600")
+        time.sleep(0.3)
+        self.fill(2)
+        self.badge("2")
+        time.sleep(1)
+        unseen(2)
+        self.browser.run(f"{ROOT}.querySelector('[part=new]').click()")
+        unseen(0)
+        self.badge("")
+        # A tab of other items does not show it.
+        self.browser.run(f"{ROOT}.querySelectorAll('[role=tab]')[2].click()")
+        self.fill(1)
+        self.badge("1")
+        time.sleep(1)
+        unseen(1)
+        self.browser.run(f"{ROOT}.querySelectorAll('[role=tab]')[0].click()")
+        unseen(0)
+        self.browser.run("document.querySelector('traylog-bell').close()")
+        self.fill(1)
+        self.badge("1")
+
+    def test_one_click_on_mark_all_is_enough_however_late_the_list_comes(self):
+        """The first page of the list would move the button away from below the pointer."""
+        self.fill(9)
+        self.show()
+        self.badge("9")
+        self.browser.run("const real = fetch; window.fetch = async (...call) => { if (String(call[0]).includes('/inbox?')) await new Promise((go) => setTimeout(go, 1500)); return real(...call) }")
+        self.open_panel()
+        self.assertFalse(self.browser.run(f"return {ROOT}.querySelector('[part=mark-all]').checkVisibility()"))
+        self.browser.wait(f"{ROOT}.querySelector('[part=mark-all]').checkVisibility()")
+        self.part("[part=mark-all]").click()
+        self.wait_for(lambda: self.unread() == 0, "all are read")
+
     def menu(self, *words, index=0):
         """Opens an item's menu, and chooses the entries that hold the words, one after the other."""
         self.browser.run(f"{ROOT}.querySelectorAll('[aria-haspopup=menu]')[{index}].click()")

@@ -173,11 +173,13 @@ class OfflineTest(PageCase):
         self.addCleanup(lambda: browser.__exit__())
         for step in range(240 if IS_LONG else 60):
             what = chance.random()
-            if step in (20, 45):
+            if step % 25 == 20:
                 kill_server()
-            elif step == 32:
+            elif step % 60 == 32:
                 kill_browser()
                 start()
+            elif what < 0.05:
+                phone.ask("offline", on=chance.random() < 0.6)
             elif what < 0.15:
                 self.fill(1, category=chance.choice("ab"))
             elif what < 0.3:
@@ -192,6 +194,7 @@ class OfflineTest(PageCase):
                     browser.run(chance.choice([
                         f"const item = list.items[{chance.randrange(10)}]; item && client.mark({mark}, item.seq).then(({{ seq }}) => done.push(seq), () => {{}})",
                         "client.markAll('read').then(({ seq }) => done.push(seq), () => {})", "client.see().then(({ seq }) => done.push(seq), () => {})"]))
+        phone.ask("offline", on=False)
         for tab in tabs:
             browser.switch(tab)
             browser.run("cut(false)")

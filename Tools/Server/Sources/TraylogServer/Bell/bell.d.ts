@@ -28,6 +28,8 @@ export interface BellAttributes {
 	group?: boolean | "";
 	/** The number on the app's icon, too. */
 	badge?: boolean | "";
+	/** New notifications shown by the system while no page of the person is in front, once they allow it; and the number on the app's icon. */
+	"system-notifications"?: boolean | "";
 	/** The number before the page's title, too. */
 	"page-title"?: boolean | "";
 	/** The https origins, separated by blanks, that items may lead to. */

@@ -21,6 +21,8 @@ const ENGLISH = {
 	more: { one: "{n} more notification", other: "{n} more notifications" }, by: "{more} from {names}", others: "{n} others",
 	settings: "Settings", categories: "Notify me about", muted: "Muted", mutedNone: "Nothing is muted.", unmute: "Unmute",
 	until: "until {time}", thread: "Thread", topic: "Topic", category: "Category",
+	system: "Show notifications while this page is in the background", turnOn: "Turn on", turnedOn: "On",
+	denied: "Blocked. Allow them in the browser’s settings.",
 };
 
 // Each is a file of its own, loaded where a page is in that language.
@@ -101,7 +103,7 @@ input{border:1px solid color-mix(in srgb,var(--tl-ink) 55%,var(--tl-paper));padd
 [role=tab][aria-selected=true]{color:var(--tl-ink);font-weight:600}
 [role=tab][aria-selected=true]::after{content:"";position:absolute;inset:auto .25rem 0;border-bottom:3px solid var(--tl-accent)}
 .n{font-size:.85em;font-weight:600;padding:0 .375rem;border-radius:1rem;background:var(--tl-line);color:var(--tl-ink)}
-.banner{background:var(--tl-hover);border-bottom:1px solid var(--tl-line);padding-block:.25rem}
+.banner{gap:.5rem;background:var(--tl-hover);border-bottom:1px solid var(--tl-line);padding-block:.25rem}
 [aria-pressed=true].icon{background:var(--tl-ink);color:var(--tl-paper)}
 .body{flex:1 1 auto;min-height:0;overflow:hidden auto;overscroll-behavior:contain}
 .link{color:var(--tl-accent);font-weight:500}
@@ -157,7 +159,7 @@ a.title{text-decoration:none;-webkit-user-select:text;user-select:text}
 .bone{display:flex;gap:.75rem;padding:.75rem 1rem}
 .bone::before{content:"";width:var(--tl-avatar);height:var(--tl-avatar);border-radius:50%;background:var(--tl-line)}
 .bone::after{content:"";flex:1;height:2.5rem;border-radius:.375rem;background:linear-gradient(var(--tl-line) 35%,transparent 35% 60%,var(--tl-line) 60% 90%,transparent 90%)}
-@media (prefers-reduced-motion:no-preference){.bone{animation:b 1.2s ease-in-out infinite alternate} @keyframes b{to{opacity:.5}}}
+@media (prefers-reduced-motion:no-preference){.badge,.dot{animation:a .3s ease-out} @keyframes a{0%{scale:0} 60%{scale:1.25}} .bone{animation:b 1.2s ease-in-out infinite alternate} @keyframes b{to{opacity:.5}}}
 .footer{border-top:1px solid var(--tl-line);padding-block:.25rem;justify-content:center}
 .toast{background:var(--tl-ink);color:var(--tl-paper);margin:.5rem;padding:.375rem .75rem;border-radius:.5rem;min-height:2.75rem}
 .toast .link{color:inherit;text-decoration:underline}
@@ -290,7 +292,7 @@ function rules() {
 const Element = globalThis.HTMLElement ?? class {};
 
 class TraylogBell extends Element {
-	static observedAttributes = ["server", "user", "token-url", "lang", "count", "tabs", "categories", "group", "badge", "page-title", "theme"];
+	static observedAttributes = ["server", "user", "token-url", "lang", "count", "tabs", "categories", "group", "badge", "page-title", "system-notifications", "theme"];
 
 	#root = this.attachShadow({ mode: "open" });
 	#parts = {};
@@ -321,8 +323,8 @@ class TraylogBell extends Element {
 	#isEntitled = false;
 	#asOf = null;
 	#told = 0;
+	#news = "";
 	#timers = {};
-	#opener;
 	#pressed = {};
 	#frame = 0;
 
@@ -501,7 +503,10 @@ class TraylogBell extends Element {
 		if (dayOf(moment) < today) return this.#clock(moment);
 		const seconds = Math.min(0, moment - this.#now) / 1000;
 		const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 60];
-		return format("RelativeTimeFormat", this.#language, { numeric: "auto", style: "narrow" }).format(Math.trunc(seconds / size) || 0, unit);
+		const say = (style) => format("RelativeTimeFormat", this.#language, { numeric: "auto", style }).format(Math.trunc(seconds / size) || 0, unit);
+		// French, among others, has "-4 min" in brief.
+		const brief = say("narrow");
+		return /^[-−]/.test(brief) ? say("short") : brief;
 	}
 
 	#clock(moment) {
@@ -576,7 +581,7 @@ class TraylogBell extends Element {
 				this.#timers.search = setTimeout(() => this.#open(), 300);
 			},
 		});
-		p.quiet = iconButton("quiet", "quiet", () => this.#hush(), { "aria-pressed": "false" });
+		p.quiet = iconButton("quiet", "quiet", () => this.#menu("ofQuiet", p.quiet), { "aria-pressed": "false" });
 		p.badge = h("span", { class: "badge", part: "badge", "aria-hidden": "true" });
 		p.icon = h("slot", { name: "icon" }, drawing("bell"));
 		p.sign = h("span", { class: "sign", part: "sign", hidden: true }, drawing("warning"));
@@ -594,7 +599,7 @@ class TraylogBell extends Element {
 		p.body = h("div", { class: "body", id: "body", role: "tabpanel", scroll: () => this.#scrolled() }, p.fresh, p.back, p.feed, p.note);
 		p.footer = h("div", { class: "footer", part: "footer" }, p.all);
 		p.toast = h("div", { class: "toast", part: "toast", role: "status", hidden: true });
-		p.menu = h("div", { class: "menu", part: "menu", popover: "auto", role: "menu", keydown: (event) => this.#step(event) });
+		p.menu = h("div", { class: "menu", part: "menu", popover: "auto", role: "menu" });
 		p.name = h("div", { class: "name", id: "name" }, this.#say("title"));
 		p.header = h("div", { class: "header", part: "header" }, p.name, h("div", { class: "field" }, drawing("search"), p.search), p.quiet,
 			iconButton("settings", "settings", () => this.#set()), iconButton("close", "close", () => this.close()));
@@ -613,6 +618,7 @@ class TraylogBell extends Element {
 		this.#root.replaceChildren(p.button, p.panel, p.live);
 		this.#onTray();
 		this.#sign();
+		if (this.#has("system-notifications")) import("./system.js").then(({ system }) => p === this.#parts && system(this.#tools)).catch(() => {});
 		if (wasOpen) this.open();
 	}
 
@@ -632,6 +638,7 @@ class TraylogBell extends Element {
 		p.settings.hidden = true;
 		p.body.hidden = p.tabs.hidden = p.header.hidden = false;
 		this.#dress();
+		this.#menu();
 		this.#select(this.#tab);
 		this.#showQuiet();
 		this.#wantsSee = !this.#client?.tray;
@@ -822,7 +829,15 @@ class TraylogBell extends Element {
 		if (focused && !focused.isConnected) this.#focus(feed.children[Math.min(place, feed.children.length - 1)] ?? this.#selected);
 		else this.#rove();
 		note.replaceChildren(...this.#notes(list, items));
+		this.#see(items);
 		if (list?.loaded && !list.end && !this.#failed && !body.hidden && body.scrollHeight <= body.clientHeight + 200) this.#load();
+	}
+
+	// An item that comes into the open list is seen, and with it what is older, as when the panel opened. A page in the background draws nothing.
+	#see([newest]) {
+		const client = this.#client;
+		const isShown = this.#isOpen && !this.#parts.body.hidden && client?.state === "live" && !client.pending;
+		if (isShown && client.tray?.unseen && newest?.position > client.tray.seenUpTo) this.#try(client.see(newest.position));
 	}
 
 	// A heading above the first item of each day. An item that woke stands among those of the day when it did.
@@ -843,7 +858,7 @@ class TraylogBell extends Element {
 	#tick() {
 		const today = this.#today;
 		for (const { time, moment } of this.#nodes.values()) if (time) time.textContent = this.#relative(moment, today);
-		this.#drawList();
+		this.#draw();
 	}
 
 	#state(icon, lead, more, ...rest) {
@@ -919,7 +934,7 @@ class TraylogBell extends Element {
 		const moment = this.#arrived(item);
 		const drawn = this.#renderItem?.(item);
 		const href = this.#link(item);
-		const dots = button((event) => this.#openMenu(item.seq, event.currentTarget), {
+		const dots = button((event) => this.#menu("ofItem", event.currentTarget, item), {
 			class: "icon dots", part: "more", "aria-haspopup": "menu", "aria-label": this.#say("menu", { title }), tabindex: node.tabIndex,
 		}, drawing("more"));
 		const heading = h(href ? "a" : "div", {
@@ -993,7 +1008,7 @@ class TraylogBell extends Element {
 		const node = event.target.closest("article");
 		if (event.key === "Enter" && event.target === node) {
 			event.preventDefault();
-			return this.#visit(node.seq, event.ctrlKey || event.metaKey);
+			return this.#visit(this.#nodes.get(node.seq).item, event.ctrlKey || event.metaKey);
 		}
 		this.#focus(steps(event, [...this.#parts.feed.children], node));
 	}
@@ -1019,11 +1034,11 @@ class TraylogBell extends Element {
 		const isElsewhere = button || event.ctrlKey || event.metaKey || event.shiftKey;
 		// The browser opens what it has as a link.
 		if (isDrag || !isElsewhere || !isLink) event.preventDefault();
-		if (!isDrag) this.#visit(node.seq, isElsewhere, isLink, button);
+		if (!isDrag) this.#visit(this.#nodes.get(node.seq).item, isElsewhere, isLink, button);
 	}
 
-	async #visit(seq, isElsewhere, isOpened, button) {
-		const { group, ...item } = this.#nodes.get(seq).item;
+	async #visit({ group, ...item }, isElsewhere, isOpened, button) {
+		const { seq } = item;
 		const link = this.#link(item);
 		if (button && !link) return;
 		const marked = item.read ? null : this.#try(this.#client.mark("read", seq));
@@ -1069,62 +1084,28 @@ class TraylogBell extends Element {
 		this.#timers.toast = setTimeout(hide, 10_000);
 	}
 
-	#openMenu(seq, opener) {
-		const { item } = this.#nodes.get(seq);
-		const { client } = this;
-		const act = (work, undo) => {
-			this.#try(work);
-			if (undo) this.#toast(this.#say("done"), () => this.#try(undo(work)));
+	// Where its module did not come, the next click asks for it again.
+	async #menu(kind, opener, item) {
+		const p = this.#parts;
+		const tools = this.#tools;
+		p.menus ??= import("./menu.js").then(({ menus }) => menus(tools), () => (p.menus = null));
+		const menus = await p.menus;
+		if (opener) menus ? menus[kind](opener, item) : this.#toast(this.#say("failed"));
+	}
+
+	// What the modules of the panel work with.
+	get #tools() {
+		const { menu, panel, body } = this.#parts;
+		return {
+			bell: this, client: this.#client, root: this.#root, signal: this.#watch.signal, menu, panel, body, h, button, drawing, steps, address: safeAddress,
+			has: (name) => this.#has(name), say: (...words) => this.#say(...words), now: () => this.#now, later: (...when) => this.#later(...when), tried: (work) => this.#try(work),
+			toast: (...what) => this.#toast(...what), visit: (item) => this.#visit(item), hushed: () => this.#showQuiet(),
+			place: (opener) => {
+				const { style } = this.#places.cssRules[1];
+				const bottom = this.#align(menu, opener, style, this.#isRtl);
+				style.top = `${Math.max(0, Math.min(bottom, innerHeight - menu.offsetHeight))}px`;
+			},
 		};
-		const mark = (as, canUndo) => () => act(client.mark(as, seq), canUndo && ((work) => client.undo(work)));
-		const snooze = (until) => act(client.snooze(seq, until), () => client.wake(seq));
-		const { thread, topic } = item;
-		const mute = (what) => () => act(client.mute(what), () => client.unmute(what));
-		const pick = () => {
-			const { menu } = this.#parts;
-			const input = h("input", { type: "datetime-local" });
-			const done = () => new Date(input.value) > this.#now && (this.#closeMenu(), snooze(input.value));
-			menu.role = "group";
-			menu.replaceChildren(h("label", {}, this.#say("date"), " ", input), button(done, {}, this.#say("snooze")));
-			input.focus();
-		};
-		const later = () => this.#offer([
-			...this.#times(snooze),
-			["week", () => snooze(this.#later(((8 - this.#later(0, 9).getDay()) % 7) || 7, 9))],
-			["date", pick, true],
-		]);
-		this.#showMenu(opener, [
-			item.read ? ["unreadAgain", mark("unread"), false, "unread"] : ["read", mark("read"), false, "read"],
-			item.archived ? ["unarchive", mark("unarchived"), false, "archive"] : ["archive", mark("archived", true), false, "archive"],
-			["snooze", later, true, "clock"],
-			thread && ["mute", mute({ thread }), false, "quiet"],
-			topic && ["muteTopic", mute({ topic }), false, "quiet"],
-			["delete", mark("deleted", true), false, "delete"],
-		]);
-	}
-
-	#showMenu(opener, entries, heading) {
-		const { menu } = this.#parts;
-		this.#opener = opener;
-		menu.role = "menu";
-		menu.ariaLabel = opener.ariaLabel;
-		menu.showPopover();
-		this.#offer(entries, heading);
-		const { style } = this.#places.cssRules[1];
-		const bottom = this.#align(menu, opener, style, this.#isRtl);
-		style.top = `${Math.max(0, Math.min(bottom, innerHeight - menu.offsetHeight))}px`;
-	}
-
-	#offer(entries, heading) {
-		const { menu } = this.#parts;
-		menu.replaceChildren(...[heading && h("div", { class: "day" }, heading), ...entries.filter(Boolean).map(([name, work, stays, icon]) => button(() => (stays || this.#closeMenu(), work()), {
-			role: "menuitem", part: "menu-item", tabindex: "-1" }, icon && drawing(icon), this.#say(name)))].filter(Boolean));
-		menu.querySelector("button").focus();
-	}
-
-	#closeMenu() {
-		this.#parts.menu.hidePopover();
-		this.#opener.focus();
 	}
 
 	#later(days, hour) {
@@ -1132,22 +1113,6 @@ class TraylogBell extends Element {
 		moment.setDate(moment.getDate() + days);
 		moment.setHours(hour, 0, 0, 0);
 		return moment;
-	}
-
-	#times(work) {
-		const evening = this.#later(0, 18);
-		return [
-			["hour", () => work(this.#now + 3_600_000)],
-			evening > this.#now && ["evening", () => work(evening)],
-			["tomorrow", () => work(this.#later(1, 9))],
-		];
-	}
-
-	#hush() {
-		const { quiet } = this.#parts;
-		const set = (as, until) => this.#try(this.#client?.[as]({ all: true, until })).then(() => this.#showQuiet());
-		if (quiet.ariaPressed === "true") set("unmute");
-		else this.#showMenu(quiet, [...this.#times((until) => set("mute", until)), ["always", () => set("mute")]], this.#say("quiet"));
 	}
 
 	async #showQuiet() {
@@ -1174,14 +1139,7 @@ class TraylogBell extends Element {
 		p.header.hidden = p.tabs.hidden = p.body.hidden = p.footer.hidden = true;
 		p.settings.hidden = false;
 		const time = (until) => new Date(until).toLocaleString(this.#language, { dateStyle: "medium", timeStyle: "short" });
-		settings(p.settings, { client: this.#client, say: (...words) => this.#say(...words), h, button, drawing, categories, time, back });
-	}
-
-	#step(event) {
-		const entries = [...this.#parts.menu.querySelectorAll("[role=menuitem]")];
-		event.stopPropagation();
-		if (event.key === "Tab" && entries.length) this.#parts.menu.hidePopover();
-		steps(event, entries, this.#root.activeElement)?.focus();
+		settings(p.settings, { ...this.#tools, categories, time, back });
 	}
 
 	#onTray() {
@@ -1239,16 +1197,19 @@ class TraylogBell extends Element {
 
 	#tell(n) {
 		if (n > this.#told) {
+			// By then an open panel has made it seen.
+			this.#news = this.#parts.button.ariaLabel;
 			this.#timers.tell ??= setTimeout(() => {
 				this.#timers.tell = undefined;
-				this.#parts.live.textContent = this.#parts.button.ariaLabel;
+				this.#parts.live.textContent = this.#news;
 			}, 1500);
 		}
 		this.#told = n;
 	}
 
 	#entitle(n) {
-		const [title, badge] = ["page-title", "badge"].map((name) => this.#has(name));
+		const title = this.#has("page-title");
+		const badge = this.#has("badge") || this.#has("system-notifications");
 		if (!title && !badge && !this.#isEntitled) return;
 		this.#isEntitled = true;
 		const who = `${this.getAttribute("server")} ${this.#client?.user}`;

@@ -173,6 +173,8 @@ export class TrayClient extends EventTarget {
 	readonly state: TrayState;
 	/** Why the state is `refused`: 401 when nobody is signed in, 403 when the token is not for this tray. */
 	readonly refusal: TrayProblem | null;
+	/** True keeps the stream while the page is hidden, which otherwise ends it after five minutes. */
+	background: boolean;
 	/** How many writes wait for the server's answer. */
 	readonly pending: number;
 	readonly user: string | null;

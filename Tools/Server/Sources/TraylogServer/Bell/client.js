@@ -211,6 +211,7 @@ class Inbox {
 }
 
 export class TrayClient extends EventTarget {
+	background = false;
 	#server;
 	#user;
 	#source;
@@ -274,6 +275,10 @@ export class TrayClient extends EventTarget {
 		return this.#state === "refused" ? this.#denied : null;
 	}
 
+	get #isAsleep() {
+		return document.hidden && !this.background;
+	}
+
 	get pending() {
 		return [...this.#writes].filter(({ seq }) => !seq).length;
 	}
@@ -289,7 +294,7 @@ export class TrayClient extends EventTarget {
 		on(window, "offline", () => this.#turn?.lost?.());
 		on(document, "visibilitychange", () => {
 			clearTimeout(this.#sleep);
-			if (document.hidden) this.#sleep = setTimeout(() => this.#turn?.abort(), 300_000);
+			if (document.hidden) this.#sleep = setTimeout(() => this.#isAsleep && this.#turn?.abort(), 300_000);
 			else again();
 		});
 		// A page that is frozen or kept for "back" must not keep the stream from the others.
@@ -677,7 +682,7 @@ export class TrayClient extends EventTarget {
 		}
 		if (!this.#turn) this.#queue();
 		clearInterval(this.#pulse);
-		this.#pulse = setInterval(() => document.hidden || this.#ask({ ping: true }), PULSE);
+		this.#pulse = setInterval(() => this.#isAsleep || this.#ask({ ping: true }), PULSE);
 		this.#ask({ hello: true });
 	}
 
@@ -695,7 +700,7 @@ export class TrayClient extends EventTarget {
 		this.#channel.postMessage(message);
 		clearTimeout(this.#grace);
 		this.#grace = setTimeout(() => {
-			if (document.hidden || this.#turn?.leads) return;
+			if (this.#isAsleep || this.#turn?.leads) return;
 			this.#turn?.abort();
 			this.#queue(true);
 		}, GRACE);

@@ -18,11 +18,13 @@ const RULES = `
 let sheet;
 
 /** Draws the settings into `place`, and again after each change. */
-export async function settings(place, { client, say, h, button, drawing, categories, time, back }) {
+export async function settings(place, { categories, time, back, ...tools }) {
+	const { client, has, say, h, button, drawing } = tools;
 	const root = place.getRootNode();
 	if (!sheet) (sheet = new CSSStyleSheet()).replaceSync(RULES);
 	if (!root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets.push(sheet);
 	const titles = {};
+	const system = has("system-notifications") && (await import("./system.js").catch(() => null));
 	let mutes = null;
 
 	const change = async (...works) => {
@@ -77,6 +79,7 @@ export async function settings(place, { client, say, h, button, drawing, categor
 		}));
 		draw(
 			row(say("quiet"), until(all), !!all, () => change(() => client[all ? "unmute" : "mute"]({ all: true }))),
+			system && system.row(tools, load),
 			group(say("categories"), categories.map(category)),
 			group(say("muted"), others.map(muted)) || (!categories.length && h("p", { class: "note" }, say("mutedNone"))));
 	}

@@ -25,4 +25,6 @@ export default {
 	by: "{more} من {names}", others: "{n} آخرين", settings: "الإعدادات", categories: "أخبرني عن", muted: "المكتوم",
 	mutedNone: "لا شيء مكتوم.", unmute: "إلغاء الكتم", until: "حتى {time}", thread: "محادثة", topic: "موضوع",
 	category: "فئة",
+	system: "إظهار الإشعارات عندما تكون هذه الصفحة في الخلفية", turnOn: "تشغيل",
+	turnedOn: "مفعّلة", denied: "محظورة. اسمح بها في إعدادات المتصفح.",
 };

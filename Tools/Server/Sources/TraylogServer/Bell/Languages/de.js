@@ -23,4 +23,6 @@ export default {
 	others: "{n} weiteren", settings: "Einstellungen", categories: "Benachrichtigen über", muted: "Stummgeschaltet",
 	mutedNone: "Nichts ist stummgeschaltet.", unmute: "Aufheben", until: "bis {time}", thread: "Thema", topic: "Gruppe",
 	category: "Kategorie",
+	system: "Mitteilungen zeigen, während diese Seite im Hintergrund ist", turnOn: "Einschalten",
+	turnedOn: "Eingeschaltet", denied: "Blockiert. In den Einstellungen des Browsers erlauben.",
 };

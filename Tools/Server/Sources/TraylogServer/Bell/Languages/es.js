@@ -24,4 +24,6 @@ export default {
 	more: { one: "{n} notificación más", other: "{n} notificaciones más" }, by: "{more} de {names}", others: "{n} más",
 	settings: "Ajustes", categories: "Avisarme de", muted: "Silenciado", mutedNone: "No hay nada silenciado.",
 	unmute: "Reactivar", until: "hasta el {time}", thread: "Conversación", topic: "Tema", category: "Categoría",
+	system: "Mostrar notificaciones mientras esta página está en segundo plano", turnOn: "Activar",
+	turnedOn: "Activadas", denied: "Bloqueadas. Permítelas en los ajustes del navegador.",
 };

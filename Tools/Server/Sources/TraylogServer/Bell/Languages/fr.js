@@ -26,4 +26,6 @@ export default {
 	others: "{n} autres", settings: "Paramètres", categories: "M’avertir pour", muted: "Ignorés",
 	mutedNone: "Rien n’est ignoré.", unmute: "Rétablir", until: "jusqu’au {time}", thread: "Fil", topic: "Sujet",
 	category: "Catégorie",
+	system: "Afficher les notifications quand cette page est en arrière-plan", turnOn: "Activer",
+	turnedOn: "Activées", denied: "Bloquées. Autorisez-les dans les réglages du navigateur.",
 };

@@ -24,4 +24,6 @@ export default {
 	more: { one: "{n} altra notifica", other: "{n} altre notifiche" }, by: "{more} da {names}", others: "altri {n}",
 	settings: "Impostazioni", categories: "Avvisami di", muted: "Silenziati", mutedNone: "Nulla è silenziato.",
 	unmute: "Riattiva", until: "fino al {time}", thread: "Conversazione", topic: "Argomento", category: "Categoria",
+	system: "Mostra le notifiche mentre questa pagina è in secondo piano", turnOn: "Attiva",
+	turnedOn: "Attive", denied: "Bloccate. Consentile nelle impostazioni del browser.",
 };

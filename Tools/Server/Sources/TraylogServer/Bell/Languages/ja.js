@@ -16,4 +16,6 @@ export default {
 	changed: "変更あり", changedSince: "表示中に内容が変わりました。もう一度回答してください。", more: "ほか {n} 件の通知", by: "{more}（{names}）",
 	others: "ほか {n} 人", settings: "設定", categories: "通知する項目", muted: "ミュート中", mutedNone: "ミュート中のものはありません。",
 	unmute: "ミュート解除", until: "{time} まで", thread: "スレッド", topic: "トピック", category: "カテゴリ",
+	system: "このページが背面にあるときも通知を表示します", turnOn: "オンにする",
+	turnedOn: "オン", denied: "ブロックされています。ブラウザの設定で許可してください。",
 };

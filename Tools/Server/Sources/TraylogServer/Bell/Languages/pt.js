@@ -23,4 +23,6 @@ export default {
 	more: { one: "mais {n} notificação", other: "mais {n} notificações" }, by: "{more} de {names}", others: "outros {n}",
 	settings: "Configurações", categories: "Avisar sobre", muted: "Silenciados", mutedNone: "Nada está silenciado.",
 	unmute: "Reativar", until: "até {time}", thread: "Conversa", topic: "Tópico", category: "Categoria",
+	system: "Mostrar notificações enquanto esta página está em segundo plano", turnOn: "Ativar",
+	turnedOn: "Ativadas", denied: "Bloqueadas. Permita-as nas configurações do navegador.",
 };

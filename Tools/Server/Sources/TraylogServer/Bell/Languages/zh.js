@@ -14,4 +14,6 @@ export default {
 	timeSensitive: "紧急", changed: "已更改", changedSince: "内容在此期间已更改，请重新回答。", more: "另外 {n} 条通知", by: "{more}，来自{names}",
 	others: "另外 {n} 人", settings: "设置", categories: "通知我", muted: "已静音", mutedNone: "没有静音的内容。", unmute: "取消静音",
 	until: "至 {time}", thread: "会话", topic: "主题", category: "类别",
+	system: "此页面在后台时显示通知", turnOn: "开启",
+	turnedOn: "已开启", denied: "已被阻止。请在浏览器设置中允许。",
 };
