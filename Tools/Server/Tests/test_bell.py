@@ -279,7 +279,7 @@ class BellTest(BellCase):
         time.sleep(0.3)
         self.fill(2)
         self.badge("2")
-        time.sleep(1)
+        time.sleep(4)
         unseen(2)
         self.browser.run(f"{ROOT}.querySelector('[part=new]').click()")
         unseen(0)
@@ -288,7 +288,7 @@ class BellTest(BellCase):
         self.browser.run(f"{ROOT}.querySelectorAll('[role=tab]')[2].click()")
         self.fill(1)
         self.badge("1")
-        time.sleep(1)
+        time.sleep(4)
         unseen(1)
         self.browser.run(f"{ROOT}.querySelectorAll('[role=tab]')[0].click()")
         unseen(0)
@@ -310,6 +310,7 @@ class BellTest(BellCase):
 
     def menu(self, *words, index=0):
         """Opens an item's menu, and chooses the entries that hold the words, one after the other."""
+        self.browser.wait(f"{ROOT}.querySelectorAll('[aria-haspopup=menu]')[{index}]")
         self.browser.run(f"{ROOT}.querySelectorAll('[aria-haspopup=menu]')[{index}].click()")
         for word in words:
             entry = f"[...{ROOT}.querySelectorAll('[role=menuitem]')].find((one) => one.textContent.toLowerCase().includes('{word}'))"

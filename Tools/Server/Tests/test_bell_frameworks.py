@@ -144,8 +144,9 @@ class TypesTest(unittest.TestCase):
             const tray: Tray | null = client.tray;
             void tray?.categories["build"]?.unread;
             void client.undo(client.markAll("read", { category: "build" }));
+            client.background = true;
             void client.mute({ topic: "news", until: new Date() });
-            const attributes: BellAttributes = { server: "/", "token-url": "/token", group: true, theme: "dark" };
+            const attributes: BellAttributes = { server: "/", "token-url": "/token", group: true, theme: "dark", "system-notifications": "" };
             const data: BellData = { name: "Maria", image: "/maria.png", icon: "comment", url: "/posts/1" };
             void attributes; void data; bell.client = client;
         """), "")

@@ -379,6 +379,7 @@ class LanguagesTest(LooksCase):
                 for name in ("title", "inbox", "unread", "archived", "end", "critical", "timeSensitive"):
                     self.assertIn(texts[name], said, name)
                 self.assertNotRegex(said, "Inbox|Archived|That is all|Mark all|Critical|Today|now\\b")
+                self.browser.wait(f"{ROOT}.querySelector('[part=mark-all]').checkVisibility()")
                 self.assertIn("2", self.texts("[part=mark-all]")[0])
                 self.assertEqual(self.browser.run(f"const {{ lang, dir }} = {ROOT}.querySelector('.panel'); return [lang, dir]"), [language, "rtl" if language == "ar" else "ltr"])
                 self.picture(f"language-{language}")
@@ -470,6 +471,7 @@ class SettingsTest(LooksCase):
 @unittest.skipIf(axe() is None, "needs the Python package axe-core-python")
 class EverybodyTest(LooksCase):
     def test_axe_finds_nothing_in_items_states_and_settings_light_dark_and_from_right_to_left(self):
+        self.before("Object.defineProperty(Notification, 'permission', { get: () => 'default' });")
         self.addCleanup(lambda: setattr(self.app, "session", None))
         for level in ("passive", "active", "timeSensitive", "critical"):
             for name in ("Maria Lopez", "Bob", "Carla C", "Dora Diaz", None):
@@ -478,8 +480,10 @@ class EverybodyTest(LooksCase):
         for scheme, lang in (("light", "en"), ("dark", "ar")):
             with self.subTest(scheme):
                 self.app.session = None
-                self.open(20, lang=lang, dir="rtl" if lang == "ar" else "ltr", attributes=f'theme="{scheme}" tabs="Builds:build"')
+                self.open(20, lang=lang, dir="rtl" if lang == "ar" else "ltr", attributes=f'theme="{scheme}" tabs="Builds:build" system-notifications')
+                self.browser.wait(f"{ROOT}.querySelector('[part=system]')?.checkVisibility()")
                 self.assertEqual(axe_findings(self.browser), [])
+                self.picture(f"system-{scheme}")
                 self.browser.run(f"{ROOT}.querySelector('[part=settings]').click()")
                 self.browser.wait(f"{ROOT}.querySelector('[part=unmute]')")
                 self.assertEqual(axe_findings(self.browser), [])

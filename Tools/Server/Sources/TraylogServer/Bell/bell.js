@@ -159,7 +159,7 @@ a.title{text-decoration:none;-webkit-user-select:text;user-select:text}
 .bone{display:flex;gap:.75rem;padding:.75rem 1rem}
 .bone::before{content:"";width:var(--tl-avatar);height:var(--tl-avatar);border-radius:50%;background:var(--tl-line)}
 .bone::after{content:"";flex:1;height:2.5rem;border-radius:.375rem;background:linear-gradient(var(--tl-line) 35%,transparent 35% 60%,var(--tl-line) 60% 90%,transparent 90%)}
-@media (prefers-reduced-motion:no-preference){.badge,.dot{animation:a .3s ease-out} @keyframes a{0%{scale:0} 60%{scale:1.25}} .bone{animation:b 1.2s ease-in-out infinite alternate} @keyframes b{to{opacity:.5}}}
+@media (prefers-reduced-motion:no-preference){.badge,.fresh .dot{animation:a .3s ease-out both} @keyframes a{from{scale:.4}} .bone{animation:b 1.2s ease-in-out infinite alternate} @keyframes b{to{opacity:.5}}}
 .footer{border-top:1px solid var(--tl-line);padding-block:.25rem;justify-content:center}
 .toast{background:var(--tl-ink);color:var(--tl-paper);margin:.5rem;padding:.375rem .75rem;border-radius:.5rem;min-height:2.75rem}
 .toast .link{color:inherit;text-decoration:underline}
@@ -829,15 +829,21 @@ class TraylogBell extends Element {
 		if (focused && !focused.isConnected) this.#focus(feed.children[Math.min(place, feed.children.length - 1)] ?? this.#selected);
 		else this.#rove();
 		note.replaceChildren(...this.#notes(list, items));
-		this.#see(items);
+		this.#see();
 		if (list?.loaded && !list.end && !this.#failed && !body.hidden && body.scrollHeight <= body.clientHeight + 200) this.#load();
 	}
 
-	// An item that comes into the open list is seen, and with it what is older, as when the panel opened. A page in the background draws nothing.
-	#see([newest]) {
+	// What stays in the open list for a moment is seen, and with it what is older, as when the panel opened.
+	#see(isStill) {
 		const client = this.#client;
-		const isShown = this.#isOpen && !this.#parts.body.hidden && client?.state === "live" && !client.pending;
-		if (isShown && client.tray?.unseen && newest?.position > client.tray.seenUpTo) this.#try(client.see(newest.position));
+		const newest = this.#list?.items[0];
+		if (!this.#isOpen || this.#parts.body.hidden || document.hidden || client?.state !== "live" || client.pending) return;
+		if (!client.tray?.unseen || !(newest?.position > client.tray.seenUpTo)) return;
+		if (isStill) return this.#try(client.see(newest.position));
+		this.#timers.see ??= setTimeout(() => {
+			this.#timers.see = undefined;
+			this.#see(true);
+		}, 2000);
 	}
 
 	// A heading above the first item of each day. An item that woke stands among those of the day when it did.
@@ -929,7 +935,7 @@ class TraylogBell extends Element {
 		const body = item.title ? item.body : lines.join("\n");
 		const name = sender(item, this.#client?.user);
 		const level = this.strings[item.level];
-		node.className = `${item.read ? "" : "unread "}${item.level}${this.#whole.has(item.seq) ? " whole" : ""}`;
+		node.className = `${item.read ? "" : "unread "}${item.seen ? "" : "fresh "}${item.level}${this.#whole.has(item.seq) ? " whole" : ""}`;
 		node.setAttribute("aria-labelledby", `title${item.seq}`);
 		const moment = this.#arrived(item);
 		const drawn = this.#renderItem?.(item);
@@ -1199,6 +1205,7 @@ class TraylogBell extends Element {
 		if (n > this.#told) {
 			// By then an open panel has made it seen.
 			this.#news = this.#parts.button.ariaLabel;
+			for (const motion of this.#parts.badge.getAnimations()) motion.play();
 			this.#timers.tell ??= setTimeout(() => {
 				this.#timers.tell = undefined;
 				this.#parts.live.textContent = this.#news;
