@@ -7,6 +7,7 @@ import pytest
 import test_bell
 import test_bell_looks
 import test_bell_offline
+import test_bell_system
 from firefox import FirefoxCase
 
 pytestmark = pytest.mark.nightly
@@ -49,6 +50,22 @@ class FirefoxSettingsTest(FirefoxCase, test_bell_looks.SettingsTest):
 class FirefoxOfflineTest(FirefoxCase, test_bell_offline.OfflineTest):
     # Another browser's process is none to kill here.
     test_random_marks_in_three_tabs_and_on_a_device_lose_and_double_nothing_when_browser_and_server_are_killed = None
+
+
+class FirefoxSystemTest(FirefoxCase, test_bell_system.SystemTest):
+    # It brings each tab that is looked at in front.
+    test_another_tab_goes_on_when_the_one_that_showed_them_is_closed = None
+    # As a browser that allows them; this one has them turned off.
+    ALLOWED = "window.Notification = class { static permission = 'granted'; static async requestPermission() { return 'granted' } close() {} };"
+
+    def grant(self):
+        self.before(self.ALLOWED + test_bell_system.TOLD % "")
+
+    def reset(self):
+        pass
+
+    def prepare(self):
+        """Its scripts run in every tab."""
 
 
 if __name__ == "__main__":

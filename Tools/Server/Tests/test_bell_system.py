@@ -43,12 +43,15 @@ class SystemCase(PageCase):
         self.browser.switch(self.first)
         for forget in self.forgets:
             forget()
-        self.browser.driver.execute_cdp_cmd("Browser.resetPermissions", {})
+        self.reset()
 
     def before(self, script):
         """Runs a script in each page of each tab."""
         self.scripts.append(script)
         self.forgets.append(self.browser.before(script))
+
+    def reset(self):
+        self.browser.driver.execute_cdp_cmd("Browser.resetPermissions", {})
 
     def grant(self):
         self.before(TOLD % "")
@@ -65,12 +68,16 @@ class SystemCase(PageCase):
         for number in range(count):
             if number:
                 self.tabs.append(self.browser.new_tab())
-                for script in self.scripts:
-                    self.browser.before(script)
+                self.prepare()
             self.show(attributes=attributes)
             self.browser.wait(f"{BELL}.client.tray")
         # What is asked of the system is asked after the module came.
         time.sleep(1)
+
+    def prepare(self):
+        """A new tab is as the others."""
+        for script in self.scripts:
+            self.browser.before(script)
 
     def leave(self):
         """A tab of another app comes in front."""
