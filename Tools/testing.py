@@ -321,7 +321,7 @@ class Run:
         with LOCK:
             self.running.discard(process.pid)
         try:
-            found = [json.loads(line) for line in out.read_text().splitlines()]
+            found = [json.loads(line) for line in out.read_text().split("\n") if line]
         except (OSError, ValueError):
             found = []
         # 1: tests failed, and are among the results.
@@ -347,15 +347,16 @@ def swift_results(path, rerun):
     """The results in an event stream of Swift Testing. `rerun` is the command that takes a filter."""
     starts, ends, issues, skipped, functions = {}, {}, collections.defaultdict(list), {}, {}
     try:
-        lines = path.read_text(errors="replace").splitlines()
+        # `splitlines` would also split at the Unicode separators that a test's message may contain.
+        lines = path.read_text(errors="replace").split("\n")
     except OSError:
         return []
     for line in lines:
         try:
             record = json.loads(line)
-        except ValueError:
-            continue
-        payload = record["payload"]
+            payload = record["payload"]
+        except (ValueError, TypeError):
+            continue  # The last line of a process that was killed while it wrote.
         if record["kind"] == "test":
             if payload["kind"] == "function":
                 functions[payload["id"]] = re.sub(r"/[^/]*\.swift:\d+:\d+$", "", payload["id"])
