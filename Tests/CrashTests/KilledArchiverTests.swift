@@ -5,44 +5,14 @@ import Testing
 
 /// The built program, killed or on a failing disk while it archives the log: the files are whole, and the next run goes on.
 @Suite struct KilledArchiverTests {
-    /// A store, the archive of its log, and what a restore gives.
-    private struct Subject {
-        let directory: String
-        var store: String { directory + "/store" }
-        var archive: String { directory + "/archive" }
-        /// Stands for a bucket.
-        var bucket: String { directory + "/bucket" }
-        var program: TraylogProgram { TraylogProgram(store: store) }
-
-        /// Restores the archive, or the copies of it, and compares that with the store.
-        ///
-        /// - Returns: the last event that it has.
-        func restored(_ place: String? = nil) throws -> UInt64 {
-            let (archive, copy) = (place ?? self.archive, directory + "/copy")
-            defer { try? FileManager.default.removeItem(atPath: copy) }
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: archive)) ?? []
-            guard names.contains(where: { $0.hasSuffix(".archive") }) else { return 0 }
-            let verified = try program.run(["verify", "--archive", archive])
-            #expect(verified.status == 0, "\(String(decoding: verified.output, as: UTF8.self))\(verified.errors)")
-            let run = try TraylogProgram(store: copy).run(["restore", archive, "--json"])
-            #expect(run.status == 0, "\(run.errors)")
-            let head = try StoreReader.open(copy).closing { try $0.treeHead() }
-            let own = try StoreReader.open(store).closing { store in
-                try store.head().rawValue < head.size ? nil : store.treeHead(asOf: .seq(Seq(head.size)))
-            }
-            #expect(own == head, "the store's tree through event \(head.size)")
-            return head.size
-        }
-    }
-
     private static let canCompile = SharedLibrary.compiler != nil
 
     @Test(
         .enabled(if: canCompile, "needs cc, to compile the killer"), arguments: [0, 1, 2])
     func anArchiverThatIsKilledAtAnyFileOperationLeavesWholeFilesAndTheNextGoesOn(effect: Int) throws {
         try withTemporaryDirectory { directory in
-            let (subject, library) = (Subject(directory: directory), directory + "/kills.so")
-            try SharedLibrary.compile(SharedLibrary.source("Torture/kills.c"), to: library)
+            let subject = ArchivedStore(directory)
+            let library = try subject.compileKills()
             var kills = 0
             for operation in 1... {
                 #expect(try subject.program.run(["notify", "ann", "--title", "\(operation)"]).status == 0)
@@ -72,8 +42,8 @@ import Testing
     @Test(.enabled(if: canCompile, "needs cc, to compile the killer"), arguments: sized([0], nightly: [0, 1, 2]))
     func anErasureThatIsKilledAtAnyFileOperationOfTheArchiveCanBeRepeated(effect: Int) throws {
         try withTemporaryDirectory { directory in
-            let (subject, library) = (Subject(directory: directory), directory + "/kills.so")
-            try SharedLibrary.compile(SharedLibrary.source("Torture/kills.c"), to: library)
+            let subject = ArchivedStore(directory)
+            let library = try subject.compileKills()
             for operation in 1... {
                 let person = "person \(operation)"
                 for name in ["ann", person, "bob"] {
@@ -103,7 +73,7 @@ import Testing
         arguments: sized(Fault.lasting.filter { $0.effect == .half }, nightly: Fault.all))
     func anArchiverOnAFailingDiskNamesItAndTheNextGoesOn(fault: Fault) throws {
         try withTemporaryDirectory { directory in
-            let (subject, library) = (Subject(directory: directory), directory + "/faults.so")
+            let (subject, library) = (ArchivedStore(directory), directory + "/faults.so")
             try SharedLibrary.compile(FaultInjector.source, to: library)
             let words = fault.error == .noSpace ? "the disk or the quota is full" : fault.words
             var failures = 0
@@ -130,85 +100,87 @@ import Testing
         }
     }
 
-    /// Writer and archiver run side by side and are killed at any moment; some copies fail.
-    @Test(arguments: seeds(1, nightly: 20))
-    func aRestoreOfWhatWasArchivedIsThePrefixOfTheLogThatWasShown(seed: UInt64) throws {
+    /// Events of past days are joined at once, so that each run makes a file, copies it, joins two, and takes away what they had.
+    @Test(.enabled(if: canCompile, "needs cc, to compile the killer"), arguments: sized([0], nightly: [0, 1, 2]))
+    func anArchiverThatIsKilledWhileItCopiesAndJoinsFilesLosesNoCopy(effect: Int) throws {
         try withTemporaryDirectory { directory in
-            let subject = Subject(directory: directory)
-            #expect(try subject.program.run(["notify", "ann"]).status == 0)
-            try FileManager.default.createDirectory(atPath: subject.bucket, withIntermediateDirectories: false)
-            let ship =
-                "case $(od -An -N1 -tu1 /dev/urandom) in *[05]) exit 1; esac; "
-                + "cp '%p' '\(subject.bucket)/%f.part' && mv '\(subject.bucket)/%f.part' '\(subject.bucket)/%f'"
-            var random = SeededRandom(seed: seed)
-            var (archived, acknowledged) = (UInt64(0), UInt64(1))
-            for life in 0..<sized(4, nightly: 10) {
-                let writer = try AppendingProcess(store: subject.store)
-                let archiver = try FollowingArchiver(subject.store, subject.archive, ship)
-                for _ in 0..<random.between(1, 12) {
-                    let count = random.between(1, 60)
-                    let line = #"{"kind":"notify","user":"u\#(random.below(9))","title":"T"}"# + "\n"
-                    try writer.say(String(repeating: line, count: count))
-                    for _ in 0..<count where writer.hear() != nil { acknowledged += 1 }
-                    Thread.sleep(forTimeInterval: Double(random.below(300)) / 1_000)
+            let subject = try ArchivedStore(directory).withBucket()
+            let library = try subject.compileKills()
+            let words = ["archive", subject.archive, "--ship", subject.ship(), "--ship-delete", subject.shipDelete]
+            let past = TraylogProgram.clockChanger.map { _ in "-3d" }
+            var kills = 0
+            for operation in 1... {
+                #expect(try subject.program.run(["notify", "ann"], clock: past).status == 0)
+                let before = (try subject.restored(), try subject.restored(subject.bucket))
+                let run = try subject.program.run(
+                    words, environment: ["LD_PRELOAD": library, "KILL": "\(subject.archive) \(operation) \(effect)"])
+                let shown = try subject.shippedThrough()
+                let after = (try subject.restored(), try subject.restored(subject.bucket))
+                #expect(after.0 >= before.0 && after.1 >= max(before.1, shown), "operation \(operation)")
+                #expect(after.0 <= operation && after.1 <= after.0, "operation \(operation)")
+                if run.isExit {
+                    #expect(run.status == 0 && after == (UInt64(operation), UInt64(operation)), "\(run.errors)")
+                    break
                 }
-                // One or the other first, or the archiver ends as it should.
-                switch random.below(3) {
-                case 0:
-                    writer.kill()
-                    archiver.end(SIGKILL)
-                case 1:
-                    archiver.end(SIGKILL)
-                    writer.kill()
-                default:
-                    archiver.end(SIGTERM)
-                    writer.kill()
-                }
-                let shown = archiver.last ?? archived
-                let restored = try subject.restored()
-                #expect(restored >= max(archived, shown), "seed \(seed), life \(life)")
-                #expect(restored <= acknowledged, "seed \(seed), life \(life)")
-                archived = restored
-                let health = try subject.program.object("health", "--json")
-                let states = health["archives"] as? [[String: Any]]
-                let shipped = try #require(states?.first?["shippedThrough"] as? UInt64)
-                #expect(try subject.restored(subject.bucket) >= shipped, "seed \(seed), life \(life)")
+                kills += 1
+                if operation.isMultiple(of: 2) { #expect(try subject.program.run(words).status == 0) }
             }
-            #expect(try subject.program.run(["archive", subject.archive]).status == 0)
-            #expect(try subject.restored() == acknowledged, "seed \(seed)")
-            while try subject.program.run(["archive", subject.archive, "--ship", ship]).status != 0 {}
-            #expect(try subject.restored(subject.bucket) == acknowledged, "seed \(seed)")
+            #expect(kills >= (past == nil ? 10 : 20))
+            // The first of these may join files; copies of their parts go with the second.
+            for _ in 0..<2 { #expect(try subject.program.run(words).status == 0) }
+            #expect(try subject.names(subject.bucket) == subject.names(subject.archive))
+            if past != nil { #expect(try subject.names(subject.bucket).count == 1) }
+            let marks = try FileManager.default.contentsOfDirectory(atPath: subject.archive)
+            #expect(!marks.contains { $0.hasSuffix(".delete") }, "\(marks)")
+        }
+    }
+
+    /// An archiver reads the store all the while.
+    @Test(.enabled(if: canCompile, "needs cc, to compile the killer"), arguments: WriterTrouble.all)
+    func anArchiveBesideAWriterThatIsKilledOrOutOfRoomNeverHasAnEventThatTheStoreLost(trouble: WriterTrouble) throws {
+        try withTemporaryDirectory { directory in
+            let subject = ArchivedStore(directory)
+            #expect(try subject.program.run(["notify", "ann"]).status == 0)
+            let kills = try subject.compileKills()
+            let faults = directory + "/faults.so"
+            try SharedLibrary.compile(FaultInjector.source, to: faults)
+            let archiver = try FollowingArchiver(subject)
+            var (acknowledged, troubles) = (UInt64(1), 0)
+            for operation in 1... {
+                var environment = ["LD_PRELOAD": kills, "KILL": "\(subject.store) \(operation)"]
+                switch trouble {
+                case .killed(let effect): environment["KILL"]? += " \(effect)"
+                case .fault(let fault):
+                    environment = ["LD_PRELOAD": faults, "FAULTS": fault.setting(subject.store, at: operation)]
+                    environment["FAULTS_MARK"] = "\(directory)/mark-\(operation)"
+                }
+                let run = try subject.program.run(["notify", "ann"], environment: environment)
+                let isAcknowledged = run.isExit && run.status == 0
+                let head = try #require(try subject.program.object("stats", "--json")["head"] as? UInt64)
+                // A writer that was killed may have stored its event and not said so.
+                #expect(head == acknowledged + 1 || !isAcknowledged && head == acknowledged, "operation \(operation)")
+                acknowledged = head
+                #expect(try subject.restored() <= acknowledged, "operation \(operation)")
+                let isOver =
+                    environment["FAULTS_MARK"].map { !FileManager.default.fileExists(atPath: $0) } ?? run.isExit
+                if isOver { break }
+                troubles += 1
+            }
+            #expect(troubles >= 3)
+            archiver.end(SIGTERM)
+            #expect(try subject.restored() == acknowledged)
         }
     }
 }
 
-/// A running `traylog archive --follow --json`.
-private final class FollowingArchiver {
-    private let process: Process
-    private let output = Pipe()
+/// The way a writer fails beside an archiver.
+enum WriterTrouble: Hashable, Sendable {
+    /// By SIGKILL, with an effect of `kills.c`.
+    case killed(Int)
+    case fault(Fault)
 
-    init(_ store: String, _ archive: String, _ ship: String) throws {
-        process = try TraylogProgram(store: store).process(["archive", archive, "--follow", "--json", "--ship", ship])
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-    }
-
-    deinit {
-        if process.isRunning { end(SIGKILL) }
-    }
-
-    func end(_ signal: Int32) {
-        _ = kill(process.processIdentifier, signal)
-        process.waitUntilExit()
-    }
-
-    /// The last event of the last file that it has said is there.
-    var last: UInt64? {
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        let lines = text.split(separator: "\n").compactMap { line in
-            (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: Any]
-        }
-        return lines.last.flatMap { $0["last"] as? UInt64 }
-    }
+    /// Kills, and a full disk, each way.
+    static let all =
+        sized([.killed(2)], nightly: (0...2).map { .killed($0) })
+        + sized(Fault.lasting, nightly: Fault.all).filter { $0.error == .noSpace }.map(Self.fault)
 }

@@ -113,9 +113,29 @@ EXPORTED int ftruncate64(int descriptor, off64_t size)
 {
 	RUN(concerns(descriptor), syscall(SYS_ftruncate, descriptor, size));
 }
+EXPORTED ssize_t copy_file_range(int from, off64_t *start, int to, off64_t *place, size_t size, unsigned int flags)
+{
+	int last = is_last(concerns(to));
+	struct stat status;
+	/* Programs ask for more than there is. */
+	if (last && effect == 2 && !fstat(from, &status) && (size_t)status.st_size < size) size = (size_t)status.st_size;
+	if (last && effect == 2) size /= 2;
+	ssize_t result = syscall(SYS_copy_file_range, from, start, to, place, size, flags);
+	if (last) end();
+	return result;
+}
+
 EXPORTED int rename(const char *path, const char *to)
 {
 	RUN(is_below(to), syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, to, 0));
+}
+EXPORTED int renameat(int from, const char *path, int into, const char *to)
+{
+	RUN(is_below(to), syscall(SYS_renameat2, from, path, into, to, 0));
+}
+EXPORTED int renameat2(int from, const char *path, int into, const char *to, unsigned int flags)
+{
+	RUN(is_below(to), syscall(SYS_renameat2, from, path, into, to, flags));
 }
 EXPORTED int link(const char *path, const char *to)
 {
@@ -124,9 +144,14 @@ EXPORTED int link(const char *path, const char *to)
 EXPORTED int unlink(const char *path) { RUN(is_below(path), syscall(SYS_unlinkat, AT_FDCWD, path, 0)); }
 EXPORTED int mkdir(const char *path, mode_t mode) { RUN(is_below(path), syscall(SYS_mkdirat, AT_FDCWD, path, mode)); }
 
-static int opened(const char *path, int flags, mode_t mode)
+EXPORTED int unlinkat(int place, const char *path, int flags)
 {
-	RUN((flags & O_CREAT) && is_below(path), syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+	RUN(is_below(path), syscall(SYS_unlinkat, place, path, flags));
+}
+
+static int opened(int place, const char *path, int flags, mode_t mode)
+{
+	RUN((flags & O_CREAT) && is_below(path), syscall(SYS_openat, place, path, flags, mode));
 }
 
 EXPORTED int open(const char *path, int flags, ...)
@@ -135,7 +160,7 @@ EXPORTED int open(const char *path, int flags, ...)
 	va_start(arguments, flags);
 	mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
 	va_end(arguments);
-	return opened(path, flags, mode);
+	return opened(AT_FDCWD, path, flags, mode);
 }
 
 EXPORTED int open64(const char *path, int flags, ...)
@@ -144,5 +169,23 @@ EXPORTED int open64(const char *path, int flags, ...)
 	va_start(arguments, flags);
 	mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
 	va_end(arguments);
-	return opened(path, flags, mode);
+	return opened(AT_FDCWD, path, flags, mode);
+}
+
+EXPORTED int openat(int place, const char *path, int flags, ...)
+{
+	va_list arguments;
+	va_start(arguments, flags);
+	mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
+	va_end(arguments);
+	return opened(place, path, flags, mode);
+}
+
+EXPORTED int openat64(int place, const char *path, int flags, ...)
+{
+	va_list arguments;
+	va_start(arguments, flags);
+	mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
+	va_end(arguments);
+	return opened(place, path, flags, mode);
 }

@@ -65,16 +65,7 @@ struct LogArchiver {
         // Create nothing for a store that cannot be read.
         _ = try queries.head()
         lock = try segments.claim()
-        do throws(SystemError) {
-            try ArchivePlaces.add(path, in: store)
-        } catch {
-            throw StoreFailure(
-                code: error == .accessDenied || error == .notPermitted || error == .readOnlyFileSystem
-                    ? .permissionDenied : .inputOutput,
-                message:
-                    "\(store)/\(ArchivePlaces.fileName): the directory of the archive has to be noted there, so that erasures reach "
-                    + "it (\(error)); run as the owner of the store", path: store)
-        }
+        try ArchivePlaces.note(path, in: store)
     }
 
     /// Reads what the log has by now, and writes the segments that are full or due.
@@ -120,6 +111,22 @@ struct LogArchiver {
             let left = options.milliseconds - options.milliseconds / 10 - age
             guard closes || left <= 0 else { return Progress(through: run.tree.size, millisecondsLeft: left) }
             guard try close(&run) else { return nil }
+        }
+    }
+}
+
+extension ArchivePlaces {
+    /// Adds a directory, so that erasures reach it.
+    static func note(_ directory: String, in store: String) throws(StoreFailure) {
+        do throws(SystemError) {
+            try add(directory, in: store)
+        } catch {
+            throw StoreFailure(
+                code: error == .accessDenied || error == .notPermitted || error == .readOnlyFileSystem
+                    ? .permissionDenied : .inputOutput,
+                message:
+                    "\(store)/\(fileName): the directory of the archive has to be noted there, so that erasures reach "
+                    + "it (\(error)); run as the owner of the store", path: store)
         }
     }
 }

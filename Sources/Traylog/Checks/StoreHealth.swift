@@ -110,8 +110,8 @@ import TraylogPlatform
     public let diskFreeBytes: UInt64?
     /// Stored states with a wrong checksum; nil while nobody has counted them.
     public let damagedStates: UInt64?
-    /// The archives of the log.
-    public let archives: [ArchiveState]
+    /// The archives of the log; nil while nobody could look at them.
+    public let archives: [ArchiveState]?
     /// When all this was so.
     public let time: Timestamp
 
@@ -138,12 +138,12 @@ import TraylogPlatform
     /// The health of a store with these statistics.
     ///
     /// - Parameters:
-    ///   - archives: as ``TrayQueries/archiveStates()`` finds them.
+    ///   - archives: as ``TrayQueries/archiveStates()`` finds them; nil where that failed.
     ///   - damagedStates: nil where ``StoreStatistics/damagedStates`` was not counted.
     ///   - limits: what the operator wants.
     public init(
         _ statistics: StoreStatistics, _ upkeep: StoreUpkeep, diskFreeBytes: UInt64?, damagedStates: UInt64?,
-        archives: [ArchiveState] = [], limits: Limits = Limits(), now: Timestamp = .now
+        archives: [ArchiveState]? = [], limits: Limits = Limits(), now: Timestamp = .now
     ) {
         (self.statistics, self.upkeep, self.archives, time) = (statistics, upkeep, archives, now)
         (self.diskFreeBytes, self.damagedStates) = (diskFreeBytes, damagedStates)
@@ -157,7 +157,7 @@ import TraylogPlatform
         unreadable error: any Error, _ upkeep: StoreUpkeep, diskFreeBytes: UInt64?, limits: Limits = Limits(),
         now: Timestamp = .now
     ) {
-        (statistics, self.upkeep, archives, time) = (nil, upkeep, [], now)
+        (statistics, self.upkeep, archives, time) = (nil, upkeep, nil, now)
         (self.diskFreeBytes, damagedStates) = (diskFreeBytes, nil)
         look(limits)
         let place = findings.firstIndex { $0.problem != .check && $0.problem != .witness } ?? findings.count
@@ -225,6 +225,14 @@ import TraylogPlatform
     }
 
     private mutating func lookAtArchives(_ limit: Age?, isEmpty: Bool) {
+        guard let archives else {
+            if limit != nil, statistics != nil {
+                note(
+                    .archive, "how far the archive of the log is behind cannot be seen: run `traylog health` to see why"
+                )
+            }
+            return
+        }
         if limit != nil, archives.isEmpty, !isEmpty { note(.archive, "the log is not archived: run `traylog archive`") }
         for archive in archives {
             if let limit, archive.lag.milliseconds > limit.milliseconds {
@@ -318,11 +326,11 @@ import TraylogPlatform
             add("last_\(name)_seconds", run.map { seconds($0.time) })
             add("\(name)_age_seconds", run.map { max(0, seconds(time) - seconds($0.time)) } ?? .infinity)
         }
-        for archive in archives {
+        for archive in archives ?? [] {
             add(
                 "archive_lag_seconds", Double(archive.lag.milliseconds) / 1_000, label: "directory", archive.directory)
         }
-        for archive in archives {
+        for archive in archives ?? [] {
             add("archive_lag_events", Double(archive.lagEvents), label: "directory", archive.directory)
         }
         add("last_witnessed_seconds", upkeep.lastWitnessed.map { seconds($0.time) })

@@ -2,6 +2,7 @@ import TraylogArchive
 import TraylogAudit
 @_spi(Replication) import TraylogDomain
 import TraylogLog
+import TraylogPlatform
 import TraylogStates
 
 @_spi(Operations) extension LogRestore {
@@ -17,7 +18,8 @@ import TraylogStates
     ///
     /// Each byte that is read has been checked. At the first one that is not as it was written, or at the first missing event, the
     /// restore ends with what came before, which is a sound store; the report names the place. The store is a copy of the archived
-    /// one: it has the same identity, and its next event begins a history of its own.
+    /// one: it has the same identity, and its next event begins a history of its own. It notes where it came from, so that its
+    /// erasures rewrite that archive, and ``TrayQueries/archiveStates()`` says how far that is behind.
     ///
     /// - Parameters:
     ///   - archive: the directory with the files.
@@ -47,6 +49,8 @@ import TraylogStates
             let damage = try restore.add(branch.chain, of: segments) { progress(.restore, $0, end) }
             var report = try restore.finish { progress(.fold, $0, $1) }
             report.damage = damage
+            // An erasure in the restored store has to reach the archive, too, also if nobody archives it any more.
+            try ArchivePlaces.note(Files.absolutePath(of: archive), in: directory)
             if !others.isEmpty {
                 report.branch = branch.name
                 report.otherBranches = others.map(\.name)

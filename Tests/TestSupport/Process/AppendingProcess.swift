@@ -17,8 +17,10 @@ package final class AppendingProcess {
 
     package var processID: Int32 { process.processIdentifier }
 
-    package init(store: String) throws {
+    /// - Parameter environment: added to the clean one.
+    package init(store: String, environment: [String: String] = [:]) throws {
         process = try TraylogProgram(store: store).process(["append", "-", "--ack", "--skip-refused"])
+        process.environment?.merge(environment) { $1 }
         process.standardInput = input
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice

@@ -217,6 +217,35 @@ import Testing
         }
     }
 
+    @Test func anErasureInARestoredStoreReachesTheArchiveItCameFrom() throws {
+        try withStorePath { path throws in
+            let place = try Place(path)
+            try withStore(path) { store in
+                _ = try store.perform(notify("zq-user-zq"))
+                try archive(store, place, ArchiveOptions())
+            }
+            let copy = path + "-restored"
+            #expect(try LogRestore.run(archive: place.archive, to: copy).head == 2)
+            try withStore(copy) { store in
+                let state = try #require(try store.archiveStates().first)
+                #expect(state.directory == place.archive && state.through == 2 && state.lagEvents == 0)
+                let report = try store.erase("zq-user-zq")
+                #expect(report.replaced == ["events-000000000001-000000000002-0.archive"])
+                #expect(report.archives == ["events-000000000001-000000000002-0-1.archive"])
+                // Nobody archives the restored store yet, and that can be seen.
+                #expect(try store.archiveStates().first?.lagEvents == 1)
+                let failed = try failure {
+                    try FileManager.default.moveItem(atPath: place.archive, toPath: place.archive + "-moved")
+                    _ = try store.erase("ann")
+                }
+                #expect(failed?.code == .notFound && failed?.message.contains("archived-to") == true)
+            }
+            try FileManager.default.removeItem(atPath: copy)
+            #expect(try LogRestore.run(archive: place.archive + "-moved", to: copy).head == 2)
+            #expect(try withReader(copy) { try $0.users(limit: .max).elements } == ["ann"])
+        }
+    }
+
     @Test func aFollowingArchiveMakesCopiesAndTellsOfProblemsOnce() async throws {
         try await withStorePath { path async throws in
             let (place, mark) = (try Place(path), path + "-fails")

@@ -173,9 +173,21 @@ class GuideTests(unittest.TestCase):
         self.life(self.BLOCKS[0])
         names = self.sh("rclone lsf bucket:trays").split()
         self.assertEqual(sorted(names), sorted(path.name for path in pathlib.Path(self.path("archive")).glob("*.archive")))
+        # The machine is lost, and the archive with it.
+        shutil.rmtree(self.path("archive"))
         self.assertIn("sound: 7 events", self.sh(self.BLOCKS[1]))
         self.assertTrue(self.same("restored"))
         self.assertNotIn("zoe", self.sh("traylog --store restored log --json"))
+        # The restored store goes on in the same bucket, and an erasure there takes what came before.
+        os.rename(self.path("trays"), self.path("lost"))
+        os.rename(self.path("restored"), self.path("trays"))
+        self.sh("traylog notify ann --title more; traylog erase ann --yes")
+        for _ in range(2):
+            self.sh(self.BLOCKS[0])
+        self.sh("rm -rf archive")
+        self.assertIn("sound: 9 events", self.sh(self.BLOCKS[1]))
+        self.assertTrue(self.same("restored"))
+        self.assertNotIn('"ann"', self.sh("traylog --store restored log --json"))
 
     @unittest.skipUnless(shutil.which("sshd") and shutil.which("scp"), "needs sshd and scp")
     def test_a_standby_machine_has_a_store_that_takes_over(self):

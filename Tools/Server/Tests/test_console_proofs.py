@@ -1,14 +1,25 @@
 """Proofs in the browser: right ones verify, and whatever is changed is refused; operations with their confirmations."""
 
+import base64
 import json
 import os
+import pathlib
+import random
 import re
 import subprocess
+import sys
 import time
 import unittest
 
+from aics_tlog import cosignature_vkey, format_vkey, sign_cosignature
 from browsed import BrowserCase
 from consoled import Visitor, console_server, text_of
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from auditor import Note
+from witness_policy import Policy, key_of
 
 # Every byte of what is proved, changed by one bit.
 TAMPER = r"""
@@ -122,6 +133,26 @@ const [assets, given] = arguments;
 """
 
 
+# What the browser says about signed tree heads and policies.
+WITNESSES = r"""
+const done = arguments[arguments.length - 1];
+const [assets, cases, now] = arguments;
+(async () => {
+  const { checkWitnesses } = await import(`${assets}/witnesses.js`);
+  const { Unproved } = await import(`${assets}/proof.js`);
+  const said = [];
+  for (const [note, policy, key] of cases) {
+    try {
+      said.push(await checkWitnesses(note, policy, key, now));
+    } catch (failure) {
+      said.push(failure instanceof Unproved ? null : `${failure} ${failure.stack}`);
+    }
+  }
+  return said;
+})().then(done, (failure) => done(`${failure} ${failure.stack}`));
+"""
+
+
 class ProofCase(BrowserCase):
     @classmethod
     def setUpClass(cls):
@@ -218,6 +249,122 @@ class VerifyTests(ProofCase):
             self.browser.wait(f"document.querySelector('[data-checks]').textContent.includes({words!r})")
         self.browser.one("[data-keep]").click()
         self.browser.wait("document.querySelector('[data-kept]').textContent.includes('signed by')")
+
+
+def verifies(key, raw, message):
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(raw, message)
+    except InvalidSignature:
+        return False
+    return True
+
+
+class Witness:
+    def __init__(self, name):
+        self.name, self.private = name, Ed25519PrivateKey.generate()
+        self.key = format_vkey(cosignature_vkey(name, self.private.public_key()))
+
+    def line(self, head, origin, time, change=None):
+        """A cosignature as a line of a note; with a bit changed, that of another tree head."""
+        _, signed = sign_cosignature(self.private, self.name, time, origin, head["treeSize"], bytes.fromhex(head["rootHash"]))
+        raw = bytearray(signed.key_id + signed.signature)
+        if change is not None:
+            raw[change // 8] ^= 1 << change % 8
+        return f"\u2014 {self.name} {base64.b64encode(raw).decode()}\n"
+
+
+class WitnessTests(ProofCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.witnesses = [Witness(f"w{number}.example") for number in range(3)]
+        cls.head, cls.note = cls.server.get("/v1/tree-head").json, cls.server.get("/v1/checkpoint").body.decode()
+        cls.origin = cls.note.split("\n")[0]
+        cls.browser.open(f"{cls.server.url}/console/tree")
+        cls.key = cls.browser.run("return document.querySelector('[data-tree]').dataset.key")
+
+    def cosigned(self, *times):
+        """The checkpoint with cosignatures, made so many seconds ago."""
+        now = int(time.time())
+        lines = (witness.line(self.head, self.origin, now - age) for witness, age in zip(self.witnesses, times))
+        return self.note + "".join(lines)
+
+    def policy(self, quorum=2):
+        names = "".join(f"witness {witness.name[:2]} {witness.key}\n" for witness in self.witnesses)
+        return f"log {self.key}\n{names}group all {quorum} w0 w1 w2\nquorum all\n"
+
+    def written(self, name, text):
+        path = os.path.join(self.server.directory, name)
+        pathlib.Path(path).write_text(text)
+        return path
+
+    def test_browser_and_checker_say_the_same_of_any_policy_and_any_cosignatures(self):
+        seed = random.randrange(1 << 32)
+        chance, now = random.Random(seed), int(time.time())
+        stranger = Witness("stranger.example")
+        cases = [(self.cosigned(40, 50), self.policy(), ""), (self.cosigned(40), self.policy(), self.key)]
+        for _ in range(300):
+            note = self.note
+            for witness in chance.choices([*self.witnesses, stranger], k=chance.randrange(6)):
+                change = chance.randrange(76 * 8) if chance.random() < 0.05 else None
+                note += witness.line(self.head, self.origin, now - chance.choice((40, 500, 7_200, 400_000, -200, -400)), change)
+            lines = [f"log {self.key}"]
+            for number, witness in enumerate(self.witnesses):
+                lines.append(f"witness{chance.choice((' ', '  '))}w{number} {witness.key} http://w/".replace("  ", " \t"))
+            lines += [
+                f"group one {chance.choice(('any', 'all', '1', '2'))} w0 w1", f"group two {chance.choice(('any', 'all', '2', '3', '0'))} one w2",
+                "# a comment", "", f"quorum {chance.choice(('w0', 'one', 'two', 'none', 'two'))}"]
+            for _ in range(chance.choice((0, 0, 0, 0, 1))):
+                at = chance.randrange(len(lines))
+                wrong = (
+                    lines[at - 1], f"log {stranger.key}", "quorum none", "group two any one", f"witness x {self.key}", "witness w0",
+                    lines[at].replace("+", "-", 1), lines[at] + "\x01", lines[at].upper(), "group more any w7 w8", lines[at] + " more")
+                lines[at] = chance.choice(wrong)
+            if chance.random() < 0.1:
+                lines.pop(chance.randrange(len(lines)))
+            cases.append((note, "\n".join(lines), chance.choice(("", "", "", self.key, self.key, stranger.key))))
+        said = []
+        for note, policy, key in cases:
+            try:
+                log = key_of(key) if key else None
+                said.append(Policy(policy.encode()).check(Note(note), note.split("\n")[0], verifies, log, now))
+            except ValueError:
+                said.append(None)
+        assets = self.browser.run("return document.body.dataset.assets")
+        shown = self.browser.driver.execute_async_script(WITNESSES, assets, cases, now)
+        self.assertIsInstance(shown, list, shown)
+        for case, own, other in zip(cases, shown, said):
+            self.assertEqual(own, other, (seed, case))
+        self.assertEqual(said[:2], [f"signed by {self.origin}, seen by 2 of 3 witnesses, the last 40 s ago", None])
+        self.assertGreater(sum(sentence is not None for sentence in said), 30, seed)
+        self.assertGreater(said.count(None), 30, seed)
+
+    def test_a_kept_policy_asks_each_signed_tree_head_for_its_quorum(self):
+        self.open("/tree")
+        self.browser.run("localStorage.clear()")
+        self.open("/tree")
+        self.browser.one("[data-policy]").send_keys(self.written("no-policy", "quorum nobody\n"))
+        self.browser.wait("document.querySelector('[data-checks]').textContent.includes('The policy cannot be used: this is no policy of witnesses: line 1')")
+        self.browser.one("[data-policy]").send_keys(self.written("policy", self.policy()))
+        self.browser.wait("document.querySelector('[data-has-policy]').textContent.includes('It names 3 witnesses.')")
+        for text, words in ((self.cosigned(90, 40), "seen by 2 of 3 witnesses, the last 4"), (self.cosigned(40), "the policy asks for more")):
+            self.browser.run("localStorage.removeItem('traylog.heads')")
+            path = self.written("checkpoint", text)
+            self.open("/tree")
+            self.browser.one("[data-import]").send_keys(path)
+            self.browser.wait(f"document.querySelector('[data-kept]').textContent.includes({words!r})")
+            self.open("/events/2")
+            self.browser.one("[data-run]").click()
+            verdict = self.browser.wait("((line) => line && `${line.className}: ${line.textContent}`)(document.querySelector('.checks .verdict'))")
+            self.assertRegex(verdict, "^good verdict: Proved" if "2 of" in words else "^bad verdict: Not proved: the checkpoint is seen by 1 of 3")
+        # The server's own word has no witnesses here, and does not count.
+        self.browser.run("document.querySelector('[data-against]').value = 'server'")
+        self.browser.one("[data-run]").click()
+        self.browser.wait("document.querySelector('.checks .verdict').textContent.includes('seen by 0 of 3')")
+        self.open("/tree")
+        self.browser.one("[data-no-policy]").click()
+        self.browser.wait("document.querySelector('[data-has-policy]').hidden")
+        self.browser.wait("document.querySelector('[data-kept]').textContent.includes('give the public key below')")
 
 
 class OperationTests(ProofCase):

@@ -4,6 +4,8 @@ import itertools
 import json
 import pathlib
 import re
+import tempfile
+import time
 import unittest
 
 from served import Server
@@ -13,9 +15,12 @@ DASHBOARD = json.loads((pathlib.Path(__file__).resolve().parents[1] / "dashboard
 
 class DashboardTests(unittest.TestCase):
     def test_every_figure_and_label_of_a_panel_is_served(self):
-        with Server() as server:
+        with tempfile.TemporaryDirectory() as archive, Server("--archive", archive) as server:
             server.notify("ann", title="A")
-            text = server.get("/metrics").body.decode()
+            deadline = time.monotonic() + 20
+            while "traylog_archive_lag_seconds{" not in (text := server.get("/metrics").body.decode()):
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.05)
         served = {}
         for name, labels in re.findall(r"^(\w+)(?:\{(.*?)\})? \S+$", text, re.MULTILINE):
             served.setdefault(name, {"instance"}).update(re.findall(r'(\w+)="', labels))

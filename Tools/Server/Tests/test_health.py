@@ -23,6 +23,7 @@ PANELS = json.loads((FOLDER / "dashboard.json").read_text())["panels"]
 ALARMS = {
     "disk": ("TraylogDiskFull", "Store"), "check": ("TraylogDamaged", "Findings"), "overdue": ("TraylogOverdue", "Store"),
     "backup": ("TraylogBackupOld", "Backup age"), "verification": ("TraylogVerificationOld", "Verification age"),
+    "archive": ("TraylogArchiveBehind", "Archive lag"),
 }
 
 
@@ -60,6 +61,7 @@ def colour(title, found):
 
 class HealthTests(unittest.TestCase):
     OPTIONS = ("--max-backup-age", "1d", "--max-verified-age", "1w")
+    ARCHIVE_OPTIONS = ("--max-archive-lag", "1m")
 
     def store(self, server):
         return os.path.join(server.directory, "store")
@@ -69,9 +71,9 @@ class HealthTests(unittest.TestCase):
         self.assertIn(done.returncode, statuses, done)
         return done.stdout
 
-    def check(self, server, *expected):
+    def check(self, server, *expected, options=OPTIONS):
         """All places say that these are wrong, and no other alarm sounds."""
-        told = json.loads(self.program(server, "health", "--json", *self.OPTIONS, statuses=(0, 1)))
+        told = json.loads(self.program(server, "health", "--json", *options, statuses=(0, 1)))
         self.assertEqual({finding["problem"] for finding in told["findings"] if finding["severity"] == "problem"}, set(expected))
         self.assertEqual(told["ok"], not expected)
         ready = server.get("/readyz", who=None)
@@ -86,6 +88,7 @@ class HealthTests(unittest.TestCase):
         words = {
             "disk": "are free on the disk", "check": "Verification found", "overdue": "due since",
             "backup": "(There is no|The last) backup", "verification": "(There is no|The last) verified head",
+            "archive": "The copies of .* lack the log of the last 10 min",
         }
         for alarm, (rule, panel) in ALARMS.items():
             expression = next(rule_["expr"] for rule_ in RULES if rule_["alert"] == rule)
@@ -169,6 +172,48 @@ class HealthTests(unittest.TestCase):
             self.check(server, "disk")
             os.remove(ballast)
             self.check(server)
+
+    @unittest.skipUnless(shutil.which("faketime"), "faketime is not installed")
+    def test_an_archive_whose_copies_fail_begins_and_ends_everywhere(self):
+        directory = tempfile.mkdtemp(prefix="traylog-health.")
+        self.addCleanup(shutil.rmtree, directory, True)
+        store, archive, broken = (os.path.join(directory, name) for name in ("store", "archive", "broken"))
+        words = ["faketime", "-f", "-10m", PROGRAM, "--store", store, "notify", "ann"]
+        subprocess.run(words, check=True, capture_output=True, env={**os.environ, "FAKETIME_DONT_FAKE_MONOTONIC": "1"})
+        pathlib.Path(broken).touch()
+        options = (*self.OPTIONS, *self.ARCHIVE_OPTIONS)
+        ship = f"test ! -e {broken} && cp '%p' '{directory}/%f'"
+        with console_server("--archive", archive, "--ship", ship, *options, directory=directory) as server:
+            server.owns, visitor = False, Visitor(server, "operator")
+
+            def wait(*texts):
+                """The overview says so, as it is opened and as it moves on."""
+                deadline = time.monotonic() + 60
+                while not all(text in (shown := text_of(visitor.get(""))) for text in texts):
+                    self.assertLess(time.monotonic(), deadline, shown)
+                    time.sleep(0.1)
+                pulse = visitor.get("/pulse").json
+                self.assertEqual((pulse["archive"], pulse["archiveNote"]), texts)
+
+            wait("10 min behind", "1 event not copied elsewhere yet")
+            self.job(server, "backups", {"dest": os.path.join(directory, "copy")})
+            self.job(server, "verifications", {})
+            self.check(server, "archive", options=options)
+            os.remove(broken)
+            wait("up to date", "every event is copied elsewhere")
+            self.check(server, options=options)
+            # A look that fails is no archive that is up to date, and none that nobody makes.
+            os.rename(os.path.join(store, "archived-to"), os.path.join(directory, "aside"))
+            os.mkdir(os.path.join(store, "archived-to"))
+            wait("–", "the archive cannot be looked at")
+            self.assertEqual(server.get("/readyz", who=None).json.get("problems"), ["archive"])
+            self.assertNotIn("traylog_archive_lag_seconds", [name for name, _, _ in figures(server.get("/metrics").body.decode())])
+
+    def test_a_store_that_nobody_archives_has_no_lag(self):
+        with console_server() as server:
+            server.notify("ann", title="A")
+            self.assertEqual(Visitor(server, "operator").get("/pulse").json["archive"], "none")
+            self.assertNotIn("traylog_archive_lag_seconds", [name for name, _, _ in figures(server.get("/metrics").body.decode())])
 
     def test_what_no_tick_has_dealt_with_is_overdue_until_a_server_runs(self):
         with Server() as server:

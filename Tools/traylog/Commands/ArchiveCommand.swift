@@ -21,7 +21,7 @@ struct ArchiveCommand: StoreCommand {
 
             With --ship each file is copied elsewhere by a command of the shell: %p is its path, %f its name, %% a percent sign, and \
             exit status 0 says that the copy is safe. Until then the file is kept, and the command is run again, after 1, 2, 4 … 60 \
-            seconds. It must not change or replace a file that is there. Files of past hours and days are joined; \
+            seconds. So it may be run twice for a file, and must succeed if the same copy is there. Files of past hours and days are joined; \
             --ship-delete deletes copies that others have replaced, and those of what was erased. 'traylog health \
             --max-archive-lag' says when copies are behind.
 

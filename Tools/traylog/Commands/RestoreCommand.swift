@@ -20,7 +20,8 @@ struct RestoreCommand: StoreCommand {
             A directory is what 'traylog archive' wrote, or else a backup, or any store; for one that was compacted, \
             --archive must name its archives. Of an archive of the log every byte is checked. At the first one that is not as it was \
             written, or a missing file, the restore ends with what came before, names the place, and exits with 1. The store \
-            is a copy of the archived one, and begins a history of its own with its next event. Where an archive has \
+            is a copy of the archived one, and begins a history of its own with its next event. It notes the archive in 'archived-to', so that \
+            its erasures reach it. Where an archive has \
             several histories, the one with the newest event is restored, or the one of --branch.
 
             EXAMPLES

@@ -25,7 +25,7 @@ extension StoreHealth {
             free ?? "", "map \(mapPercent ?? 0) % full", "lag \((readerLag ?? 0).grouped)",
             "backup \(upkeep.lastBackup.map { ago($0.time) } ?? "never")",
             "verified \(upkeep.lastVerification.map { "through \($0.head) \(ago($0.time))" } ?? "never")",
-            archives.map { "archived through \($0.shippedThrough ?? $0.through)" }.joined(separator: ", "),
+            (archives ?? []).map { "archived through \($0.shippedThrough ?? $0.through)" }.joined(separator: ", "),
             upkeep.lastWitnessed.map { "witnessed through \($0.head) \(ago($0.time))" } ?? "",
         ].filter { !$0.isEmpty }
     }
@@ -81,7 +81,7 @@ extension StoreHealth {
         writer.member("lastBackupHead", upkeep.lastBackup?.head)
         writer.member("lastVerifiedAt", upkeep.lastVerification?.time)
         writer.member("lastVerifiedHead", upkeep.lastVerification?.head)
-        if !archives.isEmpty {
+        if let archives, !archives.isEmpty {
             writer.name("archives")
             writer.beginArray()
             for archive in archives {

@@ -2,7 +2,7 @@
 
 /// Asks how the store is, for readiness, figures and pages; all who ask at the same time share one answer, because anybody may ask.
 struct HealthProbe: Sendable {
-    private typealias Found = Result<(statistics: StoreStatistics, archives: [ArchiveState]), any Error>
+    private typealias Found = Result<(statistics: StoreStatistics, archives: [ArchiveState]?), any Error>
 
     private let store: Store
     private let limits: StoreHealth.Limits
@@ -15,7 +15,7 @@ struct HealthProbe: Sendable {
         found = Background(keptFor: { $0 * 20 }) { _ in
             do {
                 let statistics = try await store.statistics(checkingStates: false)
-                return .success((statistics, (try? await store.archiveStates()) ?? []))
+                return .success((statistics, try? await store.archiveStates()))
             } catch {
                 return .failure(error)
             }

@@ -32,6 +32,7 @@ enum OverviewPage {
                     "readers": .int(others(statistics).count),
                     "tree": .string(try await tree(visit)),
                     "witnesses": visit.service.witnesses.map { .string($0.words) } ?? .null,
+                    "archive": .string(archive(health).lag), "archiveNote": .string(archive(health).note),
                     "health": .string(verdict(health)), "mark": .string(mark(health)),
                     "findings": .array(findings(visit, health).map(\.json)),
                     "failedChecks": .int(health.upkeep.failures.count), "recent": await recent(visit),
@@ -63,6 +64,7 @@ enum OverviewPage {
                     ] as [String: Any]
                 ]
             } ?? [],
+            "archive": archive(health).lag, "archiveNote": archive(health).note,
             "verified": upkeep.lastVerification.map { run in
                 [Moments.context(run.time).merging(["head": run.head.description]) { $1 }]
             } ?? [],
@@ -89,6 +91,22 @@ enum OverviewPage {
     private static func tree(_ visit: Visit) async throws -> String {
         let size = Figures.count(try await visit.store.storedTreeSize(), "event")
         return size + (visit.service.treeAtStart.isUnderWay ? ", storing more" : "")
+    }
+
+    /// How far the archive of the log is behind, or the one of several that is furthest behind.
+    private static func archive(_ health: StoreHealth) -> (lag: String, note: String) {
+        guard let archives = health.archives else { return ("–", "the archive cannot be looked at") }
+        guard let last = archives.max(by: { $0.lag.milliseconds < $1.lag.milliseconds }) else {
+            return ("none", "a loss of the machine loses what is newer than the last backup")
+        }
+        guard last.lagEvents > 0 else {
+            return (
+                "up to date", last.shippedThrough == nil ? "every event is archived" : "every event is copied elsewhere"
+            )
+        }
+        let events = Figures.count(last.lagEvents, "event")
+        let isShort = last.shippedThrough.map { $0 < last.through } ?? false
+        return ("\(last.lag.words) behind", "\(events) not \(isShort ? "copied elsewhere" : "archived") yet")
     }
 
     // MARK: What came lately

@@ -54,7 +54,7 @@ struct Pages: Sendable {
         ("overview.js", PackageResources.overview_js), ("user.js", PackageResources.user_js),
         ("timeline.js", PackageResources.timeline_js), ("proof.js", PackageResources.proof_js),
         ("event.js", PackageResources.event_js), ("payload.js", PackageResources.payload_js),
-        ("heads.js", PackageResources.heads_js),
+        ("heads.js", PackageResources.heads_js), ("witnesses.js", PackageResources.witnesses_js),
         ("tree.js", PackageResources.tree_js), ("complete.js", PackageResources.complete_js),
         ("run.js", PackageResources.run_js), ("sheet.js", PackageResources.sheet_js),
         ("slider.js", PackageResources.slider_js),

@@ -1,9 +1,10 @@
 // Verifies one event in this browser.
 
 import { all, announce, count, element, find, icon, json, localTime, site, text, visible } from "./dom.js";
-import { fromFile, keptOf, noteVerified, publicKey, save, saveHead } from "./heads.js";
+import { fromFile, keptOf, noteVerified, policy, publicKey, save, saveHead } from "./heads.js";
 import { checkEvent, checkSignature, checkSize, fromBase64, readNote } from "./proof.js";
 import { kinds, readPayload } from "./payload.js";
+import { checkWitnesses } from "./witnesses.js";
 
 const panel = find("[data-proof]");
 const seq = Number(panel.dataset.proof);
@@ -103,7 +104,12 @@ async function verify() {
   const isWord = choice.value === "server";
   try {
     const head = await chosenHead();
-    if (head.note && publicKey()) {
+    let seen;
+    if (policy()) {
+      if (!head.note) throw new Error("the tree head has no signature, and your policy asks for witnesses who have seen it");
+      seen = await checkWitnesses(head.note, policy(), publicKey());
+      line("good", `The tree head is ${seen}`);
+    } else if (head.note && publicKey()) {
       await checkSignature(head.note, publicKey());
       line("good", "The tree head is signed by the key that you trust");
     }
@@ -115,21 +121,25 @@ async function verify() {
       seq, proof, disclosure, head, tell: (step, hash) => line("good", sentences[step], hash),
     });
     if (disclosure) compare(disclosure, leaf);
-    conclude(isWord, head, leaf, disclosure);
+    conclude(isWord, head, leaf, disclosure, seen);
   } catch (failure) {
     line("bad verdict", `Not proved: ${failure.message}.`);
     announce("Not proved");
   }
 }
 
-function conclude(isWord, head, leaf, disclosure) {
+/** @param seen who has seen the tree head; undefined without a policy of witnesses. */
+function conclude(isWord, head, leaf, disclosure, seen) {
   if (!leaf) {
     line("note", "Not provable: the content. The event left the log with a compaction, and only the hash of its leaf is here.");
   } else if (!disclosure) {
     line("note", "Not provable: the content. It was erased, and with it the salt, so that nobody can guess it.");
   }
   const what = disclosure ? "Event" : "The place of event";
-  if (isWord) {
+  if (isWord && seen) {
+    line("good verdict", `Proved: ${disclosure ? `event ${seq} is part of` : `an event stood at ${seq} in`} the log of `
+      + `${count(head.size)} events, ${seen}.`);
+  } else if (isWord) {
     line("note verdict", `${what} ${seq} is in the tree that the server shows now. To know that the server shows everybody the `
       + "same tree, and has not changed it, verify against a tree head that you kept.");
   } else {

@@ -2,6 +2,7 @@
 
 const name = "traylog.heads";
 const keyName = "traylog.key";
+const policyName = "traylog.policy";
 
 /** Those of all stores: { store, size, root, keptAt, verifiedAt?, note? }. */
 export function kept() {
@@ -37,6 +38,10 @@ export function noteVerified(head) {
 
 export const publicKey = () => localStorage.getItem(keyName) ?? "";
 export const keepPublicKey = (key) => localStorage.setItem(keyName, key);
+
+/** The text of the policy of witnesses that this browser keeps; empty without one. */
+export const policy = () => localStorage.getItem(policyName) ?? "";
+export const keepPolicy = (text) => (text ? localStorage.setItem(policyName, text) : localStorage.removeItem(policyName));
 
 /** A tree head from a file: the JSON of `traylog tree-head --json`, or a checkpoint. */
 export async function fromFile(file, readNote) {

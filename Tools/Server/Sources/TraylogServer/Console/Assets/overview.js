@@ -26,6 +26,8 @@ async function pulse() {
   cell("unflushed").textContent = count(now.unflushed);
   cell("tree").textContent = now.tree;
   cell("readers").textContent = count(now.readers);
+  cell("archive").textContent = now.archive;
+  cell("archiveNote").textContent = now.archiveNote;
   if (now.witnesses) cell("witnesses").textContent = now.witnesses;
   for (const [name, text] of Object.entries(now.recent)) {
     for (const part of all(`[data-recent="${name}"]`)) part.textContent = text;

@@ -182,25 +182,39 @@ export function readNote(note) {
   return { origin, text, size: Number(size), root: hex(bytes), signatures };
 }
 
-/** Throws unless the key, `name+id+base64`, has signed the note. */
-export async function checkSignature(note, key) {
-  const { text, signatures } = readNote(note);
-  const [, name, id, encoded] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(key.trim()) ?? [];
+/** A public key, `name+id+base64`; its kind is 1 for Ed25519, and 4 for that of a witness. */
+export async function readKey(text) {
+  const [, name, id, encoded] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(text.trim()) ?? [];
   if (!name) throw new Unproved("the public key is malformed: it looks like name+1a2b3c4d+A…");
   const bytes = fromBase64(encoded);
-  if (bytes.length !== 33 || bytes[0] !== 1) throw new Unproved("the public key is not of Ed25519");
+  if (bytes.length !== 33 || (bytes[0] !== 1 && bytes[0] !== 4)) throw new Unproved("the public key is not of Ed25519");
   const computed = (await sha256(new TextEncoder().encode(`${name}\n`), bytes)).slice(0, 4);
   if (hex(computed) !== id) throw new Unproved("the public key does not have the id that it says");
-  const signature = signatures.find((one) => one.name === name && equal(one.bytes.slice(0, 4), computed));
-  if (!signature) throw new Unproved(`${name} has not signed this checkpoint`);
+  return { name, id: computed, kind: bytes[0], bytes: bytes.slice(1) };
+}
+
+/** What a key says under a note, signature by signature, without the id. */
+export const signaturesOf = ({ signatures }, { name, id }) =>
+  signatures.filter((one) => one.name === name && equal(one.bytes.slice(0, 4), id)).map((one) => one.bytes.slice(4));
+
+/** Whether a key has signed a message. */
+export async function hasSigned(key, signature, message) {
   let imported;
   try {
-    imported = await crypto.subtle.importKey("raw", bytes.slice(1), { name: "Ed25519" }, false, ["verify"]);
+    imported = await crypto.subtle.importKey("raw", key.bytes, { name: "Ed25519" }, false, ["verify"]);
   } catch {
     throw new Unproved("this browser cannot check Ed25519: use traylog check");
   }
-  const message = new TextEncoder().encode(text);
-  if (!(await crypto.subtle.verify({ name: "Ed25519" }, imported, signature.bytes.slice(4), message))) {
+  return crypto.subtle.verify({ name: "Ed25519" }, imported, signature, message);
+}
+
+/** Throws unless the key, `name+id+base64`, has signed the note. */
+export async function checkSignature(note, text) {
+  const [read, key] = [readNote(note), await readKey(text)];
+  if (key.kind !== 1) throw new Unproved("the public key is a witness's");
+  const [signature] = signaturesOf(read, key);
+  if (!signature) throw new Unproved(`${key.name} has not signed this checkpoint`);
+  if (!(await hasSigned(key, signature, new TextEncoder().encode(read.text)))) {
     throw new Unproved("the signature is not of this checkpoint");
   }
 }

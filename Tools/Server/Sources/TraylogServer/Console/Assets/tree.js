@@ -2,8 +2,9 @@
 
 import { watchComplete } from "./complete.js";
 import { all, announce, count, element, find, icon, json, localTime, site, text } from "./dom.js";
-import { fromFile, keep, keepPublicKey, keptOf, noteVerified, publicKey, remove, saveHead } from "./heads.js";
+import { fromFile, keep, keepPolicy, keepPublicKey, keptOf, noteVerified, policy, publicKey, remove, saveHead } from "./heads.js";
 import { checkGrowth, checkSignature, readNote } from "./proof.js";
+import { checkWitnesses, policyFrom, readPolicy } from "./witnesses.js";
 
 const panel = find("[data-tree]");
 const store = panel.dataset.store;
@@ -28,10 +29,11 @@ async function present() {
 
 async function signature(head) {
   if (!head.note) return ["muted", "none"];
-  if (!publicKey()) return ["muted", "give the public key below"];
+  if (!publicKey() && !policy()) return ["muted", "give the public key below"];
   try {
     const signed = readNote(head.note);
     if (signed.size !== head.size || signed.root !== head.root) return ["bad", "of another tree head"];
+    if (policy()) return ["good", await checkWitnesses(head.note, policy(), publicKey())];
     await checkSignature(head.note, publicKey());
     return ["good", `signed by ${publicKey().split("+")[0]}`];
   } catch (failure) {
@@ -135,10 +137,35 @@ watchComplete(() => keptOf(store));
   }
 });
 find("[data-compare]").addEventListener("click", compare);
+find("[data-policy]").addEventListener("change", async (event) => {
+  list.replaceChildren();
+  try {
+    keepPolicy(await policyFrom(event.target.files[0]));
+    event.target.value = "";
+  } catch (failure) {
+    line("bad", `The policy cannot be used: ${failure.message}.`);
+  }
+  await drawPolicy();
+  draw();
+});
+find("[data-no-policy]").addEventListener("click", async () => {
+  keepPolicy("");
+  await drawPolicy();
+  draw();
+});
+
+/** The policy that is kept. */
+async function drawPolicy() {
+  find("[data-has-policy]").hidden = !policy();
+  if (!policy()) return;
+  const { witnesses } = await readPolicy(policy());
+  find("[data-policy-words]").textContent = `It names ${count(witnesses.length)} witness${witnesses.length === 1 ? "" : "es"}. `;
+}
 keyField.value = publicKey() || panel.dataset.key;
 keyField.addEventListener("change", () => {
   keepPublicKey(keyField.value.trim());
   draw();
 });
+drawPolicy();
 draw();
 watchComplete(() => keptOf(store));
