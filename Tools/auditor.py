@@ -612,7 +612,7 @@ def check(options):
         if file.story is not None:
             print(f"story: {file.story}")
     if options.check:
-        print(f"{proved} events proved by {len(heads)} tree heads")
+        print(f"{proved} events proved by " + (f"{len(heads)} tree heads" if heads else "the tree heads that the key signed in the files"))
 
 
 def check_log(options):

@@ -4,6 +4,24 @@ import TraylogDomain
 import TraylogStates
 
 extension BlockingQueries {
+    /// How the items that came in a stretch of the log stand at its end, in the order of their seqs.
+    ///
+    /// - Parameters:
+    ///   - start: the moment before the stretch.
+    ///   - end: its last event.
+    /// - Throws: ``TraylogError``: refused `compacted`, `upToBeyondHead`; failed.
+    /// - Complexity: O(the user's items).
+    @available(*, noasync, message: "this call blocks a thread that tasks share")
+    @_spi(Operations) public func arrivals(
+        of user: String, after start: Seq, through end: Seq
+    ) throws(TraylogError) -> [ItemStanding] {
+        try queries.answer(.past, of: user) { now in
+            try ItemComparison(now.at(.seq(start)), now.at(.seq(end))).standings().compactMap { item in
+                item.before == nil ? item.after : nil
+            }
+        }
+    }
+
     /// Compares a user's tray right after one moment with the tray right after another.
     ///
     /// - Parameters:

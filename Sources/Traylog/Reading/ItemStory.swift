@@ -61,11 +61,20 @@ extension ItemStory {
     ///   - item: the item as it is then, which says where the events do not tell all.
     ///   - events: those of the user's tray that may concern it, ascending: all since it came, or those of its life where nothing was
     ///   undone; and the mutes that were in force when it came.
-    init(of item: Item, user: String, events: [Event]) {
+    ///   - floor: what the item was there, where events from before have left the log.
+    init(of item: Item, user: String, events: [Event], from floor: ItemAtFloor? = nil) {
         var fold = ItemFold(item: item, user: user)
         let voided = Set(
             events.compactMap { event -> Seq? in if case .undone(let seq) = event.body { seq } else { nil } })
-        for event in events where !voided.contains(event.seq) { fold.apply(event) }
+        var start = floor
+        for event in events where !voided.contains(event.seq) {
+            if let floor = start, event.seq > floor.seq {
+                fold.begin(at: floor)
+                start = nil
+            }
+            fold.apply(event)
+        }
+        if let start { fold.begin(at: start) }
         clauses = StoryWords(item: item, user: user, fold: fold).clauses
     }
 
@@ -82,8 +91,24 @@ extension ItemStory {
     }
 }
 
+/// What an item was at the floor, where events from before have left the log.
+struct ItemAtFloor {
+    /// The floor, and its time.
+    let seq: Seq
+    let time: Timestamp
+    /// The item as it was then.
+    let item: Item
+    /// Whether it is still held to have been so: a later undo that reaches across the floor makes all of its marks uncertain.
+    let isCertain: Bool
+}
+
 /// The rules for one item: which event made it what it is.
 struct ItemFold {
+    /// Something was made so, by an event or by one that is unknown.
+    struct Made {
+        let event: Event?
+    }
+
     let item: Seq
     private let user: String
     private let content: Content
@@ -91,15 +116,16 @@ struct ItemFold {
     private(set) var arrival: Event?
     /// The mutes that match it, each with the event in force and the time when it began.
     private(set) var mutes: [(event: Event, since: Timestamp)] = []
-    private(set) var seen: Event?
-    private(set) var read: Event?
-    private(set) var archived: Event?
-    private(set) var deleted: Event?
-    private(set) var gone: Event?
-    private(set) var snoozed: Event?
-    private(set) var woken: Event?
-    private(set) var outcome: Event?
-    private(set) var reminded: Event?
+    private(set) var seen: Made?
+    private(set) var read: Made?
+    private(set) var archived: Made?
+    private(set) var deleted: Made?
+    private(set) var gone: Made?
+    private(set) var snoozed: Made?
+    private(set) var woken: Made?
+    private(set) var outcome: Made?
+    private(set) var reminded: Made?
+    private var hasArrived = false
     private var position: Seq
     private var active: [(event: Event, since: Timestamp)] = []
 
@@ -114,11 +140,11 @@ struct ItemFold {
     /// The item as these events alone make it.
     fileprivate func item(as content: Content, _ arrival: Event) -> Item {
         var until: Timestamp?
-        if case .snoozed(_, let time)? = snoozed?.body { until = time }
+        if case .snoozed(_, let time)? = snoozed?.event?.body { until = time }
         return Item(
             seq: item, position: position, topic: topic, content: content, isMuted: !mutes.isEmpty,
             isSeen: seen != nil, isRead: read != nil, isArchived: archived != nil, isDeleted: deleted != nil,
-            isGone: gone != nil, snoozedUntil: until, outcome: outcome.flatMap { Outcome($0) },
+            isGone: gone != nil, snoozedUntil: until, outcome: outcome?.event.flatMap { Outcome($0) },
             recordedAt: arrival.recordedAt)
     }
 
@@ -147,6 +173,20 @@ struct ItemFold {
         return (seen, read)
     }
 
+    /// Goes on from what the item was at the floor; how it became so is unknown.
+    mutating func begin(at floor: ItemAtFloor) {
+        let (item, lost) = (floor.item, Made(event: nil))
+        func mark(_ holds: Bool) -> Made? { holds || !floor.isCertain ? lost : nil }
+        (seen, read) = (mark(item.isSeen), mark(item.isRead))
+        (archived, deleted) = (mark(item.isArchived), mark(item.isDeleted))
+        gone = item.isGone ? lost : nil
+        snoozed = item.snoozedUntil == nil ? nil : lost
+        woken = item.position == arrival?.seq ?? (item.arrivedAt == nil ? item.seq : item.position) ? nil : lost
+        outcome = item.outcome == nil ? nil : outcome ?? lost
+        reminded = item.content.remindAt.flatMap { $0 <= floor.time ? lost : nil }
+        (hasArrived, position) = (true, item.position)
+    }
+
     private var isInInbox: Bool { gone == nil && deleted == nil && archived == nil && snoozed == nil }
 
     mutating func apply(_ event: Event) {
@@ -161,51 +201,50 @@ struct ItemFold {
             guard event.content?.notBefore == nil else { break }
             let isArrival = if case .arrived(item, _, _, _, _) = event.body { true } else { event.seq == item }
             if isArrival {
-                arrival = event
-                position = event.seq
+                (arrival, hasArrived, position) = (event, true, event.seq)
                 let arrived = event.content ?? content
                 mutes = active.filter { Self.scope($0.event).map { $0.covers(arrived, from: topic) } ?? false }
             } else if event.kind != .broadcast, gone == nil, deleted == nil, let key = arrival?.content?.collapseKey,
                 event.content?.collapseKey?.hasSameBytes(as: key) ?? false
             {
-                gone = event
+                gone = Made(event: event)
             }
-        default: if arrival != nil, gone == nil { change(event) }
+        default: if hasArrived, gone == nil { change(event, Made(event: event)) }
         }
     }
 
-    private mutating func change(_ event: Event) {
+    private mutating func change(_ event: Event, _ made: Made) {
         switch event.body {
-        case .traySeen(let upTo): if position <= upTo { seen = seen ?? event }
-        case .marked(let mark, let items): if items.contains(item) { take(mark, event) }
+        case .traySeen(let upTo): if position <= upTo { take(.seen, made) }
+        case .marked(let mark, let items): if items.contains(item) { take(mark, made) }
         case .allMarked(let mark, let filter, let upTo):
             guard position <= upTo, covers(filter) else { return }
             switch mark {
-            case .seen: seen = seen ?? event
-            case .read: take(.read, event)
-            case .archived: if isInInbox { archived = event }
-            case .deleted: if isInInbox { deleted = event }
+            case .seen: take(.seen, made)
+            case .read: take(.read, made)
+            case .archived: if isInInbox { archived = made }
+            case .deleted: if isInInbox { deleted = made }
             }
-        case .snoozed(item, _): snoozed = event
-        case .woken(item): (snoozed, seen, read, position, woken) = (nil, nil, nil, event.seq, event)
+        case .snoozed(item, _): snoozed = made
+        case .woken(item): (snoozed, seen, read, position, woken) = (nil, nil, nil, event.seq, made)
         case .acted(item, _, _, _):
             guard outcome == nil else { return }
-            outcome = event
-            take(.read, event)
-        case .reminded(item): reminded = event
-        case .retracted(item), .expired(item): gone = event
+            outcome = made
+            take(.read, made)
+        case .reminded(item): reminded = made
+        case .retracted(item), .expired(item): gone = made
         default: break
         }
     }
 
-    private mutating func take(_ mark: Mark, _ event: Event) {
+    private mutating func take(_ mark: Mark, _ made: Made) {
         switch mark {
-        case .seen: seen = seen ?? event
-        case .read: (seen, read) = (seen ?? event, read ?? event)
+        case .seen: seen = seen ?? made
+        case .read: (seen, read) = (seen ?? made, read ?? made)
         case .unread: read = nil
-        case .archived: archived = archived ?? event
+        case .archived: archived = archived ?? made
         case .unarchived: archived = nil
-        case .deleted: deleted = deleted ?? event
+        case .deleted: deleted = deleted ?? made
         case .restored: deleted = nil
         }
     }
@@ -329,9 +368,9 @@ private struct StoryWords {
         return " (claimed: \(Clause.utc(claimed)))"
     }
 
-    /// What the item is by an event that the log no longer has.
-    private func lost(_ topic: ItemStory.Clause.Topic, _ what: String) -> ItemStory.Clause {
-        clause(topic, nil, .words("\(what); the event has left the log."))
+    /// What the item is by an event that has left the log.
+    private func lost(_ topic: ItemStory.Clause.Topic, _ what: String, _ unknown: String = "when") -> ItemStory.Clause {
+        clause(topic, nil, .words("\(what); the log no longer says \(unknown)."))
     }
 
     // MARK: The sentences
@@ -363,7 +402,7 @@ private struct StoryWords {
         }
         guard item.isMuted else { return clause(.quiet, fold.arrival, .words("It counted as new.")) }
         guard let (event, since) = fold.mutes.first, case .muted(let scope, let until) = event.body else {
-            return lost(.quiet, "It did not ring: it was muted")
+            return lost(.quiet, "It did not ring: it was muted", "by whom")
         }
         var parts: [Clause.Part] = [
             .words(
@@ -379,12 +418,12 @@ private struct StoryWords {
         guard item.isSeen else {
             return clause(.seen, nil, .words(isOver ? "It was never on screen." : "It was not on screen yet."))
         }
-        guard let event = fold.seen else { return lost(.seen, "It was on screen") }
+        guard let event = fold.seen?.event else { return lost(.seen, "It was on screen") }
         switch event.body {
         case .traySeen: return clause(.seen, "The list with it was on screen", event)
         case .marked(.seen, _), .allMarked(.seen, _, _): return clause(.seen, "It was marked seen", event)
         // The sentence about its reading or its answer says it.
-        case _ where event.seq == fold.read?.seq && item.isRead: return nil
+        case _ where event.seq == fold.read?.event?.seq && item.isRead: return nil
         default: return clause(.seen, "It was on screen", event)
         }
     }
@@ -393,7 +432,7 @@ private struct StoryWords {
         guard item.isRead else {
             return clause(.read, nil, .words(isOver ? "It was never read." : "It was not read yet."))
         }
-        guard let event = fold.read else { return lost(.read, "It was read") }
+        guard let event = fold.read?.event else { return lost(.read, "It was read") }
         switch event.body {
         case .acted: return nil
         case .marked(_, let items) where items.count > 1:
@@ -408,7 +447,11 @@ private struct StoryWords {
         if let outcome = item.outcome {
             let label =
                 item.content.actions.first { $0.id.hasSameBytes(as: outcome.action) }?.label ?? outcome.action
-            guard let event = fold.outcome else { return lost(.answer, "\(outcome.actor) answered “\(label)”") }
+            guard let event = fold.outcome?.event else {
+                return clause(
+                    .answer, nil, .words("\(outcome.actor) answered “\(label)” on "), .time(outcome.at),
+                    .words("; the event has left the log."))
+            }
             let device = event.device.map { " on \($0)" } ?? ""
             return clause(
                 .answer, event, .words("\(outcome.actor) answered “\(label)” on "), .time(event.recordedAt),
@@ -419,22 +462,29 @@ private struct StoryWords {
     }
 
     private var reminder: ItemStory.Clause? {
-        fold.reminded.map { clause(.reminder, $0, .words("It was reminded of on "), .time($0.recordedAt), .words(".")) }
+        guard let reminded = fold.reminded else { return nil }
+        guard let event = reminded.event else {
+            return clause(.reminder, nil, .words("The log no longer says whether it was reminded of."))
+        }
+        return clause(.reminder, event, .words("It was reminded of on "), .time(event.recordedAt), .words("."))
     }
 
     private var snooze: ItemStory.Clause? {
         if let until = item.snoozedUntil, !item.isGone {
-            guard let event = fold.snoozed else { return lost(.snooze, "It was snoozed") }
-            return clause(.snooze, event, .words("It is snoozed until "), .time(until), .words("."))
+            let event = fold.snoozed?.event
+            return clause(
+                .snooze, event, .words("It is snoozed until "), .time(until),
+                .words(event == nil ? "; the log no longer says since when." : "."))
         }
-        return fold.woken.map {
-            clause(.snooze, $0, .words("It came back from a snooze on "), .time($0.recordedAt), .words("."))
-        }
+        guard let woken = fold.woken else { return nil }
+        guard let event = woken.event else { return lost(.snooze, "It came back from a snooze") }
+        return clause(
+            .snooze, event, .words("It came back from a snooze on "), .time(event.recordedAt), .words("."))
     }
 
     private var ending: ItemStory.Clause {
         if item.isGone {
-            guard let event = fold.gone else { return lost(.ending, "It is no longer in the tray") }
+            guard let event = fold.gone?.event else { return lost(.ending, "It is no longer in the tray", "why") }
             switch event.body {
             case .expired: return clause(.ending, event, .words("It expired on "), .time(event.recordedAt), .words("."))
             case .retracted: return clause(.ending, "Its sender took it back", event)
@@ -442,11 +492,11 @@ private struct StoryWords {
             }
         }
         if item.isDeleted {
-            guard let event = fold.deleted else { return lost(.ending, "It was deleted") }
+            guard let event = fold.deleted?.event else { return lost(.ending, "It was deleted") }
             return clause(.ending, "It was deleted\(company(event))", event)
         }
         if item.isArchived {
-            guard let event = fold.archived else { return lost(.ending, "It was archived") }
+            guard let event = fold.archived?.event else { return lost(.ending, "It was archived") }
             return clause(.ending, "It was archived\(company(event))", event)
         }
         return clause(.ending, nil, .words("It is still in the tray."))
@@ -463,37 +513,83 @@ private struct StoryWords {
 @_spi(Operations) extension BlockingQueries {
     /// What happened to one item, in sentences.
     ///
+    /// A sentence whose event has left the log says so.
+    ///
     /// - Parameter life: the item and its events, as ``life(of:of:asOf:)`` answers them.
     /// - Throws: ``TraylogError``: failed.
-    /// - Complexity: O(the user's events), for those who undid something since the item came, or had muted something before.
+    /// - Complexity: O(the user's events), for those who undid something since the item came, or had muted something before, and for
+    ///   items from below the floor.
     @available(*, noasync, message: "use `await store.story`; this call blocks a thread that tasks share")
     public func story(of life: ItemLife) throws(TraylogError) -> ItemStory {
-        ItemStory(of: life.item, user: life.user, events: try storyEvents(of: life))
+        let (events, floor) = try storyEvents(of: life)
+        return ItemStory(of: life.item, user: life.user, events: events, from: floor)
     }
 
     /// What a story is made of, ascending; also what was undone.
-    func storyEvents(of life: ItemLife) throws(TraylogError) -> [Event] {
+    func storyEvents(of life: ItemLife) throws(TraylogError) -> (events: [Event], from: ItemAtFloor?) {
         let (user, item) = (life.user, life.item)
         var events = Dictionary(life.events.map { ($0.seq, $0) }) { first, _ in first }
+        func add(_ more: [Event]) { for event in more { events[event.seq] = event } }
         let voided = try voidedEvents(of: user).filter { $0.value <= life.asOf }
         if item.isMuted {
             let arrival = life.events.first { $0.kind == .arrived }?.seq ?? item.position
-            for event in try mutes(before: item, arrival: arrival, of: user) where voided[event.seq] == nil {
-                events[event.seq] = event
-            }
+            add(try mutes(before: item, arrival: arrival, of: user))
         }
         // The answer to an item that was read before changes nothing that its life shows.
-        if let seq = item.outcome?.seq, events[seq] == nil { events[seq] = try? event(seq) }
-        // A reminder changes no item, so its life lacks it. Those of a broadcast are nobody's own.
-        if item.topic == nil, item.content.remindAt != nil {
-            for event in try reminders(of: item, user, through: life.asOf) { events[event.seq] = event }
+        if let seq = item.outcome?.seq, events[seq] == nil {
+            do throws(TraylogError) { add([try event(seq)]) } catch { guard case .refused = error else { throw error } }
         }
+        // A reminder changes no item, so its life lacks it. Those of a broadcast are nobody's own.
+        if item.topic == nil, item.content.remindAt != nil { add(try reminders(of: item, user, through: life.asOf)) }
         // Where a mark was undone, one that changed nothing then may be what counts now.
         if voided.contains(where: { $0.key > item.seq }) {
-            let since = try history(of: user, from: item.seq, limit: .max, asOf: .seq(life.asOf))
-            for event in since.elements { events[event.seq] = event }
+            add(try history(of: user, from: item.seq, limit: .max, asOf: .seq(life.asOf)).elements)
         }
-        return events.values.sorted { $0.seq < $1.seq }
+        let floor = try statistics(checkingStates: false).floor
+        guard item.seq <= floor, floor <= life.asOf else { return (events.values.sorted { $0.seq < $1.seq }, nil) }
+        let before = try history(of: user, from: item.seq, limit: .max, asOf: .seq(floor)).elements
+        if before.contains(where: { $0.brings(item.seq) }), try has(all: before, of: user, since: item.seq, to: floor) {
+            add(before)
+            return (events.values.sorted { $0.seq < $1.seq }, nil)
+        }
+        add(before.filter { $0.brings(item.seq) })
+        let start = try self.item(item.seq, user, at: floor, undone: voided)
+        let known = events.values.filter { event in
+            start == nil || event.seq > floor || event.brings(item.seq) || event.seq == item.outcome?.seq
+                || event.kind == .muted || event.kind == .unmuted
+        }
+        return (known.sorted { $0.seq < $1.seq }, start)
+    }
+
+    /// What an item was at the floor; nil for one that came later.
+    private func item(
+        _ seq: Seq, _ user: String, at floor: Seq, undone: [Seq: Seq]
+    ) throws(TraylogError) -> ItemAtFloor? {
+        do throws(TraylogError) {
+            return ItemAtFloor(
+                seq: floor, time: try event(floor).recordedAt,
+                item: try item(.seq(seq), of: user, asOf: .seq(floor)),
+                isCertain: !undone.contains { $0.key <= floor && $0.value > floor })
+        } catch {
+            guard case .refused(.unknownItem) = error else { throw error }
+            return nil
+        }
+    }
+
+    /// Whether the log has all of a user's own events of a stretch: their revisions have no gap.
+    ///
+    /// - Parameter events: those that it has of the stretch.
+    private func has(
+        all events: [Event], of user: String, since first: Seq, to last: Seq
+    ) throws(TraylogError) -> Bool {
+        let own = events.filter { $0.user != nil }
+        var before = own.first.flatMap { $0.seq == first ? max(1, $0.revision) - 1 : nil }
+        if before == nil, first > 1 {
+            let page = try self.events(
+                matching: EventFilter(user: user), newestFirst: true, from: first - 1, limit: 1)
+            before = page.elements.first?.revision
+        }
+        return try tray(of: user, asOf: .seq(last)).revision == (before ?? 0) &+ UInt64(own.count)
     }
 
     private func reminders(of item: Item, _ user: String, through end: Seq) throws(TraylogError) -> [Event] {
@@ -515,10 +611,17 @@ private struct StoryWords {
     func mutes(before item: Item, arrival: Seq, of user: String) throws(TraylogError) -> [Event] {
         let floor = try statistics(checkingStates: false).floor
         let place = item.arrivedAt == nil ? item.seq : arrival
-        guard place > 1, place - 1 >= floor else { return [] }
-        let then = try mutes(of: user, asOf: .seq(place - 1)).mutes
-        guard let first = then.map(\.since).min() else { return [] }
-        let filter = EventFilter(user: user, kinds: [.muted, .unmuted], since: first)
+        guard place > 1 else { return [] }
+        var filter = EventFilter(user: user, kinds: [.muted, .unmuted])
+        if place - 1 >= floor {
+            let then = try mutes(of: user, asOf: .seq(place - 1)).mutes
+            guard let first = then.map(\.since).min() else { return [] }
+            filter.since = first
+        } else {
+            // Those of a past that cannot be asked for are known where the log still has all of it.
+            let past = try history(of: user, from: 1, limit: .max, asOf: .seq(floor)).elements
+            guard try has(all: past, of: user, since: 1, to: floor) else { return [] }
+        }
         var (events, next): ([Event], Seq?) = ([], nil)
         repeat {
             let page = try self.events(matching: filter, from: next, limit: 1_000)

@@ -65,7 +65,7 @@ extension Event {
     }
 
     /// Whether the item came by it: what is scheduled comes later.
-    fileprivate func brings(_ item: Seq) -> Bool {
+    func brings(_ item: Seq) -> Bool {
         switch body {
         case .notified(let content), .broadcast(_, let content): seq == item && content.notBefore == nil
         case .arrived(item, _, _, _, _): true

@@ -44,8 +44,9 @@ import TraylogStates
     /// - Complexity: as ``story(of:)``.
     @available(*, noasync, message: "use `await store.provedStory`; this call blocks a thread that tasks share")
     public func provedStory(of life: ItemLife) throws(TraylogError) -> StoryRecord {
-        let (user, item, all) = (life.user, life.item.seq, try storyEvents(of: life))
-        let wanted = ItemStory(of: life.item, user: user, events: all)
+        let (user, item) = (life.user, life.item.seq)
+        let (all, start) = try storyEvents(of: life)
+        let wanted = ItemStory(of: life.item, user: user, events: all, from: start)
         let floor = try statistics(checkingStates: false).floor
         var seqs = Set(wanted.events)
         let arrival = wanted.clauses.first { $0.topic == .arrival }?.event ?? item

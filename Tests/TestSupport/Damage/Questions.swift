@@ -72,6 +72,13 @@ package struct Questions {
         answer("\(phase) history \(number)") {
             "\(try reader.history(of: user, from: 1, limit: .max, asOf: now).elements)"
         }
+        answer("\(phase) stories \(number)") {
+            let items = try reader.inbox(of: Subject.userNames[number], InboxQuery(limit: 12), asOf: now).elements
+            return try items.map { item in
+                let life = try reader.life(of: .seq(item.seq), of: Subject.userNames[number], asOf: now)
+                return try reader.story(of: life).clauses.map { $0.text() }.joined(separator: " ")
+            }.joined(separator: "\n")
+        }
         for view in [InboxQuery.View.inbox, .archived, .snoozed] {
             answer("\(phase) \(view) \(number)") {
                 var query = InboxQuery(ItemFilter(includeSilent: true), view: view, limit: 100)

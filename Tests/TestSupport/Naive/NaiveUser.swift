@@ -160,7 +160,7 @@ package struct NaiveMute: Hashable, Sendable {
     }
 
     /// Whether an item of this content is muted when it arrives.
-    func silences(_ content: Content, topic: String?) -> Bool {
+    package func silences(_ content: Content, topic: String?) -> Bool {
         switch scope {
         case .all: content.level != .critical
         case .thread(let name): Name(content.thread) == Name(name)

@@ -62,6 +62,29 @@ class ReportTests(BrowserCase):
         self.assertEqual(self.browser.messages(), [])
         self.assertEqual([address for address in self.browser.requests() if not address.startswith(("file:", "about:", "data:"))], [])
 
+    def test_it_begins_with_the_answer(self):
+        commands = [
+            {"kind": "mute", "category": "quiet"}, *({"kind": "notify", "title": f"{n}"} for n in range(5)), {"kind": "seeTray"},
+            {"kind": "mark", "as": "read", "items": [3, 4]}, {"kind": "notify", "title": "6", "category": "quiet"},
+        ]
+        store = os.path.join(self.folder, "answered")
+        self.run_program(store, "append", "-", given="\n".join(json.dumps({"user": "bob", **command}) for command in commands))
+
+        def verdict(*options):
+            self.run_program(store, "audit", *options, "--html", self.path("answered"))
+            self.open("answered")
+            return self.browser.run("return document.querySelector('.verdict')?.innerText.replace(/[\\u2066-\\u2069]/g, '')")
+
+        self.assertEqual(verdict("bob"), "6 items came in this time, 1 of them quietly. By its end bob had seen 5 of them; 2 were marked read.")
+        self.assertEqual(verdict("bob", "--to", "6"), "5 items came in this time. By its end bob had seen none of them; none were marked read.")
+        self.assertEqual(verdict("bob", "--from", "4", "--to", "7"), "3 items came in this time. By its end bob had seen all of them; none were marked read.")
+        self.assertEqual(verdict("bob", "--from", "7", "--to", "8"), "No item came in this time.")
+        self.assertIsNone(verdict("nobody"))
+        # How the items stood before the floor is unknown; from it on it is not.
+        self.run_program(store, "compact", "--before", "5")
+        self.assertIsNone(verdict("bob", "--from", "1"))
+        self.assertEqual(verdict("bob", "--from", "6"), "2 items came in this time, 1 of them quietly. By its end bob had seen 1 of them; none were marked read.")
+
     def test_everybody_can_use_it_in_every_form(self):
         # 720 pixels are what 200 % leave of 1,440.
         for name in ("proofs", "proofs-4", "plain-2"):

@@ -197,12 +197,17 @@ struct AuditCommand: StoreCommand {
         let names = isOnePage ? [path] : try pageNames(path, pages)
         // A page for nobody would look as if all were well.
         let isKnown = try !report.steps.isEmpty || reader.isKnown(user)
+        // Below the floor nobody knows how the items stood.
+        let start = report.from - 1
+        let arrivals =
+            try start < statistics.floor && statistics.floor > .zero
+            ? nil : reader.arrivals(of: user, after: start, through: report.through)
         for number in 0..<pages {
             let range = number * rows..<min((number + 1) * rows, report.steps.count)
             let page = AuditPage(
                 report: report, hasProofs: !noProofs, totals: totals, store: directory, floor: statistics.floor,
                 dropped: statistics.dropped, archive: archive.directory, checkpoint: checkpoint, number: number,
-                names: names, isKnown: isKnown, isByOccurrence: isByOccurrence)
+                names: names, arrivals: arrivals, isKnown: isKnown, isByOccurrence: isByOccurrence)
             var chunks = AuditChunks(reader: reader, report: report, withProofs: !noProofs, range: range)
             try FileText.replace(names[number]) { output in
                 try page.write(to: output, points: points) { try chunks.take() }

@@ -19,6 +19,8 @@ struct AuditPage {
     let number: Int
     /// The file of each page.
     let names: [String]
+    /// How the items that came in the report's time stand at its end; nil where that is unknown.
+    let arrivals: [ItemStanding]?
     /// Whether the store has a user of this name.
     let isKnown: Bool
     /// Which of an event's times the chart goes by.
@@ -30,8 +32,9 @@ struct AuditPage {
     init(
         report: AuditReport, hasProofs: Bool, totals: AuditTotals, store: String, floor: Seq, dropped: UInt64,
         archive: String?, checkpoint: String?, number: Int, names: [String],
-        isKnown: Bool, isByOccurrence: Bool
+        arrivals: [ItemStanding]?, isKnown: Bool, isByOccurrence: Bool
     ) {
+        self.arrivals = arrivals
         (self.isKnown, self.isByOccurrence) = (isKnown, isByOccurrence)
         self.report = report
         self.hasProofs = hasProofs
@@ -68,6 +71,7 @@ struct AuditPage {
         to output: Output, points: [UnreadChart.Point], _ next: () throws -> [AuditEntry]?
     ) throws {
         try output.lines(head)
+        if number == 0, isKnown, let arrivals { try output.line("<p class=\"verdict\">\(verdict(arrivals))</p>") }
         try output.lines(summary(points))
         if !points.isEmpty, number == 0 {
             try output.line("<h2>Unread and unseen items over time</h2>")
@@ -110,6 +114,18 @@ struct AuditPage {
         ] + Self.style + [
             "</style>", "</head>", "<body>", "<a class=\"skip\" href=\"#events\">To the events</a>", "<main>",
         ]
+    }
+
+    /// The answer that a reader looks for first.
+    private func verdict(_ items: [ItemStanding]) -> String {
+        guard !items.isEmpty else { return "No item came in this time." }
+        func words(_ count: Int) -> String { count == items.count ? "all" : count == 0 ? "none" : count.grouped }
+        let (seen, read) = (items.count(where: \.isSeen), items.count(where: \.isRead))
+        let quiet = items.count { $0.isMuted || $0.isSilent }
+        let came = "\(items.count.counted("item")) came in this time"
+        let sight =
+            "\(HTMLText.isolated(report.user)) had seen \(words(seen)) of them; \(words(read)) were marked read."
+        return came + (quiet == 0 ? "" : ", \(quiet.grouped) of them quietly") + ". By its end " + sight
     }
 
     /// People ask for days; numbers of events tell them nothing.
@@ -266,6 +282,7 @@ struct AuditPage {
         "main{max-width:80rem;margin:0 auto;padding:1.5rem}",
         "h1{font-size:1.6rem;margin:0 0 1rem}h2{font-size:1.2rem;margin:2rem 0 .5rem}",
         "dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1.5rem;margin:0}dt{color:var(--soft)}dd{margin:0}",
+        ".verdict{font-size:1.15rem;margin:0 0 1rem;max-width:46rem}",
         "code{font:.8em ui-monospace,monospace;overflow-wrap:anywhere}.note,caption,figcaption{color:var(--soft);font-size:.9rem}",
         "figure{margin:0}svg{width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:var(--soft)}",
         ".axis{fill:none;stroke:var(--rule)}.line{fill:none;stroke:var(--mark);stroke-width:2;stroke-linejoin:round}.unseen{stroke:var(--soft);stroke-dasharray:4 3}",

@@ -195,6 +195,7 @@ extension Response {
 
 extension HTTPField.Name {
     static let forwardedPrefix = Self("X-Forwarded-Prefix")!
+    static let refresh = Self("Refresh")!
     static let referrerPolicy = Self("Referrer-Policy")!
     static let openerPolicy = Self("Cross-Origin-Opener-Policy")!
     static let resourcePolicy = Self("Cross-Origin-Resource-Policy")!

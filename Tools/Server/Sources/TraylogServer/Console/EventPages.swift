@@ -26,7 +26,8 @@ enum EventPages {
                 ])
             },
             ConsolePage(.get, "/tree", .anybody) { visit in
-                visit.page(.tree, "Tree heads", ["section": "tree"]) {
+                if let storing = try await storing(visit) { return storing }
+                return visit.page(.tree, "Tree heads", ["section": "tree"]) {
                     await visit.service.treeAtStart.wait()
                     let head = try await visit.store.treeHead()
                     return [
@@ -37,6 +38,23 @@ enum EventPages {
                 }
             },
         ]
+    }
+
+    /// The page while a server that has just started stores a long tree: how far that is.
+    ///
+    /// The browser asks again, also without a script.
+    private static func storing(_ visit: Visit) async throws -> Response? {
+        guard visit.service.treeAtStart.isUnderWay else { return nil }
+        let (all, stored) = (UInt64(try await visit.store.head()), try await visit.store.storedTreeSize())
+        guard all > stored, all - stored > mostHashed else { return nil }
+        var response = visit.page(.tree, "Tree heads", ["section": "tree"]) {
+            [
+                "section": "tree", "isStoring": true, "stored": Figures.count(stored),
+                "all": Figures.count(all, "event"),
+            ]
+        }
+        response.headers[.refresh] = "2"
+        return response
     }
 
     /// Events that are hashed for a page at most.

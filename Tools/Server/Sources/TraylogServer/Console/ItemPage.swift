@@ -12,16 +12,18 @@ enum ItemPage {
                 let seq = try seq(visit)
                 let list = try ItemList(visit, limit: 1)
                 let moment = try visit.moment("asOf")
-                let (store, user) = (visit.store, visit.segment("u"))
-                let life = try await store.life(of: .seq(seq), of: user, asOf: moment)
-                var context = UserPages.top(visit, "tray").merging(self.context(life)) { $1 }
-                context["story"] = try await store.story(of: life).clauses.map { clause($0, visit) }
-                context["asOf"] = life.asOf.description
+                let told = try await told(.seq(seq), of: visit.segment("u"), moment, visit)
+                var context = UserPages.top(visit, "tray").merging(self.context(told)) { $1 }
+                context["story"] = told.story.map { clause($0, visit) }
+                context["untold"] = told.trouble.map { [$0] } ?? []
+                context["isTold"] = told.trouble == nil
+                context["asOf"] = told.asOf.description
                 context["isPast"] = moment != nil
                 context["keptMoment"] = visit.kept(["asOf"])
                 context["kept"] = String(visit.kept(ItemList.fields).dropFirst())
-                try await neighbours(of: life.item, list, moment, visit, &context)
-                return visit.page(.item, life.item.content.title ?? "Item \(seq)", context)
+                // Without them where one of them is damaged.
+                _ = try await visit.trouble { try await neighbours(of: told.item, list, moment, visit, &context) }
+                return visit.page(.item, told.item.content.title ?? "Item \(seq)", context)
             },
             // Both have salts and payloads, for somebody who may read the log.
             ConsolePage(.get, "/users/{u}/items/{item}/decision", .key(.audit)) { visit in
@@ -59,6 +61,33 @@ enum ItemPage {
 
     // MARK: The item
 
+    /// An item and what happened to it.
+    private struct Told {
+        let user: String
+        let item: Item
+        var asOf: Seq
+        var events: [Event] = []
+        var story: [ItemStory.Clause] = []
+        /// Why that cannot be told: a damaged event of its life does not hide what it says.
+        var trouble: String?
+    }
+
+    private static func told(
+        _ item: ItemReference, of user: String, _ moment: Moment?, _ visit: Visit
+    ) async throws -> Told {
+        let store = visit.store
+        let head = try await store.head()
+        var told = Told(
+            user: user, item: try await store.item(item, of: user, asOf: moment),
+            asOf: try await store.seq(of: moment ?? .seq(head)))
+        told.trouble = try await visit.trouble {
+            let life = try await store.life(of: item, of: user, asOf: moment)
+            told.story = try await store.story(of: life).clauses
+            (told.asOf, told.events) = (life.asOf, life.events)
+        }
+        return told
+    }
+
     /// A sentence of the story; whoever may read the log gets a link to its event.
     private static func clause(_ clause: ItemStory.Clause, _ visit: Visit) -> [String: Any] {
         let event = visit.may(.audit) ? clause.event : nil
@@ -73,7 +102,7 @@ enum ItemPage {
         ]
     }
 
-    private static func context(_ life: ItemLife) -> [String: Any] {
+    private static func context(_ life: Told) -> [String: Any] {
         let (item, content) = (life.item, life.item.content)
         var context = UserPages.context(item)
         context["facts"] = facts(item)
@@ -124,7 +153,7 @@ enum ItemPage {
     }
 
     /// When it was seen and read last, from where, by whom: the answer to "did she see it?".
-    private static func occasions(_ life: ItemLife) -> [[String: Any]] {
+    private static func occasions(_ life: Told) -> [[String: Any]] {
         let voided = Set(
             life.events.compactMap { event -> Seq? in
                 if case .undone(let seq) = event.body { seq } else { nil }
@@ -156,7 +185,7 @@ enum ItemPage {
     }
 
     private static func occasion(
-        _ word: String, _ otherwise: String, item life: ItemLife, holds: Bool, _ event: Event?
+        _ word: String, _ otherwise: String, item life: Told, holds: Bool, _ event: Event?
     ) -> [String: Any] {
         let event = holds ? event : nil
         let actor = event?.actor.flatMap { $0.utf8.elementsEqual(life.user.utf8) ? nil : $0 }

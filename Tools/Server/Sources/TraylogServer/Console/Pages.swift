@@ -198,6 +198,18 @@ extension Visit {
         return Response(status: status, headers: Self.pageHeaders, body: body)
     }
 
+    /// Does what a page can be shown without; answers in words what is damaged, where that is why it cannot be done.
+    func trouble(_ body: () async throws -> Void) async throws -> String? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            guard case TraylogError.failed(let failure) = error, failure.code == .damaged else { throw error }
+            log(error, .internalServerError)
+            return problem(error).detail
+        }
+    }
+
     /// Writes what the server failed at to its log; what the request got wrong is not for it.
     func log(_ error: any Error, _ status: HTTPResponse.Status) {
         guard !(error is Problem), status.code >= 500 else { return }

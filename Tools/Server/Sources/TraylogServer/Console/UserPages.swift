@@ -181,8 +181,6 @@ enum UserPages {
         // At the head the present state answers, which is kept.
         let at: Moment? = view.isPast ? .seq(asOf) : nil
         let tray = try await store.tray(of: user, asOf: at)
-        let page = try await store.inbox(of: user, view.query, asOf: at)
-        let threads = try await store.threads(of: user, limit: 20, asOf: at)
         var context = top(visit, "tray")
         context["tray"] = Self.context(tray)
         context["isPast"] = view.isPast
@@ -192,32 +190,47 @@ enum UserPages {
         context["view"] = view.list.view
         context.merge(ItemList.form(visit)) { $1 }
         context["isFiltered"] = view.list.isFiltered
-        context["items"] = page.elements.map { Self.context($0) }
-        context["next"] = page.next.map { [["cursor": $0.description]] } ?? []
         context["in-count"] = Figures.count(tray.total)
-        for view in [InboxQuery.View.archived, .snoozed] {
-            context["\(view.rawValue)-count"] = try await count(of: view, of: user, at, store)
-        }
-        context["threads"] = threads.elements.map(thread)
-        context["moreThreads"] = threads.next != nil
-        let mutes = try await store.mutes(of: user, asOf: at).mutes
-        (context["mutes"], context["hasMutes"]) = (mutes.map(mute), !mutes.isEmpty)
-        context["isEmpty"] = page.elements.isEmpty
-        context["gone"] = try await gone(visit, view).map { item -> [String: Any] in
-            ["seq": item.seq.description, "title": item.content.title ?? "Item \(item.seq)"]
-        }
-        context["hasGone"] = (context["gone"] as? [[String: Any]])?.isEmpty == false
         let moment = view.isPast ? "&asOf=\(asOf)" : ""
         context["moment"] = moment
         context["filter"] = visit.kept(ItemList.filters)
         context["query"] = visit.kept(ItemList.filters) + moment
-        try await neighbours(visit, asOf, view.head, &context)
+        // What is damaged hides no more than itself: neither the chart the items, nor an item the counts.
+        var (lists, moments): ([String: Any], [String: Any]) = ([:], [:])
+        let troubles = [
+            try await visit.trouble { lists = try await self.lists(visit, view, at) },
+            try await visit.trouble { moments = try await neighbours(visit, asOf, view.head) },
+        ]
+        context.merge(lists) { $1 }
+        context.merge(moments) { $1 }
+        context["troubles"] = troubles.compactMap(\.self)
         let hasEvents = context["hasEarlier"] as? Bool == true || context["hasLater"] as? Bool == true
         context["hasEvents"] = hasEvents
-        if page.elements.isEmpty, !hasEvents {
+        if context["isEmpty"] as? Bool == true, !hasEvents {
             // The events of somebody who is known may have left the log.
             let names = try await store.users(prefix: user, limit: 1).elements
             context["isNobody"] = names.first.map { $0.utf8.elementsEqual(user.utf8) } != true
+        }
+        return context
+    }
+
+    /// What a tray lists: items of one view, threads and mutes.
+    private static func lists(_ visit: Visit, _ view: View, _ at: Moment?) async throws -> [String: Any] {
+        let (user, store) = (visit.segment("u"), visit.store)
+        let page = try await store.inbox(of: user, view.query, asOf: at)
+        let threads = try await store.threads(of: user, limit: 20, asOf: at)
+        let mutes = try await store.mutes(of: user, asOf: at).mutes
+        let gone = try await gone(visit, view)
+        var context: [String: Any] = [
+            "isListed": true, "items": page.elements.map { Self.context($0) }, "isEmpty": page.elements.isEmpty,
+            "next": page.next.map { [["cursor": $0.description]] } ?? [],
+            "threads": threads.elements.map(thread), "moreThreads": threads.next != nil,
+            "mutes": mutes.map(mute), "hasMutes": !mutes.isEmpty,
+            "gone": gone.map { ["seq": $0.seq.description, "title": $0.content.title ?? "Item \($0.seq)"] },
+            "hasGone": !gone.isEmpty,
+        ]
+        for view in [InboxQuery.View.archived, .snoozed] {
+            context["\(view.rawValue)-count"] = try await count(of: view, of: user, at, store)
         }
         return context
     }
@@ -253,10 +266,8 @@ enum UserPages {
     }
 
     /// The event of the moment, and the moments before and after it.
-    private static func neighbours(
-        _ visit: Visit, _ asOf: Seq, _ head: Seq, _ context: inout [String: Any]
-    ) async throws {
-        var filter = EventFilter()
+    private static func neighbours(_ visit: Visit, _ asOf: Seq, _ head: Seq) async throws -> [String: Any] {
+        var (context, filter): ([String: Any], EventFilter) = ([:], EventFilter())
         filter.user = visit.segment("u")
         // That somebody looked, perhaps just now, is no cause of what the tray shows.
         if visit.query["asOf"] == nil { filter.kinds = Set(EventKind.allCases).subtracting([.audited]) }
@@ -283,6 +294,7 @@ enum UserPages {
             context["later"] = after.elements.first?.seq.description ?? ""
             context["hasLater"] = !after.elements.isEmpty
         }
+        return context
     }
 
     static func context(_ item: Item) -> [String: Any] {

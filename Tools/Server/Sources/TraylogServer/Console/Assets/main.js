@@ -76,7 +76,7 @@ const scripts = {
   timeline: () => import("./timeline.js"),
   log: () => import("./timeline.js"),
   event: () => import("./event.js"),
-  tree: () => import("./tree.js"),
+  tree: () => find("[data-tree]") && import("./tree.js"),
   run: () => import("./run.js"),
 };
 

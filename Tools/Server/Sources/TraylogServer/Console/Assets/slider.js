@@ -160,7 +160,7 @@ export function scale(list, width) {
   const length = end - first;
   const cut = length < day ? [11, 16] : length < 2 * day ? [5, 16] : [0, 10];
   if (length < 60000) cut[1] = 19;
-  const marks = Math.max(2, Math.min(7, Math.floor(width / 130)));
+  const marks = Math.max(2, Math.min(7, Math.floor(width / (length < 60000 ? 190 : 130))));
   let before = "";
   list.replaceChildren(...Array.from({ length: marks }, (_, index) => {
     const position = Math.max(1, Math.round(span.from + ((span.to - span.from) * index) / (marks - 1)));
