@@ -35,7 +35,7 @@ struct StrangersNumbersTests {
             },
             allowed: [
                 "Tools/Server/Sources/TraylogServer/Access/ServerKeys.swift": "16 digits at most; a remainder of 4",
-                "Tools/Server/Sources/TraylogServer/HTTP/PrometheusMetrics.swift": "a constant",
+                "Tools/Server/Sources/TraylogServer/Metrics/PrometheusMetrics.swift": "a constant",
                 "Tools/Server/Sources/TraylogServer/Routes/HealthRoutes.swift": "three digits at most",
                 "Tools/Server/Sources/TraylogServer/Console/RecentFigures.swift": "a constant",
                 "Tools/Server/Sources/constant-server/Program.swift": "a figure for measuring",
@@ -63,12 +63,12 @@ struct StrangersNumbersTests {
                 "Tools/Server/Sources/TraylogServer/Witnesses/Witnesses.swift": "the clock",
                 "Tools/traylog/Witness/WitnessedStore.swift": "the clock",
                 "Tools/Server/Sources/TraylogServer/Console/UserPages.swift": "times of the store, in order",
-                "Tools/Server/Sources/TraylogServer/HTTP/Responder.swift": "the time that a request took",
+                "Tools/Server/Sources/TraylogServer/Requests/Responder.swift": "the time that a request took",
                 "Tools/Server/Sources/TraylogServer/Start/RequestsUnderWay.swift": "the clock",
-                "Tools/Server/Sources/TraylogServer/HTTP/OpenAnswers.swift": "bounded in the same line",
+                "Tools/Server/Sources/TraylogServer/Requests/OpenAnswers.swift": "bounded in the same line",
                 "Tools/Server/Sources/TraylogServer/Admission/RateLimits.swift": "a million at most",
                 "Tools/Server/Sources/TraylogServer/Console/Visit.swift": "the time zones' own table",
-                "Tools/Server/Sources/TraylogServerCluster/Bell.swift": "a constant of the callers",
+                "Tools/Server/Sources/TraylogServerCluster/AsyncCondition.swift": "a constant of the callers",
                 "Tools/traylog/Commands/VerifyCommand.swift": "a share of the head",
                 "Tools/traylog/Commands/StatsCommand.swift": "an interval of the options, which are bounded",
                 "Tools/traylog/Report/UnreadChart.swift": "shares of the chart's size",
@@ -86,7 +86,7 @@ struct StrangersNumbersTests {
             allowed: [
                 "Tools/Server/Sources/TraylogServer/Access/ServerKeys.swift":
                     "two bytes, of which a sign must not be one",
-                "Tools/Server/Sources/TraylogServer/HTTP/AllowedOrigins.swift": "ASCII is asked for beside it",
+                "Tools/Server/Sources/TraylogServer/Requests/AllowedOrigins.swift": "ASCII is asked for beside it",
                 "Tools/traylog-tray/ItemLink.swift": "words of a text for people",
             ]),
     ]

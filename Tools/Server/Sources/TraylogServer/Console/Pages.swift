@@ -22,8 +22,8 @@ struct Pages: Sendable {
         for template in PageTemplate.allCases {
             // The part below the mark is sent later; see ``Visit/page(_:_:_:rest:)``.
             let parts = String(decoding: template.source, as: UTF8.self).split(separator: "{{! rest }}\n", maxSplits: 1)
-            for (part, ending) in zip(parts, ["", "-rest"]) {
-                try library.register("{{% CONTENT_TYPE:CONSOLE}}" + part, named: template.rawValue + ending)
+            for (part, isRest) in zip(parts, [false, true]) {
+                try library.register("{{% CONTENT_TYPE:CONSOLE}}" + part, named: template.name(isRest: isRest))
             }
         }
         self.library = library
@@ -45,8 +45,7 @@ struct Pages: Sendable {
     ///
     /// - Parameter isRest: whether the part below the mark is meant.
     func render(_ template: PageTemplate, isRest: Bool, _ context: [String: Any]) -> [UInt8] {
-        let name = template.rawValue + (isRest ? "-rest" : "")
-        return Array((library.render(context, withTemplate: name) ?? "").utf8)
+        Array((library.render(context, withTemplate: template.name(isRest: isRest)) ?? "").utf8)
     }
 
     private static let scripts: [(String, [UInt8])] = [
@@ -91,6 +90,11 @@ enum PageTemplate: String, CaseIterable {
     case user
     case userHead = "user-head"
     case users
+
+    /// Its name in the library.
+    ///
+    /// - Parameter isRest: whether the part below the mark is meant.
+    fileprivate func name(isRest: Bool) -> String { isRest ? "\(rawValue)-rest" : rawValue }
 
     fileprivate var source: [UInt8] {
         switch self {

@@ -63,7 +63,8 @@ struct ServerCertificate: ServiceLifecycle.Service {
             throw ConfigurationError("\(path) cannot be read")
         }
         var (parts, isInside) = ("", false)
-        for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
+        for bytes in bytes.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
+            let line = String(decoding: bytes, as: UTF8.self)
             if line.hasPrefix("-----BEGIN ") { isInside = line.hasSuffix("\(label)-----") }
             if isInside { parts += line + "\n" }
             if line.hasPrefix("-----END ") { isInside = false }
