@@ -184,7 +184,7 @@ extension HistoryGenerator {
         if random.chance(15) { content.remindAt = coarse() }
         if mix.features.contains(.ticks), random.chance(12) {
             // Later than any event so far, by whatever clock.
-            let notBefore = Timestamp(milliseconds: now.milliseconds / 500 * 500).later(
+            let notBefore = Timestamp(milliseconds: latest.milliseconds / 500 * 500).later(
                 Int64(random.between(5, 16)) * 500)
             content.notBefore = notBefore
             // Mostly in the order that is wanted.

@@ -17,6 +17,8 @@ package struct HistoryGenerator: Sendable {
     ///
     /// It is later than any real clock.
     package private(set) var now = Timestamp(milliseconds: 4_000_000_000_000)
+    /// The latest that it was.
+    private(set) var latest = Timestamp(milliseconds: 0)
     let users: [String]
     let threads: [String]
     let categories: [String]
@@ -39,6 +41,7 @@ package struct HistoryGenerator: Sendable {
     package mutating func next(given store: NaiveStore) -> HistoryStep {
         let passed = random.chance(5) ? -random.below(2_000) : random.below(1_000)
         now = Timestamp(milliseconds: now.milliseconds + Int64(passed))
+        latest = max(latest, now)
         if mix.features.contains(.ticks), random.chance(4) { return .tick(time(around: 0)) }
         if !keyed.isEmpty, random.chance(mix.resentPercent) { return .command(resent()) }
         var command = fresh(given: store)

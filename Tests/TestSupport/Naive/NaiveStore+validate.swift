@@ -11,11 +11,9 @@ extension NaiveStore {
         switch command.action {
         case .notify(let content):
             try validate(content)
-            try content.checkTimes()
         case .broadcast(let topic, let content):
             try identifier(topic, "topic")
             try validate(content)
-            try content.checkTimes()
             if content.collapseKey != nil { throw .invalid(field: "collapseKey", reason: "a broadcast has none") }
         case .mark(_, let references):
             if references.isEmpty || references.count > 1_000 { throw .invalid(field: "items", reason: "1…1000") }
@@ -63,11 +61,11 @@ extension NaiveStore {
     private func validate(_ content: Content) throws(Refusal) {
         try identifier(content.thread, "thread")
         try identifier(content.category, "category")
-        try identifier(content.summaryArgument, "summaryArgument")
-        try identifier(content.collapseKey, "collapseKey")
         try text(content.title, "title", 1_024)
         try text(content.body, "body", 16 * 1_024)
-        try json(content.data)
+        try identifier(content.summaryArgument, "summaryArgument")
+        try content.checkTimes()
+        try identifier(content.collapseKey, "collapseKey")
         if content.actions.count > 8 { throw .invalid(field: "actions", reason: "1…8") }
         for action in content.actions {
             try identifier(action.id, "actions")
@@ -78,11 +76,14 @@ extension NaiveStore {
         if Set(content.actions.map { Name($0.id) }).count < content.actions.count {
             throw .invalid(field: "actions", reason: "twice")
         }
+        try json(content.data)
     }
 
     private func validate(_ edit: ContentEdit) throws(Refusal) {
-        // Applied to nothing, the edit leaves what it sets.
-        try validate(Content().edited(edit))
+        // Applied to nothing, the edit leaves what it sets. Times in a wrong order depend on what the item has already.
+        var content = Content().edited(edit)
+        content.notBefore = nil
+        try validate(content)
     }
 
     private func identifier(_ value: String?, _ field: String) throws(Refusal) {
