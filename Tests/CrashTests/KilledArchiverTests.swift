@@ -145,7 +145,7 @@ import Testing
             let faults = directory + "/faults.so"
             try SharedLibrary.compile(FaultInjector.source, to: faults)
             let archiver = try FollowingArchiver(subject)
-            var (acknowledged, troubles) = (UInt64(1), 0)
+            var (stored, troubles) = (UInt64(1), 0)
             for operation in 1... {
                 var environment = ["LD_PRELOAD": kills, "KILL": "\(subject.store) \(operation)"]
                 switch trouble {
@@ -157,10 +157,10 @@ import Testing
                 let run = try subject.program.run(["notify", "ann"], environment: environment)
                 let isAcknowledged = run.isExit && run.status == 0
                 let head = try #require(try subject.program.object("stats", "--json")["head"] as? UInt64)
-                // A writer that was killed may have stored its event and not said so.
-                #expect(head == acknowledged + 1 || !isAcknowledged && head == acknowledged, "operation \(operation)")
-                acknowledged = head
-                #expect(try subject.restored() <= acknowledged, "operation \(operation)")
+                // A writer that was killed may have stored its event and not said so; the next one sees it at the latest.
+                #expect(head >= (isAcknowledged ? stored + 1 : stored) && head <= operation + 1, "operation \(operation)")
+                stored = head
+                #expect(try subject.restored() <= stored, "operation \(operation)")
                 let isOver =
                     environment["FAULTS_MARK"].map { !FileManager.default.fileExists(atPath: $0) } ?? run.isExit
                 if isOver { break }
@@ -168,7 +168,7 @@ import Testing
             }
             #expect(troubles >= 3)
             archiver.end(SIGTERM)
-            #expect(try subject.restored() == acknowledged)
+            #expect(try subject.restored() == stored)
         }
     }
 }
