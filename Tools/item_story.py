@@ -178,7 +178,8 @@ class Story:
             setattr(self, {"unread": "read", "unarchived": "archived", "restored": "deleted"}[mark], None)
 
     def on_snoozed(self, event):
-        if event["item"] == self.item:
+        is_same = self.snoozed is not None and self.snoozed["until"] == event["until"]
+        if event["item"] == self.item and not is_same:
             self.snoozed = event
 
     def on_woken(self, event):

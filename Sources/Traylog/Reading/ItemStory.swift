@@ -100,6 +100,23 @@ struct ItemAtFloor {
     let item: Item
     /// Whether it is still held to have been so: a later undo that reaches across the floor makes all of its marks uncertain.
     let isCertain: Bool
+    /// Whether it came then.
+    var isArrival = false
+}
+
+extension ItemAtFloor {
+    /// What an item was when it came; nil where the events do not tell when that was.
+    fileprivate init?(arrivalOf item: Item, _ events: [Event]) {
+        let isWoken = events.contains { if case .woken(item.seq) = $0.body { true } else { false } }
+        guard item.arrivedAt == nil || !isWoken else { return nil }
+        var start = item
+        start.position = item.arrivedAt == nil ? item.seq : item.position
+        (start.isSeen, start.isRead, start.isGone) = (false, false, false)
+        (start.isArchived, start.isDeleted) = (false, false)
+        (start.snoozedUntil, start.outcome) = (nil, nil)
+        self.init(
+            seq: start.position, time: item.arrivedAt ?? item.recordedAt, item: start, isCertain: true, isArrival: true)
+    }
 }
 
 /// The rules for one item: which event made it what it is.
@@ -185,6 +202,8 @@ struct ItemFold {
         outcome = item.outcome == nil ? nil : outcome ?? lost
         reminded = item.content.remindAt.flatMap { $0 <= floor.time ? lost : nil }
         (hasArrived, position) = (true, item.position)
+        guard floor.isArrival else { return }
+        mutes = active.filter { Self.scope($0.event).map { $0.covers(content, from: topic) } ?? false }
     }
 
     private var isInInbox: Bool { gone == nil && deleted == nil && archived == nil && snoozed == nil }
@@ -225,7 +244,9 @@ struct ItemFold {
             case .archived: if isInInbox { archived = made }
             case .deleted: if isInInbox { deleted = made }
             }
-        case .snoozed(item, _): snoozed = made
+        case .snoozed(item, let until):
+            if case .snoozed(_, until)? = snoozed?.event?.body { return }
+            snoozed = made
         case .woken(item): (snoozed, seen, read, position, woken) = (nil, nil, nil, event.seq, made)
         case .acted(item, _, _, _):
             guard outcome == nil else { return }
@@ -540,7 +561,9 @@ private struct StoryWords {
             do throws(TraylogError) { add([try event(seq)]) } catch { guard case .refused = error else { throw error } }
         }
         // A reminder changes no item, so its life lacks it. Those of a broadcast are nobody's own.
-        if item.topic == nil, item.content.remindAt != nil { add(try reminders(of: item, user, through: life.asOf)) }
+        if item.topic == nil, item.content.remindAt != nil || life.events.contains(where: { $0.kind == .edited }) {
+            add(try reminders(of: item, user, through: life.asOf))
+        }
         // Where a mark was undone, one that changed nothing then may be what counts now.
         if voided.contains(where: { $0.key > item.seq }) {
             add(try history(of: user, from: item.seq, limit: .max, asOf: .seq(life.asOf)).elements)
@@ -548,9 +571,12 @@ private struct StoryWords {
         let floor = try statistics(checkingStates: false).floor
         guard item.seq <= floor, floor <= life.asOf else { return (events.values.sorted { $0.seq < $1.seq }, nil) }
         let before = try history(of: user, from: item.seq, limit: .max, asOf: .seq(floor)).elements
-        if before.contains(where: { $0.brings(item.seq) }), try has(all: before, of: user, since: item.seq, to: floor) {
+        if try has(all: before, of: user, since: item.seq, to: floor) {
             add(before)
-            return (events.values.sorted { $0.seq < $1.seq }, nil)
+            let known = events.values.sorted { $0.seq < $1.seq }
+            if known.contains(where: { $0.brings(item.seq) }) { return (known, nil) }
+            // A broadcast that has left the log, and a person whose own events have not, as those on hold.
+            if let start = ItemAtFloor(arrivalOf: item, known) { return (known, start) }
         }
         add(before.filter { $0.brings(item.seq) })
         let start = try self.item(item.seq, user, at: floor, undone: voided)

@@ -80,10 +80,13 @@ class ReportTests(BrowserCase):
         self.assertEqual(verdict("bob", "--from", "4", "--to", "7"), "3 items came in this time. By its end bob had seen all of them; none were marked read.")
         self.assertEqual(verdict("bob", "--from", "7", "--to", "8"), "No item came in this time.")
         self.assertIsNone(verdict("nobody"))
-        # How the items stood before the floor is unknown; from it on it is not.
-        self.run_program(store, "compact", "--before", "5")
-        self.assertIsNone(verdict("bob", "--from", "1"))
-        self.assertEqual(verdict("bob", "--from", "6"), "2 items came in this time, 1 of them quietly. By its end bob had seen 1 of them; none were marked read.")
+        # How the items stood before the floor is unknown, also with the archive; from it on it is not.
+        archive = os.path.join(self.folder, "archive")
+        self.run_program(store, "mark", "bob", "deleted", "2")
+        self.run_program(store, "compact", "--before", "10", "--archive", archive)
+        self.run_program(store, "notify", "bob", "--title", "7")
+        self.assertIsNone(verdict("bob", "--from", "1", "--archive", archive))
+        self.assertEqual(verdict("bob"), "1 item came in this time. By its end bob had seen none of them; none were marked read.")
 
     def test_everybody_can_use_it_in_every_form(self):
         # 720 pixels are what 200 % leave of 1,440.
