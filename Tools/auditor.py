@@ -5,13 +5,14 @@ It makes the Merkle tree of an exported log (Docs/internals/format.md, "Export" 
 section 2.1, and holds tree heads, proofs, reports and signed checkpoints against it. With --check it holds proofs, reports,
 decisions (decision.py), items' stories (item_story.py) and a person's file against tree heads alone, without a log; with --complete
 it also checks that a history is complete (complete_history.py). With --witness-policy each tree head must be signed by a log and
-cosigned by a quorum of witnesses (witness_policy.py). Python's standard library is all it needs, and the `openssl` program for signatures.
+cosigned by a quorum of witnesses (witness_policy.py); where none is named, the one counts that a file has with it. Python's standard library is all it needs, and the `openssl` program for signatures.
 
 Whatever a file says, the answer is a verdict: exit 0 where everything is proved, else 1 and a sentence that begins with
 `auditor:`. It takes a line at a time; of a log it keeps 32 bytes for each event.
 
     auditor.py --complete ann.jsonl --tree-head head.json
     auditor.py --check proof.json --tree-head checkpoint --witness-policy policy
+    auditor.py --check report.jsonl --witness-policy policy
     auditor.py --check story-17.html --public-key audit.key.pub
     auditor.py --check proof.json --check report.jsonl --checkpoint checkpoint --public-key audit.key.pub
     traylog export | auditor.py - --tree-head head.json --proof proof.json --consistency growth.json
@@ -248,6 +249,19 @@ def signed_head(note):
     return {"treeSize": int(lines[1]), "rootHash": root.hex()}
 
 
+def stated_head(members, what):
+    """A tree head in JSON, and the checkpoint that it has with it: of the same tree, or of a later one to which `path` leads."""
+    size, root = member(members, "treeSize", int, what), hash_of(members, "rootHash", what)
+    head, note = {"treeSize": size, "rootHash": root.hex()}, None
+    if "checkpoint" in members:
+        note = member(members, "checkpoint", str, what)
+        seen = signed_head(note)
+        nodes = [hash_from(node, "a node of the path") for node in member(members, "path", list, what)] if "path" in members else []
+        if not grew(size, root, seen["treeSize"], bytes.fromhex(seen["rootHash"]), nodes):
+            raise ValueError(f"the checkpoint of {what} does not follow from the tree head: it is of another log, or was changed")
+    return head, note
+
+
 def text_of(name):
     """A small file: a tree head, a key."""
     with open(name, "rb") as file:
@@ -273,14 +287,9 @@ def tree_heads(name):
             finish()
         if not note and line.startswith("{"):
             members = object_of(line, name)
-            signed = members.get("checkpoint")
-            if signed is not None:
-                heads.append((signed_head(member(members, "checkpoint", str, name)), signed))
-                continue
             if "leafIndex" in members:
                 raise ValueError(f"{name} is a proof, which cannot vouch for itself")
-            head = {"treeSize": member(members, "treeSize", int, name), "rootHash": hash_of(members, "rootHash", name).hex()}
-            heads.append((head, None))
+            heads.append(stated_head(members, name))
         elif note or line:
             note += line + "\n"
             is_signed = is_signature
@@ -346,7 +355,8 @@ class HandedOut:
 
     MEMBERS = {"seq", "leafIndex", "treeSize", "rootHash", "leafHash", "leaf", "path", "salt", "payload"}
 
-    def __init__(self, heads, key=None):
+    def __init__(self, heads, key=None, seen=None):
+        self.seen = seen  # checks the tree head that a file has with it, where none is named; None to take none
         self.decision = None  # what the file proves, if it is a decision
         self.story = None  # the same of a story
         self.key = key  # has signed a story
@@ -366,7 +376,7 @@ class HandedOut:
             if self.decision is not None:
                 raise ValueError(f"{what} comes after the decision")
             if number == 1 and line.startswith(b'{"decision":'):
-                self.decision = check_decision(line, value, self.check_head, self.prove)
+                self.decision = check_decision(line, value, self.check_own_head, self.prove)
                 proved += len(value["shown"]) + len(value["answers"]) + ("later" in value)
                 continue
             # Every byte counts: there is one way to write a line. Data is kept as it was given.
@@ -374,7 +384,7 @@ class HandedOut:
                 expect(what, line.decode(), written(value))
             if number == 1 and "treeHead" in value:
                 first, counts = value, value.get("before")
-                self.check_head(member(value, "treeHead", dict, what))
+                self.check_own_head(member(value, "treeHead", dict, what))
             elif "chain" in value:
                 expect("the chain", value, {"chain": chain.hex()})
                 is_closed = True
@@ -420,6 +430,8 @@ class HandedOut:
         signed, head = Note(note), signed_head(note)
         if [f"{signed.text}\n\u2014 {name} {base64.b64encode(raw).decode()}\n" for name, raw in signed.signatures] != [note]:
             raise ValueError("the checkpoint was not made for this story")
+        if self.seen is not None and not self.heads:
+            raise ValueError("a story has no checkpoint with cosignatures: name one with --tree-head")
         if self.key is not None:
             Auditor([]).check_signature(note, self.key)
             if not self.heads:
@@ -449,7 +461,7 @@ class HandedOut:
                 raise ValueError(f"line {number} comes after the line that closes the file")
             if number == 1:
                 check.begin(value)
-                self.check_head(value["treeHead"])
+                self.check_own_head(value["treeHead"])
             elif "chain" in value:
                 expect("the chain", value, {"chain": chain.hex()})
                 closed = True
@@ -458,6 +470,14 @@ class HandedOut:
             chain = sha256(chain, line)
         if not closed:
             raise ValueError("the line that closes the file is missing")
+
+    def check_own_head(self, head):
+        """Checks the tree head of the file, with the checkpoint that it has."""
+        stated, note = stated_head(head, "the file")
+        if not self.heads and self.seen is not None and note is not None:
+            self.seen(stated, note)
+            self.heads = [(stated["treeSize"], stated["rootHash"])]
+        return self.check_head(stated)
 
     def check_head(self, head):
         size, root = member(head, "treeSize", int, "the tree head of the file"), head.get("rootHash")
@@ -601,9 +621,11 @@ def objects(name):
 def check(options):
     heads = heads_of(options)
     key = text_of(options.public_key) if options.public_key else None
-    files = [HandedOut(heads, key) for _ in options.check]
+
+    own = (lambda head, note: print(seen_words(head, note, options, key))) if options.witness_policy else None
+    files = [HandedOut(heads, key, own) for _ in options.check]
     proved = sum(file.check_file(name) for file, name in zip(files, options.check))
-    complete = [HandedOut(heads).check_complete(name) for name in options.complete]
+    complete = [HandedOut(heads, None, own).check_complete(name) for name in options.complete]
     for words in complete:
         print(f"complete: {words}")
     for file in files:
@@ -612,7 +634,8 @@ def check(options):
         if file.story is not None:
             print(f"story: {file.story}")
     if options.check:
-        print(f"{proved} events proved by " + (f"{len(heads)} tree heads" if heads else "the tree heads that the key signed in the files"))
+        named = "the tree heads of the files, which witnesses have seen" if own else "the tree heads that the key signed in the files"
+        print(f"{proved} events proved by " + (f"{len(heads)} tree heads" if heads else named))
 
 
 def check_log(options):

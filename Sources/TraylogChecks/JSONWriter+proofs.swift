@@ -6,12 +6,15 @@ import TraylogJSON
 @_spi(JSON) extension JSONWriter {
     /// Writes `{"treeSize","rootHash"}`.
     ///
-    /// - Parameter checkpoint: the tree head, signed.
-    public mutating func write(_ head: TreeHead, checkpoint: String? = nil) {
+    /// - Parameters:
+    ///   - checkpoint: the tree head, or a later one of the same log, signed.
+    ///   - path: the consistency proof from the tree head to that of a later checkpoint.
+    public mutating func write(_ head: TreeHead, checkpoint: String? = nil, path: [MerkleHash] = []) {
         beginObject()
         member("treeSize", head.size)
         member("rootHash", head.root.hex)
         member("checkpoint", checkpoint)
+        if !path.isEmpty { self.path(path) }
         endObject()
     }
 

@@ -2,12 +2,18 @@ import TraylogAudit
 import TraylogDomain
 import TraylogJSON
 
-/// A tree head that was kept elsewhere than the store: as JSON, or as a signed checkpoint.
+/// A tree head that was kept elsewhere than the store, or that a file about the log has with it: as JSON, or as a signed checkpoint.
 @_spi(Operations) public struct KeptTreeHead: Hashable, Sendable {
     /// The tree head.
     public let head: TreeHead
     /// The signed text with its signatures; nil for a tree head without.
     public let note: SignedNote?
+    /// The proof that the log grew from the tree head to that of the note; empty where both are the same.
+    public let path: [MerkleHash]
+
+    package init(head: TreeHead, note: SignedNote?, path: [MerkleHash] = []) {
+        (self.head, self.note, self.path) = (head, note, path)
+    }
 }
 
 extension KeptTreeHead {
@@ -25,18 +31,46 @@ extension KeptTreeHead {
         let bytes = Array(text.utf8)
         let span = bytes.span
         let members = try MemberValues(span, "tree-head")
-        if members.has("checkpoint") {
-            self = try KeptTreeHead.signed(members.string("checkpoint", in: span))
-            return
-        }
         guard !members.has("leafIndex") else {
             throw .invalid(field: "tree-head", reason: "is a proof, which cannot vouch for itself")
         }
-        let size = try members.integer("treeSize", in: span)
-        guard let root = MerkleHash(hex: try members.string("rootHash", in: span)) else {
-            throw .invalid(field: "rootHash", reason: "must be 64 hexadecimal digits")
+        try self.init(members, in: span)
+    }
+
+    /// Reads `{"treeSize","rootHash"}`, with `checkpoint` where it is signed, and `path` where the checkpoint is of a later tree.
+    package init(_ members: MemberValues, in text: Span<UInt8>) throws(Refusal) {
+        let head = TreeHead(
+            size: try members.integer("treeSize", in: text), root: try members.hash("rootHash", in: text))
+        guard members.has("checkpoint") else {
+            self.init(head: head, note: nil)
+            return
         }
-        self.init(head: TreeHead(size: size, root: root), note: nil)
+        try self.init(
+            head, checkpoint: members.string("checkpoint", in: text),
+            path: members.has("path") ? members.hashes("path", in: text) : [])
+    }
+
+    /// - Throws: ``Refusal`` for a checkpoint to which the path does not lead.
+    init(_ head: TreeHead, checkpoint: String, path: [MerkleHash]) throws(Refusal) {
+        let seen = try KeptTreeHead.signed(checkpoint)
+        let growth = ConsistencyProof(first: head.size, second: seen.head.size, path: path)
+        guard growth.proves(from: head, to: seen.head) else {
+            throw .invalid(
+                field: "checkpoint", reason: "does not follow from the tree head: it is of another log, or was changed")
+        }
+        self.init(head: head, note: seen.note, path: path)
+    }
+
+    /// The tree head in the first line of a file, where it has a checkpoint with it.
+    ///
+    /// - Returns: its JSON; nil for a file without one.
+    public static func carried(byFirstLine line: [UInt8]) -> String? {
+        guard let members = try? MemberValues(line.span, "line"), let range = members.range("treeHead") else {
+            return nil
+        }
+        let text = Array(line[range])
+        guard let head = try? MemberValues(text.span, "treeHead"), head.has("checkpoint") else { return nil }
+        return String(validating: text, as: UTF8.self)
     }
 
     private static func signed(_ text: String) throws(Refusal) -> KeptTreeHead {

@@ -26,6 +26,8 @@ public final class PersonFile: @unchecked Sendable {
     @_spi(Operations) public let user: String
     /// The head of the log's tree where the file ends.
     public let treeHead: TreeHead
+    /// The same with a checkpoint that others have seen, where there is one.
+    private let seen: KeptTreeHead
     /// All that is held of the person; nil for a history alone.
     @_spi(Operations) public let dossier: Dossier?
     /// The number of events of the history.
@@ -49,7 +51,7 @@ public final class PersonFile: @unchecked Sendable {
 
     fileprivate init(
         of user: String, _ store: BlockingView, through last: Seq, isDossier: Bool, including archives: Archives?,
-        version: String
+        seenIn note: SignedNote?, version: String
     ) throws(TraylogError) {
         (self.user, self.store, self.last, self.version) = (user, store, last, version)
         dossier = isDossier ? try Dossier(of: user, store, archives, through: last) : nil
@@ -64,6 +66,7 @@ public final class PersonFile: @unchecked Sendable {
         }
         history = found
         treeHead = dossier?.head ?? found?.treeHead ?? TreeHead(size: 0, root: .ofEmptyTree)
+        seen = try store.treeHead(treeHead, seenIn: note)
     }
 
     /// The next block of whole lines; nil after the last.
@@ -117,7 +120,7 @@ public final class PersonFile: @unchecked Sendable {
         if history != nil {
             writer.member("complete", true)
             writer.name("treeHead")
-            writer.write(treeHead)
+            writer.write(seen)
             writer.member("disclosed", true)
             writer.member(
                 "notIncluded", "what this person did in the trays of others: it belongs to the revisions of those trays"
@@ -125,7 +128,7 @@ public final class PersonFile: @unchecked Sendable {
         } else {
             writer.member("events", dossier?.entries.count ?? 0)
             writer.name("treeHead")
-            writer.write(treeHead)
+            writer.write(seen)
             writer.member("disclosed", true)
         }
         writer.endObject()
@@ -206,15 +209,17 @@ public final class PersonFile: @unchecked Sendable {
     ///   - last: where it ends: the `audited` that was appended for it; of somebody who was erased or is unknown, the head.
     ///   - isDossier: whether it also has what the person did elsewhere.
     ///   - archives: all archives of the store's compactions; nil for the log alone.
+    ///   - note: a checkpoint that others have seen, which the file gets where it has the event `last`; nil for none.
     ///   - version: what made it, for a dossier's first line.
     /// - Throws: ``TraylogError``: refused `invalid` for the history of somebody without events; failed.
     @available(*, noasync, message: "use `await store.personFile`; this call blocks a thread that tasks share")
     public func personFile(
         of user: String, through last: Seq, isDossier: Bool = false, including archives: Archives? = nil,
-        version: String = ""
+        seenIn note: SignedNote? = nil, version: String = ""
     ) throws(TraylogError) -> PersonFile {
         try PersonFile(
-            of: user, BlockingView(queries), through: last, isDossier: isDossier, including: archives, version: version)
+            of: user, BlockingView(queries), through: last, isDossier: isDossier, including: archives, seenIn: note,
+            version: version)
     }
 }
 
@@ -245,12 +250,12 @@ extension TrayQueries {
     /// The same, while the task waits.
     public func personFile(
         of user: String, through last: Seq, isDossier: Bool = false, including archives: Archives? = nil,
-        version: String = ""
+        seenIn note: SignedNote? = nil, version: String = ""
     ) async throws(TraylogError) -> PersonFile {
         let store = view
         return try await queries.jobs.work { (_) throws(TraylogError) in
             try store.personFile(
-                of: user, through: last, isDossier: isDossier, including: archives, version: version)
+                of: user, through: last, isDossier: isDossier, including: archives, seenIn: note, version: version)
         }
     }
 }

@@ -70,6 +70,32 @@ extension BlockingQueries {
     }
 }
 
+@_spi(Operations) extension BlockingQueries {
+    /// A tree head with a checkpoint that others have seen, for a file that shows by itself which log it is about.
+    ///
+    /// - Parameter note: a checkpoint of this log; nil for none.
+    /// - Returns: without a checkpoint where that is of an earlier tree, or of another log, as after a restore of a backup.
+    /// - Complexity: as for ``treeHead(asOf:)``.
+    @available(*, noasync, message: "use `await store.treeHead`; this call blocks a thread that tasks share")
+    public func treeHead(_ head: TreeHead, seenIn note: SignedNote?) throws(TraylogError) -> KeptTreeHead {
+        let bare = KeptTreeHead(head: head, note: nil)
+        guard let note, let seen = try? Checkpoint(note.body).head, seen.size >= head.size,
+            seen.size <= UInt64(try self.head())
+        else { return bare }
+        guard head.size > 0 else { return KeptTreeHead(head: head, note: note) }
+        let growth = try treeGrowth(from: Seq(head.size), to: Seq(seen.size))
+        guard growth.first == head, growth.second == seen else { return bare }
+        return KeptTreeHead(head: head, note: note, path: growth.consistency.path)
+    }
+}
+
+@_spi(Operations) extension TrayQueries {
+    /// The same, while the task waits.
+    public func treeHead(_ head: TreeHead, seenIn note: SignedNote?) async throws(TraylogError) -> KeptTreeHead {
+        try await asking { store throws(TraylogError) in try store.treeHead(head, seenIn: note) }
+    }
+}
+
 // The tree is read in transactions of its own, some of them on another thread: no leaf of it ever changes.
 extension _Queries {
     /// The size of the tree at a moment.

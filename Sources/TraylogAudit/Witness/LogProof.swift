@@ -26,6 +26,9 @@
         (extra, self.note) = (proof.leaf?.bytes, note)
     }
 
+    /// Whether a first line is that of a proof.
+    public static func isProof(_ line: [UInt8]) -> Bool { line == Array(mark.utf8) }
+
     /// Reads a proof.
     ///
     /// - Throws: ``NoteError`` `malformedNote`.

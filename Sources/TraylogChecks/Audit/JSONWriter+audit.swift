@@ -11,14 +11,15 @@ import TraylogJSON
     ///   - report: what is written, or asked about.
     ///   - isDisclosed: says that the entries have salt and payload, and that a last line closes the report
     ///     (``LineChain``).
-    public mutating func write(_ report: AuditReport, isDisclosed: Bool = false) {
+    ///   - seen: the report's tree head with a checkpoint that others have seen; nil for none.
+    public mutating func write(_ report: AuditReport, isDisclosed: Bool = false, seen: KeptTreeHead? = nil) {
         beginObject()
         member("user", report.user)
         member("from", report.from)
         member("through", report.through)
         member("events", report.steps.count)
         name("treeHead")
-        write(report.treeHead)
+        write(seen ?? KeptTreeHead(head: report.treeHead, note: nil))
         name("before")
         write(report.before)
         name("tray")

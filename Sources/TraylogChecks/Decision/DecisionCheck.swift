@@ -64,7 +64,8 @@ import TraylogLog
     private mutating func take(_ line: [UInt8]) throws(Refusal) {
         let body = try FileSeal.body(of: line)
         let members = try MemberValues(line.span, "line")
-        let head = try self.head(members, line)
+        let ownHead = try check.knownHead(line.span.extracting(members.required("treeHead")))
+        let head = ownHead.head
         let shown = try entries(of: "shown", members, line, head)
         let answers = try entries(of: "answers", members, line, head)
         var later: Entry?
@@ -82,7 +83,7 @@ import TraylogLog
         var writer = JSONWriter()
         writer.beginObject()
         DecisionForm.members(
-            statement, user: user, item: item, head, shown: shown.map(\.text), answers: answers.map(\.text),
+            statement, user: user, item: item, ownHead, shown: shown.map(\.text), answers: answers.map(\.text),
             later: later?.text, to: &writer)
         guard writer.bytes == body else {
             let at = zip(writer.bytes, body).prefix { $0 == $1 }.count
@@ -101,11 +102,6 @@ import TraylogLog
         let event: Event?
 
         var part: DecisionStatement.Part? { event.map { DecisionStatement.Part($0, stream: leaf.stream) } }
-    }
-
-    private func head(_ members: MemberValues, _ line: [UInt8]) throws(Refusal) -> TreeHead {
-        let text = line.span.extracting(try members.required("treeHead"))
-        return try check.knownHead(MemberValues(text, "treeHead"), text)
     }
 
     private mutating func entries(

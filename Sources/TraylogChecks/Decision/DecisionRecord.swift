@@ -14,6 +14,8 @@ import TraylogJSON
     public let item: Seq
     /// All proofs lead to it.
     public let treeHead: TreeHead
+    /// The tree head with a checkpoint that others have seen; nil for none.
+    public var seen: KeptTreeHead?
     /// The event that brought the item, and every edit up to the answer's `asOf`.
     public let shown: [CompleteEntry]
     /// The `acted` event; of an erased person all that came after the item, because nothing says which one was the answer to it.
@@ -50,7 +52,8 @@ extension CompleteEntry {
         var own = JSONWriter()
         own.beginObject()
         DecisionForm.members(
-            statement, user: user, item: item, treeHead, shown: shown.map(\.jsonBytes),
+            statement, user: user, item: item, seen ?? KeptTreeHead(head: treeHead, note: nil),
+            shown: shown.map(\.jsonBytes),
             answers: answers.map(\.jsonBytes),
             later: later?.jsonBytes, to: &own)
         own.member("seal", FileSeal.hash(own.bytes))
@@ -75,7 +78,7 @@ enum DecisionForm {
     ///   - statement: nil for an erased person.
     ///   - shown: JSON texts, as the others.
     static func members(
-        _ statement: DecisionStatement?, user: String, item: Seq, _ head: TreeHead, shown: [[UInt8]],
+        _ statement: DecisionStatement?, user: String, item: Seq, _ head: KeptTreeHead, shown: [[UInt8]],
         answers: [[UInt8]], later: [UInt8]?, to writer: inout JSONWriter
     ) {
         if let statement {

@@ -97,7 +97,7 @@ import TraylogStates
     private mutating func begin(_ members: MemberValues, _ line: Span<UInt8>) throws(Refusal) {
         guard lines == 1 else { throw .invalid(field: "treeHead", reason: "belongs into the first line") }
         let range = try members.required("treeHead")
-        try checkHead(MemberValues(line.extracting(range), "treeHead"), line.extracting(range))
+        statedHead = try knownHead(line.extracting(range)).head
         // A complete history is written while it is read, and counts by revisions.
         if !members.has("complete") { promisedEvents = try members.integer("events", in: line) }
         needsChain = members.has("disclosed")
@@ -190,16 +190,11 @@ import TraylogStates
 
     // MARK: Parts
 
-    private mutating func checkHead(_ members: MemberValues, _ text: Span<UInt8>) throws(Refusal) {
-        statedHead = try knownHead(members, text)
-    }
-
     /// The tree head in an object, which must be one of those that were kept.
-    func knownHead(_ members: MemberValues, _ text: Span<UInt8>) throws(Refusal) -> TreeHead {
-        let head = TreeHead(
-            size: try members.integer("treeSize", in: text), root: try members.hash("rootHash", in: text))
-        try expect(head)
-        return head
+    func knownHead(_ text: Span<UInt8>) throws(Refusal) -> KeptTreeHead {
+        let stated = try KeptTreeHead(MemberValues(text, "treeHead"), in: text)
+        try expect(stated.head)
+        return stated
     }
 
     /// Checks an event with its proof, outside of lines: its leaf, and what its payload says; nil where that is not disclosed.
@@ -366,7 +361,7 @@ extension EventLeaf {
 }
 
 extension MemberValues {
-    fileprivate func hash(_ name: String, in text: Span<UInt8>) throws(Refusal) -> MerkleHash {
+    func hash(_ name: String, in text: Span<UInt8>) throws(Refusal) -> MerkleHash {
         guard let hash = MerkleHash(hex: try string(name, in: text)) else {
             throw .invalid(field: name, reason: "must be 64 hexadecimal digits")
         }
@@ -374,7 +369,7 @@ extension MemberValues {
     }
 
     /// An array of hashes; anything between them shows when the object is written again.
-    fileprivate func hashes(_ name: String, in text: Span<UInt8>) throws(Refusal) -> [MerkleHash] {
+    func hashes(_ name: String, in text: Span<UInt8>) throws(Refusal) -> [MerkleHash] {
         let parts = Array(copying: text.extracting(try required(name)))
             .split(separator: UInt8(ascii: "\""), omittingEmptySubsequences: false)
         var hashes: [MerkleHash] = []

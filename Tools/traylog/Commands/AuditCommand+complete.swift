@@ -21,7 +21,9 @@ extension AuditCommand {
     /// Appends `audited`, and prints the history through it.
     func writeComplete() throws {
         try closingHistory(of: user, actor: actor, device: device, purpose: purpose) { store, last in
-            let file = try store.personFile(of: user, through: last, including: try archive.open(for: store))
+            let checkpoint = try seen(store.treeHead(asOf: .seq(last)), store, witnessed, waiting: 120).note
+            let file = try store.personFile(
+                of: user, through: last, including: try archive.open(for: store), seenIn: checkpoint)
             var progress = Descriptor.standardOutput.isTerminal ? nil : ProgressBar("audit", unit: "events")
             defer { progress?.clear() }
             try printing { output in

@@ -23,6 +23,10 @@ struct AuditCommand: StoreCommand {
             they say. It first appends 'audited', which says who asked (--actor, --device) and what for (--purpose). \
             'traylog help check' says how to check it. While a server has the store open, the command asks it for that event.
 
+            Where a checkpoint that a quorum of witnesses has seen (checkpoint.witnessed beside the store) has all of the report's \
+            events, the report has that checkpoint with it: 'traylog check FILE --witness-policy POLICY' needs nothing else. With \
+            --witnessed the report ends at the newest such checkpoint; --complete waits up to two minutes for one.
+
             With --archive the report also has the events that compactions removed from the log, with their effects \
             and proofs; all archives must be there.
 
@@ -33,6 +37,7 @@ struct AuditCommand: StoreCommand {
               traylog audit alice --as-of 1200 --trays --json
               traylog audit alice --archive old --html alice.html
               traylog audit alice --json --disclose > alice.jsonl
+              traylog audit alice --witnessed --json > alice.jsonl
               traylog audit alice --complete --actor eve --purpose complaint > alice.jsonl
             """)
 
@@ -49,6 +54,7 @@ struct AuditCommand: StoreCommand {
 
     @OptionGroup var moment: MomentOption
     @OptionGroup var archive: ArchiveOption
+    @OptionGroup var witnessed: WitnessedOption
 
     @Flag(help: "The whole tray after each event (with --json, --html).")
     var trays = false
@@ -94,13 +100,13 @@ struct AuditCommand: StoreCommand {
         try recordReading(of: user)
         try withReader { reader in
             if !global.json { try noteIfUnknown(user, reader) }
-            let archives = try archive.open(for: reader)
+            let (archives, asOf) = (try archive.open(for: reader), try asOf(moment.asOf, witnessed))
             let report =
                 try archives.map {
-                    try reader.auditReport(
-                        of: user, from: from, to: to, asOf: moment.asOf, withTrays: trays, including: $0)
-                } ?? reader.auditReport(of: user, from: from, to: to, asOf: moment.asOf, withTrays: trays)
-            if let html { return try writePage(html, report, reader) }
+                    try reader.auditReport(of: user, from: from, to: to, asOf: asOf, withTrays: trays, including: $0)
+                } ?? reader.auditReport(of: user, from: from, to: to, asOf: asOf, withTrays: trays)
+            let seen = try self.seen(report.treeHead, reader, witnessed).head
+            if let html { return try writePage(html, report, seen, reader) }
             var chunks = AuditChunks(
                 reader: reader, report: report, withProofs: !noProofs && global.json, disclosed: disclose)
             // On a terminal the lines themselves show how far it is.
@@ -110,7 +116,7 @@ struct AuditCommand: StoreCommand {
             try printing { output in
                 if global.json {
                     var chain = LineChain()
-                    try output.json(&chain) { $0.write(report, isDisclosed: disclose) }
+                    try output.json(&chain) { $0.write(report, isDisclosed: disclose, seen: seen) }
                     while let entries = try chunks.take() {
                         count += entries.count
                         progress?.update(
@@ -169,7 +175,9 @@ struct AuditCommand: StoreCommand {
     ///
     /// A long report becomes several pages of a bounded size: `alice.html`, `alice-2.html` and so on. What is no regular
     /// file gets one page.
-    private func writePage(_ path: String, _ report: AuditReport, _ reader: BlockingReader) throws {
+    private func writePage(
+        _ path: String, _ report: AuditReport, _ seen: KeptTreeHead, _ reader: BlockingReader
+    ) throws {
         var points: [UnreadChart.Point] = []
         var occurred: [Int64] = []
         var totals = AuditTotals()
@@ -193,7 +201,9 @@ struct AuditCommand: StoreCommand {
         let pages = max(1, (report.steps.count + rows - 1) / rows)
         let statistics = try reader.statistics()
         let key = try sign.map { try KeyFile.privateKey($0) }
-        let checkpoint = try key.map { try KeyFile.checkpoint(of: report.treeHead, with: $0, from: sign ?? "") }
+        let signed = try key.map { try KeyFile.checkpoint(of: report.treeHead, with: $0, from: sign ?? "") }
+        // A page has no room for the way to a later one.
+        let checkpoint = signed ?? (seen.path.isEmpty ? seen.note?.text : nil)
         let names = isOnePage ? [path] : try pageNames(path, pages)
         // A page for nobody would look as if all were well.
         let isKnown = try !report.steps.isEmpty || reader.isKnown(user)

@@ -30,11 +30,13 @@ struct CheckCommand: ParsableCommand {
             The tree head must be that of the file's last event ('tree-head --as-of').
 
             --witness-policy names a C2SP policy file: each tree head must be signed by one of its logs and cosigned by a \
-            quorum of its witnesses, so that nobody else was shown another log. FILE may also be a C2SP tlog-proof, as \
-            'prove --tlog-proof' prints it; it has its own tree head.
+            quorum of its witnesses, so that nobody else was shown another log. Without --tree-head the one counts that FILE has \
+            with it: a report, a decision, a history or a dossier of a log with witnesses, or a C2SP tlog-proof, as \
+            'prove --tlog-proof' prints it.
 
             EXAMPLES
               traylog check event-17.tlog-proof --witness-policy policy
+              traylog check alice.jsonl --witness-policy policy
               traylog check proof.json --tree-head checkpoint --public-key audit.key.pub
               traylog check alice.jsonl --tree-head head.json --json
               traylog check story-17.html --public-key audit.key.pub
@@ -76,62 +78,73 @@ struct CheckCommand: ParsableCommand {
     func run() throws {
         let key = try publicKey.map { try KeyFile.publicKey($0) }
         let policy = try witnessPolicy.map { try PolicyFile.read($0) }
-        if treeHead.isEmpty, let policy { return try checkLogProof(policy, key) }
-        let source = file == "-" ? Descriptor.standardInput : try Descriptor.reading(file)
-        let heads = try treeHead.flatMap { try TreeHeadFile.read($0) }
-        let verdicts = try policy.map { WitnessVerdicts($0, try heads.map { try KeptTreeHead($0.text) }, key) }
+        var lines = try CheckedLines(file)
+        let first = try lines.next()
+        let firstLine = first?.text ?? []
+        if treeHead.isEmpty, let policy, LogProof.isProof(firstLine) {
+            return try checkLogProof(try (first?.bytes ?? []) + lines.rest(), policy, key)
+        }
+        var heads = try treeHead.flatMap { try TreeHeadFile.read($0) }.map(\.text)
+        if heads.isEmpty, policy != nil {
+            guard let own = KeptTreeHead.carried(byFirstLine: firstLine) else {
+                return try report(["\(file) has no checkpoint with it: name one with --tree-head"])
+            }
+            heads = [own]
+        }
+        guard !heads.isEmpty || !complete && (first == nil || StoryCheck.isStory(firstLine)) else {
+            throw Self.missingHead
+        }
+        let verdicts: WitnessVerdicts?
+        do throws(TraylogError) {
+            let kept = try heads.map { text throws(TraylogError) in try KeptTreeHead(text) }
+            verdicts = policy.map { WitnessVerdicts($0, kept, key) }
+        } catch {
+            // What the file has with it is no mistake of whoever checks it.
+            guard treeHead.isEmpty else { throw error }
+            return try report(["\(file): \(error.message)"])
+        }
         if let verdicts, !verdicts.findings.isEmpty { return try report(verdicts.findings) }
+        /// Hands on all lines, the first one too.
+        func read(_ take: (CheckedLines.Line) -> Void) throws {
+            var line = first
+            while let each = line {
+                take(each)
+                line = try lines.next()
+            }
+        }
+        func conclude(_ findings: [String]) throws {
+            if !findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
+        }
         if complete {
-            guard !heads.isEmpty else { throw Self.missingHead }
-            var check = try CompleteCheck(treeHeads: heads.map(\.text), publicKey: key)
-            try read(source) { line, _ in check.add(line) }
+            var check = try CompleteCheck(treeHeads: heads, publicKey: key)
+            try read { check.add($0.text) }
             check.finish()
             try report(check, verdicts)
-            if !check.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
-            return
+            try conclude(check.findings)
+        } else if StoryCheck.isStory(firstLine) {
+            var check = try StoryCheck(treeHeads: heads, publicKey: key)
+            // A carriage return is part of the page's line.
+            try read { check.add($0.bytes.last == 0x0A ? $0.bytes.dropLast() : $0.bytes) }
+            check.finish()
+            try report(check, verdicts)
+            try conclude(check.findings)
+        } else if DecisionCheck.isDecision(firstLine) {
+            var check = try DecisionCheck(treeHeads: heads, publicKey: key)
+            try read { check.add($0.text) }
+            check.finish()
+            try report(check, verdicts)
+            try conclude(check.findings)
+        } else {
+            var check = try HandedOutCheck(treeHeads: heads, publicKey: key)
+            try read { check.add($0.text) }
+            check.finish()
+            try report(check, verdicts)
+            try conclude(check.findings)
         }
-        var check = try HandedOutCheck(treeHeads: heads.map(\.text), publicKey: key)
-        var decision: DecisionCheck?
-        var story: StoryCheck?
-        var isFirst = true
-        try read(source) { line, end in
-            if isFirst, StoryCheck.isStory(line) {
-                story = try StoryCheck(treeHeads: heads.map(\.text), publicKey: key)
-            } else if isFirst {
-                guard !heads.isEmpty else { throw Self.missingHead }
-                if DecisionCheck.isDecision(line) {
-                    decision = try DecisionCheck(treeHeads: heads.map(\.text), publicKey: key)
-                }
-            }
-            isFirst = false
-            if story != nil {
-                story?.add(line + end)
-            } else if decision != nil {
-                decision?.add(line)
-            } else {
-                check.add(line)
-            }
-        }
-        if var story {
-            story.finish()
-            try report(story, verdicts)
-            if !story.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
-            return
-        }
-        if var decision {
-            decision.finish()
-            try report(decision, verdicts)
-            if !decision.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
-            return
-        }
-        check.finish()
-        try report(check, verdicts)
-        if !check.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
     }
 
     /// A proof that has its own tree head.
-    private func checkLogProof(_ policy: WitnessPolicy, _ key: NotePublicKey?) throws {
-        let bytes = try FileText.bytes(file)
+    private func checkLogProof(_ bytes: [UInt8], _ policy: WitnessPolicy, _ key: NotePublicKey?) throws {
         let verdicts: WitnessVerdicts
         let event: EventProof
         do throws(NoteError) {
@@ -200,24 +213,6 @@ struct CheckCommand: ParsableCommand {
         writer.member("of", last.witnesses)
         if let time = last.lastSeen { writer.member("at", Timestamp(milliseconds: Int64(clamping: time) &* 1_000)) }
         writer.endObject()
-    }
-
-    /// Lends each line, and the carriage return before its line feed where it has one.
-    private func read(_ source: Descriptor, _ take: (_ line: [UInt8], _ end: [UInt8]) throws -> Void) throws {
-        var lines = LineReader(source, longestLine: Restorer.longestLine)
-        while true {
-            var taken = lines.bytesTaken
-            while let line = lines.takeLine() {
-                guard case .whole(let range) = line else {
-                    throw TraylogError.refused(.invalid(field: "line", reason: "is longer than 16 MiB"))
-                }
-                let hasReturn = lines.bytesTaken - taken == range.count + 2
-                taken = lines.bytesTaken
-                try take(Array(lines.bytes[range]), hasReturn ? [0x0D] : [])
-            }
-            if lines.isAtEnd { break }
-            try lines.fill()
-        }
     }
 
     private func report(_ check: CompleteCheck, _ seen: WitnessVerdicts?) throws {
@@ -367,5 +362,49 @@ struct CheckCommand: ParsableCommand {
         }
         if check.growths > 0 { parts.append("the log only grew") }
         return parts.isEmpty ? "no events" : parts.joined(separator: ", ")
+    }
+}
+
+/// The lines of a file that somebody handed out.
+private struct CheckedLines {
+    struct Line {
+        let text: [UInt8]
+        /// A line feed, with the carriage return before it where it has one; empty at the end of a file without it.
+        let end: [UInt8]
+
+        var bytes: [UInt8] { text + end }
+    }
+
+    private var lines: LineReader
+
+    /// - Parameter file: `-` is standard input.
+    init(_ file: String) throws {
+        let source = file == "-" ? Descriptor.standardInput : try Descriptor.reading(file)
+        lines = LineReader(source, longestLine: Restorer.longestLine)
+    }
+
+    mutating func next() throws -> Line? {
+        while true {
+            let taken = lines.bytesTaken
+            if let line = lines.takeLine() {
+                guard case .whole(let range) = line else {
+                    throw TraylogError.refused(.invalid(field: "line", reason: "is longer than 16 MiB"))
+                }
+                let end = range.upperBound..<range.lowerBound + lines.bytesTaken - taken
+                return Line(text: Array(lines.bytes[range]), end: Array(lines.bytes[end]))
+            }
+            if lines.isAtEnd { return nil }
+            try lines.fill()
+        }
+    }
+
+    /// What is left, for a file of at most 1 MiB.
+    mutating func rest() throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let line = try next() {
+            bytes += line.bytes
+            guard bytes.count <= 1 << 20 else { break }
+        }
+        return bytes
     }
 }

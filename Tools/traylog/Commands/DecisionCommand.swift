@@ -11,7 +11,8 @@ struct DecisionCommand: StoreCommand {
             and the first edit after it if there is one. With --json they come in one file, each with its content and \
             its proof, for somebody who may read them: 'traylog check FILE --tree-head HEAD' makes the text from these \
             events again, without the store. The tree head must be that of the same size: the present one, or that of \
-            --as-of.
+            --as-of. With --json the file has the newest checkpoint that witnesses have seen with it, where that has the same \
+            events or more; --witnessed goes up to that one ('traylog help audit').
 
             What left the log needs --archive. Of somebody who was erased (erased-N, and the item by its seq) the \
             events stand as their leaves.
@@ -26,12 +27,16 @@ struct DecisionCommand: StoreCommand {
     @OptionGroup var own: OwnItem
     @OptionGroup var moment: MomentOption
     @OptionGroup var archive: ArchiveOption
+    @OptionGroup var witnessed: WitnessedOption
 
     func run() throws {
         let item = try own.reference()
         let record = try withReader { reader in
-            try reader.decision(
-                on: item, by: own.user, asOf: moment.asOf, including: try archive.open(for: reader))
+            var record = try reader.decision(
+                on: item, by: own.user, asOf: try asOf(moment.asOf, witnessed),
+                including: try archive.open(for: reader))
+            record.seen = try seen(record.treeHead, reader, witnessed).head
+            return record
         }
         try printing { output in
             guard global.json else {

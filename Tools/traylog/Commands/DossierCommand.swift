@@ -16,7 +16,8 @@ struct DossierCommand: StoreCommand {
 
             It first appends 'audited', which says who asked (--actor, --device) and what for (--purpose): with it, \
             'check --complete' shows that nothing was left out. While a server has the store open, the command asks it for \
-            that event, and reads the rest itself.
+            that event, and reads the rest itself. With --witnessed it waits up to two minutes for a checkpoint that has it and \
+            that a quorum of witnesses has seen; the dossier has that with it ('traylog help audit').
 
             EXAMPLES
               traylog dossier alice /tmp/alice
@@ -34,6 +35,7 @@ struct DossierCommand: StoreCommand {
     var target: String
 
     @OptionGroup var archive: ArchiveOption
+    @OptionGroup var witnessed: WitnessedOption
 
     @Option(help: "Who reads it.")
     var actor: String?
@@ -53,8 +55,9 @@ struct DossierCommand: StoreCommand {
         let archives = try archive.open(for: store)
         try FileText.makeDirectory(target)
         try checkTarget()
+        let note = try seen(store.treeHead(asOf: .seq(last)), store, witnessed, waiting: 120).note
         let file = try store.personFile(
-            of: user, through: last, isDossier: true, including: archives,
+            of: user, through: last, isDossier: true, including: archives, seenIn: note,
             version: TraylogCommand.configuration.version)
         guard let dossier = file.dossier else { return }
         try FileText.replace(target + "/dossier.jsonl") { output in

@@ -1,3 +1,4 @@
+import ArgumentParser
 import TerminalText
 @_spi(Operations) import Traylog
 @_spi(Witness) import TraylogAudit
@@ -19,9 +20,59 @@ enum WitnessedStore {
         return try KeyFile.using(path) { () throws(NoteError) in try SignedNote(parsing: text) }
     }
 
+    /// The tree head that it states.
+    static func head(of note: SignedNote, _ directory: String) throws -> TreeHead {
+        try KeyFile.using(path(directory)) { () throws(NoteError) in try Checkpoint(note.body).head }
+    }
+
+    /// Why a file has no checkpoint with it.
+    static func missing(_ directory: String, _ head: TreeHead? = nil) -> TraylogError {
+        let events = head.map { " of \($0.size.counted("event")) or more" } ?? ""
+        return .failed(
+            StoreFailure(
+                code: .unavailable,
+                message:
+                    "no checkpoint\(events) of this log has been seen by a quorum of witnesses: \(path(directory)) has the "
+                    + "newest one that was; a server with --witness-policy makes them, or 'traylog tree-head' with --sign and "
+                    + "--witness-policy"))
+    }
+
     /// Puts it there; it is on the disk when this returns.
     static func keep(_ note: SignedNote, _ directory: String) throws {
         try DurableFile.replace(path(directory), note.text)
+    }
+}
+
+/// What a report, a decision, a history or a dossier has with it, so that its reader need not ask for a tree head.
+struct WitnessedOption: ParsableArguments {
+    @Flag(
+        name: .customLong("witnessed"),
+        help: "Only with a checkpoint that a quorum of witnesses has seen, and of the log up to there.")
+    var isOn = false
+}
+
+extension StoreCommand {
+    /// As of when something is shown: with --witnessed at the newest checkpoint that witnesses have seen, unless it says when.
+    func asOf(_ asked: Moment?, _ witnessed: WitnessedOption) throws -> Moment? {
+        guard witnessed.isOn, asked == nil else { return asked }
+        guard let note = try WitnessedStore.read(directory) else { throw WitnessedStore.missing(directory) }
+        return .seq(Seq(try WitnessedStore.head(of: note, directory).size))
+    }
+
+    /// A tree head with the newest checkpoint that witnesses have seen, where that has as many events.
+    ///
+    /// - Parameter seconds: how long to wait for one, with --witnessed.
+    func seen(
+        _ head: TreeHead, _ reader: some BlockingQueries, _ witnessed: WitnessedOption, waiting seconds: Int64 = 0
+    ) throws -> (head: KeptTreeHead, note: SignedNote?) {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while true {
+            let note = try WitnessedStore.read(directory)
+            let kept = try reader.treeHead(head, seenIn: note)
+            guard witnessed.isOn, kept.note == nil else { return (kept, note) }
+            guard ContinuousClock.now < deadline else { throw WitnessedStore.missing(directory, head) }
+            Pause.milliseconds(200)
+        }
     }
 }
 
@@ -29,6 +80,11 @@ enum WitnessedStore {
 enum DurableFile {
     static func replace(_ path: String, _ text: String) throws {
         try FileText.replace(path) { try $0.block(Array(text.utf8)) }
+        try keepName(of: path)
+    }
+
+    /// Has the name of a file or a directory on the disk.
+    static func keepName(of path: String) throws {
         let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? "."
         let number = unsafe open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard number >= 0 else { throw SystemFailure(folder) }

@@ -28,7 +28,9 @@ enum ItemPage {
             // Both have salts and payloads, for somebody who may read the log.
             ConsolePage(.get, "/users/{u}/items/{item}/decision", .key(.audit)) { visit in
                 let seq = try seq(visit)
-                let record = try await visit.store.decision(on: .seq(seq), by: visit.segment("u"))
+                var record = try await visit.store.decision(on: .seq(seq), by: visit.segment("u"))
+                record.seen = try await visit.store.treeHead(
+                    record.treeHead, seenIn: visit.service.witnesses?.published)
                 return file("decision-\(seq).json", "application/json", record.json + "\n")
             },
             ConsolePage(.get, "/users/{u}/items/{item}/story", .key(.audit), query: ["asOf"]) { visit in

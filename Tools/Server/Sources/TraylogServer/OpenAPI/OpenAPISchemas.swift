@@ -129,7 +129,7 @@ package enum OpenAPISchemas {
         for name in [
             "silent", "atomic", "unread", "unseen", "awaiting", "unthreaded", "includeSilent", "archived", "snoozed",
             "dryRun",
-            "rebuild", "hourly",
+            "rebuild", "hourly", "witnessed",
         ] {
             fields[name] = flag
         }

@@ -46,8 +46,10 @@ enum AuditRoutes {
             let store = call.store
             let report = try await store.auditReport(
                 of: call.user, from: call.moment("from"), to: call.moment("to"), asOf: call.asOf())
+            let seen = try await store.treeHead(report.treeHead, seenIn: call.service.witnesses?.published)
+            let first = JSONValue(writing: { $0.write(report, seen: seen) }).bytes
             return .lines { writer in
-                try await writer.write(ByteBuffer(bytes: report.jsonBytes + [UInt8(ascii: "\n")]))
+                try await writer.write(ByteBuffer(bytes: first + [UInt8(ascii: "\n")]))
                 for start in stride(from: 0, to: report.steps.count, by: eventsAtOnce) {
                     let range = start..<min(start + eventsAtOnce, report.steps.count)
                     let entries = try await store.entries(of: report, range, withProofs: true)

@@ -55,23 +55,33 @@ enum PersonRoutes {
     private static func file(_ path: String, as name: String, _ summary: String, isDossier: Bool) -> Route {
         Route(
             .post, "/v1/users/{u}/\(path)", as: name, summary, .key(.audit), origins: .own,
-            body: .fields(reader), answers: .lines(.personFileLine)
+            body: .fields(reader + ["witnessed"]), answers: .lines(.personFileLine)
         ) { call in
-            let members = try await call.members(Set(reader))
+            let members = try await call.members(Set(reader + ["witnessed"]))
             let (actor, device, purpose) = try who(call, members)
+            let isWitnessed = members["witnessed"]?.bool ?? false
+            if isWitnessed, call.service.witnesses == nil {
+                throw Problem.invalid("witnessed", "needs a server with --witness-policy")
+            }
             return try await lines(
-                of: call.user, call.service, isDossier: isDossier, actor: actor, device: device, purpose: purpose)
+                of: call.user, call.service, isDossier: isDossier, actor: actor, device: device, purpose: purpose,
+                isWitnessed: isWitnessed)
         }
     }
 
     /// The lines of a person's file, after the event that closes it.
+    ///
+    /// - Parameter isWitnessed: waits until a quorum of witnesses has seen that event.
     static func lines(
-        of user: String, _ service: Service, isDossier: Bool, actor: String?, device: String?, purpose: String?
+        of user: String, _ service: Service, isDossier: Bool, actor: String?, device: String?, purpose: String?,
+        isWitnessed: Bool = false
     ) async throws -> Response {
         let last = try await service.store.closeHistory(of: user, actor: actor, device: device, purpose: purpose)
+        let note =
+            try await isWitnessed ? service.witnesses?.published(through: last) : service.witnesses?.published
         // What is refused has a status: the file is begun before the answer.
         let file = try await service.store.personFile(
-            of: user, through: last, isDossier: isDossier, version: "traylog-server")
+            of: user, through: last, isDossier: isDossier, seenIn: note, version: "traylog-server")
         let first = try await file.next()
         return .lines { writer in
             var block = first

@@ -72,6 +72,19 @@ package final class Witnesses: Sendable {
     /// The newest checkpoint with its quorum; nil before the first.
     var published: SignedNote? { state.withLock { $0.published?.note } }
 
+    /// The same, once it has an event.
+    ///
+    /// - Throws: ``Problem`` 503 where no quorum has seen that event some seconds after the next round.
+    func published(through last: Seq) async throws -> SignedNote {
+        let deadline = ContinuousClock.now + interval + Self.timeout + .seconds(5)
+        while ContinuousClock.now < deadline {
+            let found = state.withLock { $0.published.flatMap { $0.head.size >= UInt64(last) ? $0.note : nil } }
+            if let found { return found }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        throw Problem.unavailable("no checkpoint with event \(last) has been seen by a quorum of witnesses yet")
+    }
+
     /// `seen by 2 of 3 witnesses, 40 s ago`.
     var words: String {
         guard let note = published else { return "not seen by a quorum of witnesses yet" }
