@@ -47,6 +47,16 @@ struct TrayCommand: AsyncParsableCommand {
     @Flag(help: "Keep the server's tree heads, and say when it rewrote its log.")
     var witness = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Take nothing from a server whose log these witnesses have not seen (C2SP tlog-policy).", valueName: "F"))
+    var witnessPolicy: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Nor, while the log has newer events, from one that they saw last so long ago.", valueName: "SECONDS"))
+    var maxWitnessAge: Int?
+
     func validate() throws {
         for address in [server, upload, movedFrom].compactMap({ $0 }) {
             guard let url = URL(string: address), ["http", "https"].contains(url.scheme?.lowercased()), url.host != nil
@@ -56,6 +66,9 @@ struct TrayCommand: AsyncParsableCommand {
         }
         try Self.check(user, "user")
         if let device { try Self.check(device, "device") }
+        if maxWitnessAge != nil, witnessPolicy == nil {
+            throw ValidationError("'--max-witness-age' goes with '--witness-policy'.")
+        }
     }
 
     private static func check(_ text: String, _ name: String) throws {
@@ -73,6 +86,13 @@ struct TrayCommand: AsyncParsableCommand {
         var options = TrayClientOptions()
         options.device = device
         options.witness = witness
+        options.witnessAgeLimit = maxWitnessAge
+        if let witnessPolicy {
+            guard let text = try? String(contentsOfFile: witnessPolicy, encoding: .utf8) else {
+                throw Self.failure("\(witnessPolicy) cannot be read: it must hold a policy of witnesses", 66)
+            }
+            options.witnessPolicy = text
+        }
         options.movedFrom = movedFrom.flatMap { URL(string: $0) }.map { HTTPTransport.origin($0) }
         let client: TrayClient
         do {
@@ -103,7 +123,7 @@ extension DeviceFailure {
     fileprivate var exitCode: Int32 {
         switch code {
         case .inUse: 69
-        case .foreign: 65
+        case .foreign, .invalidOption: 65
         default: 74
         }
     }

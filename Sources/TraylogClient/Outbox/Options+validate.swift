@@ -1,3 +1,5 @@
+@_spi(Witness) import TraylogAudit
+
 extension OutboxOptions {
     /// Refuses a setting that is out of its range.
     func validate() throws(DeviceFailure) {
@@ -16,7 +18,20 @@ extension TrayClientOptions {
     func validate() throws(DeviceFailure) {
         try DeviceFailure.check(itemLimit, in: 0...Int.max, "itemLimit")
         try DeviceFailure.check(shortestPollSeconds, in: 1...86_400, "shortestPollSeconds")
+        if let witnessAgeLimit { try DeviceFailure.check(witnessAgeLimit, in: 1...Int.max, "witnessAgeLimit") }
         try outbox.validate()
+    }
+
+    /// The witnesses that are asked for.
+    func policy() throws(DeviceFailure) -> WitnessPolicy? {
+        guard let witnessPolicy else { return nil }
+        do throws(NoteError) {
+            let policy = try WitnessPolicy(parsing: Array(witnessPolicy.utf8))
+            guard !policy.logs.isEmpty else { throw .malformedPolicy("it names no log: add a line 'log KEY'") }
+            return policy
+        } catch {
+            throw DeviceFailure(.invalidOption, "witnessPolicy: \(error.description)")
+        }
     }
 }
 

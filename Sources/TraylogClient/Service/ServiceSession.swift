@@ -87,7 +87,10 @@ final class ServiceSession: Sendable {
             } catch {
                 throw ClientError(error)
             }
-            guard response.isOfService(isConditional: request.headers["If-None-Match"] != nil) else {
+            guard
+                response.isOfService(
+                    isConditional: request.headers["If-None-Match"] != nil, asked: request.headers["Accept"])
+            else {
                 throw ClientError(foreign: response, at: transport.origin)
             }
             guard let error = ClientError(response) else { return (answer, token) }

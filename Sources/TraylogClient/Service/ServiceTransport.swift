@@ -112,7 +112,7 @@ public struct ClientError: Error, Hashable, Sendable, Codable {
     /// How an app shows it.
     public var group: Group
     /// A word for programs: `offline`, `unreachable` (something else answered in the service's place), `interrupted`,
-    /// `rateLimit`, `unauthorized`, `noToken`, `otherUser`, a refusal's name, or `http` and a status.
+    /// `rateLimit`, `unauthorized`, `noToken`, `otherUser`, `unwitnessed`, `inconsistent`, a refusal's name, or `http` and a status.
     public var code: String
     /// For a person.
     public var message: String
@@ -128,6 +128,12 @@ extension ClientError {
     /// The person was erased, and the device's data is removed.
     static let erased = ClientError(
         group: .server, code: "erased", message: "The user was erased.", mayPass: false, status: 410)
+
+    /// The server's log is not the one that this device has seen.
+    static let inconsistent = ClientError(
+        group: .server, code: "inconsistent",
+        message: "nothing is taken from the server: its log is not the one that this device has seen before",
+        mayPass: false)
 
     /// Something else answered in the service's place.
     init(foreign response: ServiceResponse, at origin: String) {
@@ -222,11 +228,13 @@ extension ServiceResponse {
 
     /// Whether the service gave this answer, not a network's sign-in page, a proxy or another server in its place.
     ///
-    /// Its successes are JSON, lines of JSON or events; its errors are problem documents; it never redirects.
-    package func isOfService(isConditional: Bool = false) -> Bool {
+    /// Its successes are JSON, lines of JSON or events, or of the type that was asked for; its errors are problem documents; it never
+    /// redirects.
+    package func isOfService(isConditional: Bool = false, asked type: String? = nil) -> Bool {
         switch status {
         case 304: return isConditional
         case 200..<300:
+            if let type, mediaType == type { return true }
             return ["application/json", "application/x-ndjson", "text/event-stream"].contains(mediaType)
         case 400...:
             return mediaType == "application/problem+json" && (try? WireObject(body)) != nil

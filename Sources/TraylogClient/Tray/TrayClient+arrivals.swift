@@ -1,4 +1,4 @@
-import TraylogAudit
+@_spi(Witness) import TraylogAudit
 @_spi(Wire) import TraylogDomain
 @_spi(Replication) import TraylogReplica
 
@@ -47,16 +47,67 @@ extension TrayClient {
         guard parts.count == 2, let size = WireNumber(parts[0])?.within(0...Seq.highest),
             let root = MerkleHash(hex: String(parts[1])), let meta
         else { throw ClientError(fault: WireFault("Traylog-Tree-Head is no tree head")) }
-        let head = TreeHead(size: size, root: root)
-        guard let known = meta.treeHead else { return keep(head, isConsistent: true) }
-        guard head != known else { return }
         // A node of a cluster may be behind the one that answered before. If the log was cut, or stays shorter, the next
         // longer tree head shows it.
-        guard head.size >= known.size || wasCut else { return }
-        guard head.size > known.size else { return keep(known, isConsistent: false) }
-        let request = ServiceRequest("GET", "/v1/proofs/consistency?first=\(known.size)&second=\(head.size)")
-        let replicas = replicas
+        if let known = meta.treeHead, size < known.size { return wasCut ? keep(known, isConsistent: false) : () }
+        try await compare(TreeHead(size: size, root: root))
+    }
+
+    /// The tree head that a quorum of witnesses has seen; nil where none is asked for.
+    ///
+    /// - Throws: ``ClientError`` `unwitnessed` where the server shows none.
+    func witnessedHead() async throws(ClientError) -> TreeHead? {
+        guard let policy else { return nil }
+        var request = ServiceRequest("GET", "/v1/checkpoint")
+        request.headers["Accept"] = "text/plain"
         let response = try await session.perform(request)
+        let now = UInt64(clamping: clock.now.milliseconds / 1_000)
+        do throws(NoteError) {
+            guard let text = String(validating: response.body, as: UTF8.self) else {
+                throw .malformedNote("it is not UTF-8")
+            }
+            let seen = try policy.check(try SignedNote(parsing: text), now: now)
+            let head = seen.checkpoint.head
+            guard head.size <= Seq.highest else { throw .malformedNote("no log has so many events") }
+            if let limit = options.witnessAgeLimit, head.size < meta?.treeHead?.size ?? 0 {
+                let age = now > seen.lastSeen ?? 0 ? now - (seen.lastSeen ?? 0) : 0
+                guard age <= UInt64(limit) else {
+                    throw .malformedNote("its youngest cosignature is \(age) s old, and the log has newer events")
+                }
+            }
+            witnessedAt = clock.uptime
+            return head
+        } catch {
+            throw ClientError(
+                group: .server, code: "unwitnessed",
+                message: "nothing is taken from the server: its checkpoint does not count: \(error.description)",
+                mayPass: true, retryAfter: 30, status: 503)
+        }
+    }
+
+    /// Compares what witnesses have seen with the tree head that is kept here, and refuses a log that differs.
+    func takeWitnessed(_ head: TreeHead) async throws(ClientError) {
+        guard meta != nil else { return }
+        try await compare(head)
+        if meta?.isInconsistent == true { throw .inconsistent }
+    }
+
+    /// Asks for the proof that a tree head and the one that is kept here are of one log, and keeps the larger one.
+    private func compare(_ head: TreeHead) async throws(ClientError) {
+        guard let known = meta?.treeHead else { return keep(head, isConsistent: true) }
+        guard head != known else { return }
+        guard head.size != known.size else { return keep(known, isConsistent: false) }
+        let (old, new) = head.size < known.size ? (head, known) : (known, head)
+        let request = ServiceRequest("GET", "/v1/proofs/consistency?first=\(old.size)&second=\(new.size)")
+        let replicas = replicas
+        let response: ServiceResponse
+        do throws(ClientError) {
+            response = try await session.perform(request)
+        } catch {
+            // The log has lost events that this device has seen.
+            guard ["rewound", "upToBeyondHead"].contains(error.code), replicas == self.replicas else { throw error }
+            return keep(known, isConsistent: false)
+        }
         guard replicas == self.replicas else { return }
         do {
             let fields = try WireObject(response.body)
@@ -64,9 +115,9 @@ extension TrayClient {
                 guard let hash = MerkleHash(hex: text) else { throw WireFault("path has no hashes") }
                 return hash
             }
-            let proof = ConsistencyProof(first: known.size, second: head.size, path: path)
-            let isConsistent = proof.proves(from: known, to: head)
-            keep(isConsistent ? head : known, isConsistent: isConsistent)
+            let proof = ConsistencyProof(first: old.size, second: new.size, path: path)
+            let isConsistent = proof.proves(from: old, to: new)
+            keep(isConsistent ? new : known, isConsistent: isConsistent)
         } catch {
             throw ClientError(fault: error)
         }

@@ -167,6 +167,8 @@ extension TrayClient {
         confirmedAt = clock.uptime
         if activity == .failing || activity == .reloading { activity = .syncing }
         updateStatus()
+        // A stream goes on for hours, and witnesses see the log once a minute.
+        if policy != nil, clock.uptime - (witnessedAt ?? 0) >= 60_000 { startRefresh() }
     }
 
     // MARK: Polling

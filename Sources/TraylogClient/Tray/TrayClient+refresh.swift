@@ -53,6 +53,10 @@ extension TrayClient {
         guard activity != .erased else { return }
         lastError = error
         doubt()
+        if ["unwitnessed", "inconsistent"].contains(error.code) {
+            live?.cancel()
+            (live, isLive) = (nil, false)
+        }
         switch error.group {
         case .connectivity where error.isOffline:
             outbox.here { $0.goOffline(error) }
@@ -136,7 +140,10 @@ extension TrayClient {
     ///
     /// - Throws: the error that ended it; ``ClientError`` `erased` when the person was erased.
     func bringUpToDate() async throws(ClientError) {
+        let seen = try await witnessedHead()
+        if let seen { try await takeWitnessed(seen) }
         if confirmed == nil || isDamaged || isMoving { try await reload(.missing) }
+        if let seen { try await takeWitnessed(seen) }
         var snapshots = 0
         while let meta, !isClosed {
             let (replicas, doubts) = (replicas, doubts)
@@ -145,7 +152,7 @@ extension TrayClient {
             // The service's pages have 1 MiB, and an event more.
             request.longestAnswer = 8 << 20
             request.headers["If-None-Match"] = entityTag?.tag
-            if options.witness { request.headers["Prefer"] = "tree-head" }
+            if options.witness || policy != nil { request.headers["Prefer"] = "tree-head" }
             let (response, token): (ServiceResponse, String)
             do throws(ClientError) {
                 (response, token) = try await session.answer(to: request)
@@ -163,6 +170,12 @@ extension TrayClient {
             succeeded(doubts)
             let next = response.headers["stream-next-offset"] ?? start
             let isAtHead = response.headers["stream-up-to-date"] == "true" || response.status == 304
+            if policy != nil, let head = response.headers["traylog-tree-head"] {
+                // Before anything is taken.
+                try await witness(head)
+                if self.meta?.isInconsistent == true { throw .inconsistent }
+                guard replicas == self.replicas else { continue }
+            }
             if response.status != 304 {
                 entityTag = nil
                 let events: [[UInt8]]
@@ -178,7 +191,7 @@ extension TrayClient {
                 continue
             }
             do throws(DeviceFailure) { try note(nil, token) } catch { throw ClientError(storage: error) }
-            if let head = response.headers["traylog-tree-head"] { try await witness(head) }
+            if policy == nil, let head = response.headers["traylog-tree-head"] { try await witness(head) }
             if isAtHead { break }
         }
         guard activity != .erased else { throw .erased }

@@ -1,3 +1,4 @@
+@_spi(Witness) import TraylogAudit
 import TraylogDomain
 @_spi(Replication) import TraylogReplica
 
@@ -21,6 +22,10 @@ public actor TrayClient {
     let store: ReplicaStore
     let session: ServiceSession
     let clock: any DeviceClock
+    /// The witnesses that must have seen the server's log; nil for none.
+    let policy: WitnessPolicy?
+    /// The time when the server last showed that they have.
+    var witnessedAt: Int64?
     /// Confirmed events only.
     var confirmed: TrayReplica?
     var meta: ReplicaMeta?
@@ -124,6 +129,7 @@ public actor TrayClient {
         self.user = user
         self.options = options
         self.clock = clock
+        policy = try options.policy()
         thread = try DeviceThread()
         session = ServiceSession(user: user, transport: transport, tokens: tokens)
         store = ReplicaStore(storage: storage, itemLimit: options.itemLimit)

@@ -134,6 +134,13 @@ public struct TrayClientOptions: Sendable {
     public var itemLimit = 10_000
     /// Whether tree heads are kept and compared, so that a server that rewrote its log is noticed.
     public var witness = false
+    /// A C2SP policy file: the witnesses that must have seen the server's log; nil to ask for none.
+    ///
+    /// The client then takes nothing from a server that shows no checkpoint with a quorum, or one that contradicts the tree heads that are
+    /// kept here. It keeps these as with ``witness``.
+    public var witnessPolicy: String?
+    /// How old the youngest cosignature may be, in seconds, while the log has events that no quorum has seen; nil for any age.
+    public var witnessAgeLimit: Int?
     /// The settings of the outbox.
     public var outbox = OutboxOptions()
     /// How a new item is presented.

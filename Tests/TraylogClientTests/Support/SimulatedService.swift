@@ -39,6 +39,8 @@ final class SimulatedService: ServiceTransport, TokenSource {
         var givenToken = "good"
         var strangeKind: String?
         var treeHeadAsOf: Moment?
+        /// What `/v1/checkpoint` gives; nil before a quorum has seen one.
+        var checkpoint: String?
         var revokedTokens: Set<String> = []
         /// The snapshot of a node that is behind, which does not know the offsets of the others.
         var oldSnapshot: ServiceResponse?
@@ -108,6 +110,9 @@ final class SimulatedService: ServiceTransport, TokenSource {
 
     /// Returns the tree head of an earlier moment, like a cluster node that is behind; nil: of now.
     func giveTreeHead(asOf moment: Moment?) { state.withLock { $0.treeHeadAsOf = moment } }
+
+    /// From now on this is the newest checkpoint that a quorum of witnesses has seen; nil for none.
+    func publish(_ checkpoint: String?) { state.withLock { $0.checkpoint = checkpoint } }
 
     /// The next requested changes also have an event of this kind.
     func send(strangeKind: String) { state.withLock { $0.strangeKind = strangeKind } }
@@ -224,6 +229,11 @@ final class SimulatedService: ServiceTransport, TokenSource {
         let path = parts[0].split(separator: "/").map(String.init)
         let query = parts.count > 1 ? String(parts[1]) : ""
         if path[1] == "proofs" { return try growth(query) }
+        if path[1] == "checkpoint" {
+            guard let note = state.withLock(\.checkpoint) else { return problem(503, nil) }
+            return ServiceResponse(
+                status: 200, headers: ["content-type": "text/plain; charset=utf-8"], body: Array(note.utf8))
+        }
         let user = path[2]
         if let old = state.withLock(\.oldSnapshot) {
             if path[3] == "changes" { return problem(400, "invalid", "offset: is not of this feed") }
