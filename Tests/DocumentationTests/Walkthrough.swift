@@ -12,7 +12,11 @@ struct Walkthrough {
 
     init(_ document: Document) {
         let blocks = document.text.matches(of: /(?m)^```console\n((?s:.*?))^```$/).map { String($0.1) }
-        steps = blocks.joined().split(separator: "$ ", omittingEmptySubsequences: true).map { text in
+        steps = Self.steps(in: blocks.joined())
+    }
+
+    static func steps(in text: String) -> [Step] {
+        text.split(separator: "$ ", omittingEmptySubsequences: true).map { text in
             let end = text.firstIndex(of: "\n") ?? text.endIndex
             return Step(command: String(text[..<end]), output: String(text[end...].dropFirst()))
         }
@@ -40,6 +44,21 @@ struct Walkthrough {
         process.waitUntilExit()
         let outputs = text.split(separator: mark + "\n", omittingEmptySubsequences: false)
         return zip(steps, outputs).map { Step(command: $0.command, output: String($1)) }
+    }
+}
+
+extension Document {
+    /// The text with what the commands of its walkthrough print now.
+    func showing(_ run: [Walkthrough.Step]) -> String {
+        var (rest, run) = (text[...], run[...])
+        var renewed = ""
+        while let block = rest.firstMatch(of: /(?m)^```console\n((?s:.*?))^```$/) {
+            let count = Walkthrough.steps(in: String(block.1)).count
+            let shown = run.prefix(count).map { "$ \($0.command)\n\($0.output)" }.joined()
+            renewed += rest[..<block.range.lowerBound] + "```console\n\(shown)```"
+            (rest, run) = (rest[block.range.upperBound...], run.dropFirst(count))
+        }
+        return renewed + rest
     }
 }
 
