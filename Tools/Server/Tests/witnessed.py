@@ -87,20 +87,20 @@ class Aics(Ended):
 class Own(Ended):
     """`traylog witness`."""
 
-    def __init__(self, directory, logs, name="own.example"):
+    def __init__(self, directory, logs, name="own.example", **environment):
         os.makedirs(directory)
-        self.directory, self.state = directory, os.path.join(directory, "state")
+        self.directory, self.state, self.name = directory, os.path.join(directory, "state"), name
         self.key = traylog("keygen", os.path.join(directory, "key"), "--witness", "--name", name).strip()
         self.logs = os.path.join(directory, "logs")
         with open(self.logs, "w") as file:
             file.write("".join(f"log {key}\n" for key in logs) + "quorum none\n")
         self.port = 0
-        self.start("--new")
+        self.start("--new", **environment)
 
-    def start(self, *options):
+    def start(self, *options, state=None, **environment):
         self.process = subprocess.Popen(
-            [PROGRAM, "witness", "--key", os.path.join(self.directory, "key"), "--logs", self.logs, "--state", self.state,
-             "--listen", f"127.0.0.1:{self.port}", *options],
+            [PROGRAM, "witness", "--key", os.path.join(self.directory, "key"), "--logs", self.logs, "--state", state or self.state,
+             "--listen", f"127.0.0.1:{self.port}", *options], env={**os.environ, **environment},
             stdout=subprocess.PIPE, stderr=open(os.path.join(self.directory, "said"), "ab"), text=True)
         for line in self.process.stdout:
             if line.startswith("listening on "):
@@ -138,7 +138,8 @@ class Hostile:
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(handler):
                 self.requests += 1
-                body = handler.rfile.read(int(handler.headers["Content-Length"])).decode()
+                handler.body = handler.rfile.read(int(handler.headers["Content-Length"]))
+                body = handler.body.decode()
                 old, note = body.split("\n", 1)[0], body.split("\n\n", 1)[1]
                 try:
                     answer(self, handler, int(old.removeprefix("old ")), note)
@@ -169,6 +170,69 @@ class Hostile:
         own = base64.b64decode(self.key.split("+", 2)[2])[1:]
         identifier = cosignature_vkey(self.name, own).key_id if private else signed.key_id
         return f"\u2014 {signed.name} {base64.b64encode(identifier + signed.signature).decode()}\n"
+
+
+class Unsteady(Hostile):
+    """A witness behind a network, and with habits: what happens to a request is left to chance.
+
+    What it sends is never a cosignature that the witness behind it has not made."""
+
+    HABITS = ("late", "twice", "another", "smaller", "endless", "deaf", "mute", "broken")
+
+    def __init__(self, witness, chance, unsteadiness=0.4):
+        super().__init__(self.pass_on, witness.name)
+        self.witness, self.chance, self.unsteadiness = witness, chance, unsteadiness
+        # The witness's own key counts, and no other.
+        self.key, self.is_cut = witness.key, False
+        self.done = set()
+
+    def pass_on(self, _, handler, old, note):
+        habit = self.chance.choice(self.HABITS) if self.chance.random() < self.unsteadiness else "well"
+        if self.is_cut:
+            habit = self.chance.choice(("deaf", "mute"))
+        self.done.add(habit)
+        if habit in ("another", "smaller", "endless", "broken", "deaf"):
+            return getattr(self, habit)(handler, old, note)
+        if habit == "late":
+            time.sleep(self.chance.uniform(0, 1))
+        status, headers, text = self.ask(handler.body)
+        if habit == "twice" and status == 200:
+            # It is asked again from where it is now.
+            size = size_of(note)
+            again = self.ask(f"old {size}\n\n{note}".encode())
+            text += again[2] if again[0] == 200 else ""
+        if habit == "mute" or status == 0:
+            return self.deaf(handler)
+        reply(handler, status, text, headers.get("Content-Type", "text/plain"))
+
+    def ask(self, body):
+        try:
+            return post(f"{self.witness.url}/add-checkpoint", body)
+        except OSError:
+            return 0, {}, ""  # it is down
+
+    def another(self, handler, _, note):
+        reply(handler, 200, self.line(note, private=Ed25519PrivateKey.generate()))
+
+    def smaller(self, handler, old, _):
+        reply(handler, 409, f"{max(0, old - 1)}\n", "text/x.tlog.size")
+
+    def broken(self, handler, *_):
+        reply(handler, self.chance.choice((200, 404, 409, 429, 500)), self.chance.choice(("", "\n", "\u2014 a b\n", "x" * 40_000)))
+
+    def endless(self, handler, *_):
+        handler.send_response(200)
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        for _ in range(100):
+            handler.wfile.write(b"1\r\n.\r\n")
+            handler.wfile.flush()
+            time.sleep(0.2)
+
+    def deaf(self, handler, *_):
+        """The connection breaks."""
+        handler.close_connection = True
+        handler.connection.shutdown(socket.SHUT_RDWR)
 
 
 def reply(handler, status, body, kind="text/plain"):

@@ -108,6 +108,7 @@ struct WitnessBook {
         let owner = directory + "/witness"
         if isNew {
             try FileText.makeDirectory(directory)
+            try DurableFile.keepName(of: directory)
             guard !FileText.exists(owner) else {
                 throw Problem(occupied: owner, advice: "the directory is a witness's already; go on without --new")
             }
