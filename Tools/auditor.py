@@ -12,7 +12,7 @@ Whatever a file says, the answer is a verdict: exit 0 where everything is proved
 
     auditor.py --complete ann.jsonl --tree-head head.json
     auditor.py --check proof.json --tree-head checkpoint --witness-policy policy
-    auditor.py --check report.jsonl --witness-policy policy
+    auditor.py --check report.jsonl --check event-17.tlog-proof --witness-policy policy
     auditor.py --check story-17.html --public-key audit.key.pub
     auditor.py --check proof.json --check report.jsonl --checkpoint checkpoint --public-key audit.key.pub
     traylog export | auditor.py - --tree-head head.json --proof proof.json --consistency growth.json
@@ -37,6 +37,8 @@ from item_story import check_story
 from tray_fold import KINDS, event_of, kind_of
 from witness_policy import Policy, key_of
 
+# The first line of a proof in C2SP's form.
+LOG_PROOF = b"c2sp.org/tlog-proof@v1"
 # No log has more events (Docs/internals/format.md).
 MOST_EVENTS = 2**56 - 1
 
@@ -369,6 +371,8 @@ class HandedOut:
         for number, line in lines:
             if number == 1 and line.startswith(b"<"):
                 return self.check_story(line, lines)
+            if number == 1 and line == LOG_PROOF:
+                return self.check_log_proof(name)
             what = f"line {number}"
             if is_closed:
                 raise ValueError(f"{what} comes after the line that closes the file")
@@ -412,6 +416,25 @@ class HandedOut:
         if first.get("disclosed") and not is_closed:
             raise ValueError("the line that closes the file is missing")
         return proved
+
+    def check_log_proof(self, name):
+        """A C2SP tlog-proof, which has the event's leaf in its line `extra`, and its own tree head."""
+        lines, separator, note = text_of(name).partition("\n\n")
+        _, extra, number, *nodes = lines.split("\n") + ["", ""]
+        if not separator or not extra.startswith("extra ") or not number.startswith("index "):
+            raise ValueError("a proof has the lines 'extra', 'index', its hashes, and a checkpoint below an empty line")
+        head, leaf = signed_head(note), base64_of({"leaf": extra[6:]}, "leaf", "the proof")
+        if not self.heads and self.seen is not None:
+            self.seen(head, note)
+            self.heads = [(head["treeSize"], head["rootHash"])]
+        path = [base64_of({"hash": node}, "hash", "the proof").hex() for node in nodes[:-2]]
+        if not number[6:].isascii() or not number[6:].isdigit() or len(number) > 26 or str(int(number[6:])) != number[6:]:
+            raise ValueError("the line 'index' has no number")
+        index = int(number[6:])
+        self.check_proof({
+            "seq": index + 1, "leafIndex": index, **head, "leafHash": sha256(b"\0", leaf).hex(), "leaf": base64.b64encode(leaf).decode(),
+            "path": path})
+        return 1
 
     def check_story(self, first, lines):
         """A page of a story; answers the number of events that are proved."""

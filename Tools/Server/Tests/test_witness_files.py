@@ -152,6 +152,26 @@ class Files(Witnessed):
         with open(page) as file:
             self.assertIn("\u2014 own0.example", file.read())
 
+    def test_of_one_event_are_proved_and_no_changed_byte_is(self):
+        store = self.store()
+        self.have_seen(store)
+        for seq in (1, 3):
+            proof = traylog("--store", store, "prove", str(seq), "--tlog-proof")
+            path = self.write("one.tlog-proof", proof)
+            said = traylog("check", path, "--witness-policy", self.file)
+            self.assertIn(f"event {seq} proved", said)
+            words = auditor("--check", path, "--witness-policy", self.file)
+            self.assertIn("1 events proved", words)
+            self.assertRegex(words, rf"signed by {ORIGIN}, seen by 3 of 3 witnesses")
+            # Without two of the cosignatures.
+            self.refuse("".join(proof.splitlines(keepends=True)[:-2]), wanted="seen by 1 of 3 witnesses")
+            # Any byte above the signatures.
+            end, chance = proof.index("\n\n\u2014"), random.Random(seq)
+            for place in [0, *chance.sample(range(end), 10)]:
+                data = bytearray(proof.encode())
+                data[place] ^= 1 << chance.randrange(5)
+                self.refuse(bytes(data))
+
     def test_of_a_person_wait_for_the_witnesses_of_their_last_event(self):
         store, other = self.store(), self.store("other")
         stranger = traylog("--store", other, "tree-head", "--sign", self.key)

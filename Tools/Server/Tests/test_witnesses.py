@@ -20,6 +20,7 @@ from aics_tlog import (
 from aics_witness import WitnessClient, WitnessConflict, WitnessRejected
 from consoled import Visitor, text_of
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from device import PROGRAM as TRAY, Device
 from proofbundle.checkpoint import verify_witnessed_checkpoint
 from proofbundle.tlogproof import parse_tlog_proof, verify_tlog_proof
 from served import Server
@@ -293,6 +294,40 @@ class TheServer(Witnessed):
                 out.write(text)
             with self.assertRaisesRegex(RuntimeError, wanted):
                 self.server(self.path("bad"))
+
+
+@unittest.skipUnless(TRAY, "TRAYLOG_TRAY does not name the program")
+class TheDevice(Witnessed):
+    def test_takes_a_log_that_a_quorum_has_seen_and_nothing_from_any_other(self):
+        own, stranger = self.own(), self.own("stranger")
+        file = self.policy([own], 1)
+        server = self.server(file)
+        server.notify("ann", title="First")
+        self.published(server, 1)
+        with Device(server, "ann", options=["--witness-policy", file, "--max-witness-age", "60"]) as device:
+            self.assertTrue(device.wait())
+            server.notify("ann", title="Second")
+            self.assertTrue(device.wait())
+            self.assertEqual(device.ask("tray")["total"], 2)
+            # Nobody sees the log any more, and it goes on: what is newer than the checkpoint is shown until the age is reached.
+            own.end()
+            server.notify("ann", title="Third")
+            self.assertTrue(device.wait())
+            self.assertEqual(device.ask("tray")["total"], 3)
+        other = self.policy([stranger], 1, "other")
+        with Device(server, "ann", options=["--witness-policy", other]) as device:
+            self.assertFalse(device.wait(seconds=2))
+            tray = device.ask("tray")
+            self.assertEqual((tray["total"], tray["status"]), (0, "failing"), tray)
+            connections = lambda: [event.get("connection", {}) for event in device.events]
+            device.until(lambda: any(each.get("error") == "unwitnessed" for each in connections()))
+            said = next(each["message"] for each in connections() if each.get("error") == "unwitnessed")
+            self.assertIn("seen by 0 of 1 witness, and the policy asks for more", said)
+        with open(self.path("bad"), "w") as out:
+            out.write("quorum nobody\n")
+        with Device(server, "ann", options=["--witness-policy", self.path("bad")]) as device:
+            self.assertEqual(device.process.wait(timeout=20), 65)
+            self.assertIn("line 1 names what no line before defines", device.process.stderr.read())
 
 
 class TheCommandLine(Witnessed):
