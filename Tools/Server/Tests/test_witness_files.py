@@ -147,6 +147,18 @@ class Files(Witnessed):
         path = self.write("file", traylog("--store", store, "audit", "ann", "--json", "--witnessed"))
         self.check(path, later=False)
         self.assertEqual(self.stated(path)["treeSize"], 4)
+        # A damaged checkpoint is no reason to refuse a report that asks for none.
+        kept = os.path.join(store, "checkpoint.witnessed")
+        with open(kept) as file:
+            whole = file.read()
+        for text in ("", whole[:40], whole.replace("\n4\n", "\n18446744073709551615\n")):
+            self.write(kept, text)
+            self.assertNotIn("checkpoint", traylog("--store", store, "audit", "ann", "--json"))
+            run = subprocess.run(
+                [PROGRAM, "--store", store, "audit", "ann", "--json", "--witnessed"], capture_output=True, text=True, timeout=60, check=False)
+            self.assertIn(run.returncode, (65, 74), run.stderr)
+            self.assertEqual(run.stdout, "")
+        self.write(kept, whole)
         page = self.path("ann.html")
         traylog("--store", store, "audit", "ann", "--html", page, "--witnessed")
         with open(page) as file:
