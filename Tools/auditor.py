@@ -5,7 +5,8 @@ It makes the Merkle tree of an exported log (Docs/internals/format.md, "Export" 
 section 2.1, and holds tree heads, proofs, reports and signed checkpoints against it. With --check it holds proofs, reports,
 decisions (decision.py), items' stories (item_story.py) and a person's file against tree heads alone, without a log; with --complete
 it also checks that a history is complete (complete_history.py). With --witness-policy each tree head must be signed by a log and
-cosigned by a quorum of witnesses (witness_policy.py); where none is named, the one counts that a file has with it. Python's standard library is all it needs, and the `openssl` program for signatures.
+cosigned by a quorum of witnesses (witness_policy.py); where none is named, the one counts that a file has with it. Python's standard
+library is all it needs, and the `openssl` program for signatures.
 
 Whatever a file says, the answer is a verdict: exit 0 where everything is proved, else 1 and a sentence that begins with
 `auditor:`. It takes a line at a time; of a log it keeps 32 bytes for each event.
