@@ -85,7 +85,7 @@ struct LandmarkComparison {
     func difference(_ reached: TrayState, since earlier: UInt64) throws -> String? {
         do {
             return try source.read { store in
-                let found = try store.pages(of: stream).landmark(atOrBefore: reached.appliedSeq)
+                let found = try store.pages(of: stream, asOf: 0).landmark(atOrBefore: reached.appliedSeq)
                 guard let landmark = found, landmark.state.appliedSeq == reached.appliedSeq else { return nil }
                 var (mine, theirs): ([UInt8], [UInt8]) = ([], [])
                 landmark.state.pack(into: &mine)

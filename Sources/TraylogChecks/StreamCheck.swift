@@ -78,7 +78,7 @@ struct StreamCheck: Sendable {
             let then = try now.at(head)
             let anew = UserSnapshot(
                 user: then.user, stream: then.stream, store: then.store, asOf: head, state: folded.state,
-                pages: folded.base?.pages ?? then.store.pages(of: .absent), past: nil)
+                pages: folded.base?.pages ?? then.store.pages(of: .absent, asOf: 0), past: nil)
             guard try then.tray() == anew.tray() else { return "the tray as of event \(head) differs from the log's" }
             return try ItemComparison(anew, then).changes().first.map {
                 "item \($0.entry.seq) as of event \(head) differs"
@@ -141,7 +141,8 @@ extension LogFold.Folded {
         }
         try state.catchUp(
             own: own.first ?? 0, through: end, stored: pages,
-            history: UnaidedHistory(source: snapshot.history(of: stream), base: base), next: next)
+            history: UnaidedHistory(
+                source: snapshot.history(of: snapshot.store.pages(of: stream, asOf: 0)), base: base), next: next)
         return state
     }
 }

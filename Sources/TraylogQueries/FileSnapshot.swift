@@ -46,11 +46,12 @@ package struct FileSnapshot {
     /// Where only broadcasts are new, they are added as a whole.
     func tray(of user: String, _ stretches: TopicStretches) throws -> Tray {
         guard let (stream, name) = try find(user) else { return Tray(user: user, asOf: Seq(store.head)) }
-        let pages = store.pages(of: stream)
-        if let state = try pages.root(of: name),
+        let (root, pages) = try store.state(of: stream, named: name)
+        if let state = root,
             tail.seqs(of: stream, through: store.head).last ?? 0 <= state.appliedSeq,
             let tray = try stretches.tray(
-                of: user, state, pages: pages, through: store.head, history: history(of: .absent))
+                of: user, state, pages: pages, through: store.head,
+                history: history(of: store.pages(of: .absent, asOf: 0)))
         {
             return tray
         }
@@ -61,8 +62,8 @@ package struct FileSnapshot {
     ///
     /// - Parameter end: the last event to fold; for somebody who has no later ones.
     package func user(_ name: StreamName, stream: StreamID, through end: UInt64 = .max) throws -> UserSnapshot {
-        let pages = store.pages(of: stream)
-        var state = try pages.root(of: name) ?? TrayState(landmarkDistance: store.record.landmarkDistance)
+        let (root, pages) = try store.state(of: stream, named: name)
+        var state = root ?? TrayState(landmarkDistance: store.record.landmarkDistance)
         let own = tail.seqs(of: stream, through: store.head).drop { $0 <= state.appliedSeq }
         var index = own.startIndex
         func next(_ seq: UInt64) -> UInt64 {
@@ -85,10 +86,8 @@ package struct FileSnapshot {
         return (try user(name, stream: stream), name.isTopic)
     }
 
-    /// The past of a stream.
-    package func history(of stream: StreamID) -> SnapshotHistory { history(of: store.pages(of: stream)) }
-
-    private func history(of pages: StoredPages) -> SnapshotHistory {
+    /// The past of a stream, with its pages.
+    package func history(of pages: StoredPages) -> SnapshotHistory {
         SnapshotHistory(store: store, pages: pages, unstored: unstored)
     }
 

@@ -24,7 +24,8 @@ package struct SnapshotHistory: FoldHistory {
         if let stored, let root = stored.root {
             guard root.name.isTopic else { throw PackedError.damaged("the state of a topic") }
             seqs = try root.state.events(
-                from: seq + 1, through: end, limit: limit, stored: pages.viewing(.current, stream: stored.stream))
+                from: seq + 1, through: end, limit: limit,
+                stored: pages.viewing(.asOf(root.state.appliedSeq), stream: stored.stream))
             known = max(seq, root.state.appliedSeq)
         }
         guard seqs.count < limit else { return seqs }
@@ -34,8 +35,7 @@ package struct SnapshotHistory: FoldHistory {
 
     package func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
         if let found = unstored.landmarks.last(where: { $0.appliedSeq <= seq }) {
-            // Pages that it does not have itself are stored: as they were, for a later event may have changed them since.
-            return Landmark(state: found, pages: pages.viewing(.past(found.appliedSeq)))
+            return Landmark(state: found, pages: pages.viewing(.asOf(found.appliedSeq)))
         }
         return try pages.landmark(atOrBefore: seq)
     }

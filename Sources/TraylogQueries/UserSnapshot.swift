@@ -50,13 +50,13 @@ package struct UserSnapshot {
         if isRefolded { return try UserSnapshot(refolding: user, stream, in: store, through: seq, past) }
         let voidings = try state.voidings(stored: pages).filter { $0.undone <= seq }
         let found = try TrayState.state(at: seq, of: state, without: voidings, stored: pages, history: history(past))
-        return with(found.state, found.pages ?? pages.viewing(.past(0)), asOf: seq)
+        return with(found.state, found.pages ?? pages.viewing(.asOf(0)), asOf: seq)
     }
 
     /// The user's past, for a fold to read.
     package func history(_ past: UnstoredPast) -> SnapshotHistory {
         SnapshotHistory(
-            store: store, pages: isRefolded ? store.pages(of: .absent) : pages.viewing(.current), unstored: past)
+            store: store, pages: isRefolded ? store.pages(of: .absent, asOf: 0) : pages, unstored: past)
     }
 
     private func with(_ state: TrayState, _ pages: StoredPages, asOf seq: UInt64) -> UserSnapshot {
@@ -95,7 +95,7 @@ extension UserSnapshot {
     package init(stranger user: String, in store: StoreSnapshot) {
         self.init(
             user: user, stream: .absent, store: store, asOf: store.head, state: TrayState(),
-            pages: store.pages(of: .absent),
+            pages: store.pages(of: .absent, asOf: 0),
             past: UnstoredPast())
     }
 
@@ -111,7 +111,7 @@ extension UserSnapshot {
         self.init(
             user: user, stream: stream, store: store, asOf: seq, state: folded?.state ?? TrayState(),
             // All pages are in the state, but for those of a base.
-            pages: folded?.base?.pages ?? store.pages(of: .absent), past: past, isRefolded: true)
+            pages: folded?.base?.pages ?? store.pages(of: .absent, asOf: 0), past: past, isRefolded: true)
     }
 }
 

@@ -113,7 +113,7 @@ struct BaseCopy {
         state.folded = base.state.events.count
         let open = state.events.open
         try base.forEachEventPage(before: open.packed.isEmpty ? .max : open.first) { page in
-            rows.append(stream, .page(.events), page.first) { page.pack(into: &$0) }
+            rows.append(stream, .page(.events), page.first, version: page.last) { page.pack(into: &$0) }
         }
         state.pack(into: &rows, stream: stream, name: .erased(stream))
     }

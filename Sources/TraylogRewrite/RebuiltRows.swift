@@ -62,9 +62,14 @@ package struct RebuiltRows: FoldTaker {
     }
 
     package mutating func reached(_ landmark: TrayState, of folded: LogFold.Folded, before: TrayState?) throws {
-        let kept = KeptRows(stream: folded.stream, stored: nil)
-        try kept.append(for: landmark, name: folded.name, landmarks: before.map { [$0] } ?? [], to: &waiting)
+        guard let before else { return }
+        write(before, of: folded, before: landmark)
         try write(from: Self.rowsPerTransaction)
+    }
+
+    private mutating func write(_ landmark: TrayState, of folded: LogFold.Folded, before next: TrayState) {
+        landmark.packPages(into: &waiting, folded.stream, before: next)
+        landmark.packLandmark(into: &waiting, folded.stream, folded.name)
     }
 
     package mutating func take(_ folded: LogFold.Folded) throws {
@@ -72,15 +77,15 @@ package struct RebuiltRows: FoldTaker {
         record.states.nextStream = max(record.states.nextStream, folded.stream.next)
         if let base = folded.base {
             let rows = BaseRows(
-                stream: folded.stream, base: base, folded: folded.state, keepsOld: folded.landmark != nil)
+                stream: folded.stream, base: base, folded: folded.state, hasLandmarks: folded.landmark != nil)
             let (environment, states) = (environment, states)
             try rows.append(to: &waiting) {
                 if $0.count >= Self.rowsPerTransaction { try $0.drain(to: states, of: environment, after: &last) }
             }
         }
         if let landmark = folded.landmark {
-            let kept = KeptRows(stream: folded.stream, stored: nil)
-            try kept.append(for: folded.state, name: folded.name, landmarks: [landmark], to: &waiting)
+            write(landmark, of: folded, before: folded.state)
+            folded.state.packEnds(into: &waiting, folded.stream)
         }
         let first = waiting.count
         folded.state.pack(into: &waiting, stream: folded.stream, name: folded.name)

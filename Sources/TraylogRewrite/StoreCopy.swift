@@ -83,9 +83,7 @@ struct StoreCopy {
 
     /// Folds names, states and due times from what was copied, and compares the states with those of the old file.
     mutating func fold(progress: (UInt64) throws -> Void) throws {
-        let old = OldStates(
-            environment: environment, states: tables.derived.states,
-            passedOver: [erasure?.stream, record.states.staged?.stream])
+        let old = OldStates(environment: environment, states: tables.derived.states, passedOver: erasure?.stream)
         let new = finalRecord(record, archive: nil, dropped: log.droppedCount)
         folded = try RebuiltRows.derive(
             in: target, tables, new, eventsPerPass: BaseCopy.eventsPerPass(of: log.through),
@@ -260,11 +258,11 @@ struct StoreCopy {
 private struct OldStates {
     let environment: Environment
     let states: StateTable
-    let passedOver: Set<StreamID?>
+    let passedOver: StreamID?
 
     /// Compares a folded state with the one that is stored, if that has come as far.
     func check(_ folded: LogFold.Folded, _ rows: RowBuffer, _ range: Range<Int>) throws {
-        guard !passedOver.contains(folded.stream) else { return }
+        guard folded.stream != passedOver else { return }
         let isOther = try environment.read { transaction in
             // What cannot be read is made anew.
             guard let root = try? states.root(folded.stream, in: transaction),

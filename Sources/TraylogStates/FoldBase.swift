@@ -35,7 +35,8 @@ package struct FoldBases: Sendable {
         self.rows = rows
         bases = tables.log.bases
         pages = StoredPages(
-            rows: rows, tables: tables, record: record, stream: .absent, view: .base, categoryNames: CategoryNames())
+            rows: rows, tables: tables, floor: record.floor, stream: .absent, view: .base,
+            categoryNames: CategoryNames())
     }
 
     /// The base of a stream; nil for one that is folded from its first event.
@@ -133,14 +134,14 @@ package struct BaseRows {
     package let base: FoldBase
     /// The state that was folded over it, with all pages that changed since.
     package let folded: TrayState
-    /// Whether pages that changed are kept as they were, for landmarks that show them.
-    package let keepsOld: Bool
+    /// Whether pages that changed are wanted as they were, too, for landmarks that show them.
+    package let hasLandmarks: Bool
 
-    package init(stream: StreamID, base: FoldBase, folded: TrayState, keepsOld: Bool = false) {
+    package init(stream: StreamID, base: FoldBase, folded: TrayState, hasLandmarks: Bool = false) {
         self.stream = stream
         self.base = base
         self.folded = folded
-        self.keepsOld = keepsOld
+        self.hasLandmarks = hasLandmarks
     }
 
     /// - Parameters:
@@ -171,7 +172,7 @@ package struct BaseRows {
         let end = folded.events.sealed.first?.first ?? (open.packed.isEmpty ? .max : open.first)
         try base.forEachEventPage(before: end) { page in
             guard let left = try events(page) else { return }
-            rows.append(stream, .page(.events), left.first) { left.pack(into: &$0) }
+            rows.append(stream, .page(.events), left.first, version: left.last) { left.pack(into: &$0) }
             try full(&rows)
         }
     }
@@ -180,10 +181,7 @@ package struct BaseRows {
         _ space: PageSpace, _ first: UInt64, _ changedBy: UInt64, isChanged: Bool, to rows: inout RowBuffer,
         _ pack: (inout [UInt8]) -> Void
     ) {
-        if !isChanged {
-            rows.append(stream, .page(space), first, pack: pack)
-        } else if keepsOld, space != .keys {
-            rows.append(stream, .kept(space), first, version: changedBy, pack: pack)
-        }
+        guard !isChanged || (hasLandmarks && space != .keys) else { return }
+        rows.append(stream, .page(space), first, version: changedBy, pack: pack)
     }
 }

@@ -12,14 +12,17 @@ package struct RowBuffer: Sendable {
     package init() {}
 
     package var count: Int { rows.count }
+    /// How many of them are to be written.
+    package private(set) var written = 0
     /// The size of keys and values together.
     package var byteCount: Int { bytes.count }
     /// The size of the last value with its checksum.
-    package var lastValueBytes: Int { rows.last.map { $0.end - $0.value } ?? 0 }
+    package var lastValueBytes: Int { rows.last { $0.end > $0.value }.map { $0.end - $0.value } ?? 0 }
 
     package mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         rows.removeAll(keepingCapacity: true)
+        written = 0
     }
 
     /// Appends a row; `pack` appends the content of its value.
@@ -36,6 +39,7 @@ package struct RowBuffer: Sendable {
         // Key and content lie side by side, so one pass seals both.
         Checked.seal(&bytes, from: start)
         rows.append((start, value, bytes.count))
+        written += 1
     }
 
     /// The end of a part that begins with one of the rows: so many rows, or fewer where they are large.
@@ -49,13 +53,18 @@ package struct RowBuffer: Sendable {
         return end
     }
 
-    /// Deletes a row, where it is stored.
-    package mutating func delete(
-        _ stream: StreamID, _ space: StateTable.Space, _ number: UInt64, version: UInt64? = nil
-    ) {
+    /// Deletes a version of a page, where it is stored.
+    mutating func delete(_ stream: StreamID, _ space: StateTable.Space, _ number: UInt64, version: UInt64) {
         let start = bytes.count
         StateTable.append(stream, space, number, to: &bytes)
-        if let version { StateTable.append(version, to: &bytes) }
+        StateTable.append(version, to: &bytes)
+        rows.append((start, bytes.count, bytes.count))
+    }
+
+    /// Deletes a row by its key.
+    mutating func delete(_ key: [UInt8]) {
+        let start = bytes.count
+        bytes += key
         rows.append((start, bytes.count, bytes.count))
     }
 
@@ -65,16 +74,13 @@ package struct RowBuffer: Sendable {
             let start = bytes.count
             bytes.append(copying: RawSpan(_elements: other.bytes.span).extracting(row.start..<row.end))
             rows.append((start, start + row.value - row.start, bytes.count))
+            if row.end > row.value { written += 1 }
         }
     }
 
-    /// Visits all rows in order; those that are to be deleted have no value.
-    func forEachChange(_ body: (_ index: Int, _ key: RawSpan, _ value: RawSpan?) throws -> Void) rethrows {
-        let span = RawSpan(_elements: bytes.span)
-        for (index, row) in rows.enumerated() {
-            let value = row.end > row.value ? span.extracting(row.value..<row.end) : nil
-            try body(index, span.extracting(row.start..<row.value), value)
-        }
+    /// Visits the keys of the rows from one on.
+    func forEachKey(from start: Int, _ body: ([UInt8]) -> Void) {
+        for row in rows[start...] { body(Array(bytes[row.start..<row.value])) }
     }
 
     /// Visits the rows that are to be written, in order.

@@ -13,8 +13,6 @@ package struct StateProgress: Hashable, Sendable {
     package var nextStream = StreamID.first
     /// How many of the streams below it are topics'.
     package var topics: UInt64 = 0
-    /// The state that comes into the file in parts; nil for none.
-    package var staged: StagedStream?
 
     package init() {}
 
@@ -41,7 +39,6 @@ package struct StateProgress: Hashable, Sendable {
         guard nextStream >= .first, nextStream <= .highest else { throw .damaged("stream") }
         topics = try reader.varint()
         guard topics < UInt64(nextStream.rawValue) else { throw .damaged("topics") }
-        if !reader.isAtEnd { staged = try StagedStream(from: &reader) }
     }
 
     package func write(_ tables: DerivedTables, to transaction: inout WriteTransaction) throws(LMDBError) {
@@ -57,7 +54,6 @@ package struct StateProgress: Hashable, Sendable {
         bytes.appendVarint(through)
         bytes.appendVarint(UInt64(nextStream.rawValue))
         bytes.appendVarint(topics)
-        staged?.pack(into: &bytes)
         return bytes
     }
 }

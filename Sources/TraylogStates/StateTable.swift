@@ -16,29 +16,21 @@ package struct StateTable: Sendable {
         /// Roots as they were after certain events, by the event.
         package static let landmark = Space(rawValue: 0x40)
 
-        /// The pages of a state that comes into the file in parts (``StagedState``).
-        package static let staged = Space(rawValue: 0x42)
-
+        /// Pages, by page and by the event that changed it; empty where it ended with that.
         package static func page(_ space: PageSpace) -> Space { Space(rawValue: space.rawValue) }
-        /// Pages as they were, by page and by the event that changed them then.
-        ///
-        /// Empty where a page had ended.
-        package static func kept(_ space: PageSpace) -> Space { Space(rawValue: 0x80 | space.rawValue) }
-
-        var isKept: Bool { rawValue >= 0x80 }
     }
 
-    /// `stream u32 BE | space u8 | key u64 BE`: rows of one stream lie together, pages in their order.
-    package static func key(_ stream: StreamID, _ space: Space, _ key: UInt64) -> [UInt8] {
+    /// `stream u32 BE | space u8 | key u64 BE`, and of a page `| changedBy u64 BE`: rows of one stream lie together, pages
+    /// in their order.
+    package static func key(_ stream: StreamID, _ space: Space, _ key: UInt64, version: UInt64? = nil) -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(keyBytes)
+        bytes.reserveCapacity(pageKeyBytes)
         append(stream, space, key, to: &bytes)
+        if let version { append(version, to: &bytes) }
         return bytes
     }
 
-    package static let keyBytes = 13
-    /// With the event that changed a page then.
-    package static let keptKeyBytes = 21
+    package static let pageKeyBytes = 21
 
     static func append(_ stream: StreamID, _ space: Space, _ key: UInt64, to bytes: inout [UInt8]) {
         for shift in stride(from: UInt32(24), through: 0, by: -8) {
@@ -122,41 +114,13 @@ package struct StateTable: Sendable {
         }
     }
 
-    /// The row of `space` with the greatest key at or below `position`.
-    func floor(
-        _ stream: StreamID, _ space: Space, at position: UInt64, in transaction: borrowing ReadTransaction
+    /// The newest landmark at or before `seq`, as it was packed.
+    func landmark(
+        _ stream: StreamID, atOrBefore seq: UInt64, in transaction: borrowing ReadTransaction
     ) throws -> [UInt8]? {
-        let key = StateTable.key(stream, space, position)
+        let key = StateTable.key(stream, .landmark, seq)
         return try transaction.withCursor(database) { cursor in
-            // The smallest key that is not less is the row itself or the one after it.
-            var found = try cursor.seek(RawSpan(_elements: key.span))
-            if found {
-                let isExact = cursor.withEntry { stored, _ in
-                    stored.starts(with: RawSpan(_elements: key.span), count: 13)
-                }
-                if !isExact {
-                    // It may have been the one that is looked for, before its key changed.
-                    try cursor.withEntry { try Checked.check($1, key: $0) }
-                    found = try cursor.previous()
-                }
-            } else {
-                found = try cursor.last()
-            }
-            guard found else { return nil }
-            return try cursor.withEntry { stored, value in
-                let content = try Checked.open(value, key: stored)
-                return stored.starts(with: RawSpan(_elements: key.span), count: 5) ? content : nil
-            }
-        }
-    }
-
-    /// The row of `space` with the smallest key at or above `position`.
-    func ceiling(
-        _ stream: StreamID, _ space: Space, at position: UInt64, in transaction: borrowing ReadTransaction
-    ) throws -> [UInt8]? {
-        let key = StateTable.key(stream, space, position)
-        return try transaction.withCursor(database) { cursor in
-            guard try cursor.seek(RawSpan(_elements: key.span)) else { return nil }
+            guard try cursor.moveToFloor(of: key) else { return nil }
             return try cursor.withEntry { stored, value in
                 let content = try Checked.open(value, key: stored)
                 return stored.starts(with: RawSpan(_elements: key.span), count: 5) ? content : nil

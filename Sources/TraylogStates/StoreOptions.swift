@@ -56,8 +56,8 @@ public struct StoreOptions: Sendable {
     ///
     /// Only a new store takes it.
     package var landmarkDistance = TrayState.defaultLandmarkDistance
-    /// A state with more changed pages comes into the file in parts.
-    package var stagedPages = 512
+    /// A state with more changed pages is stored in several transactions.
+    package var pagesAtOnce = 512
     /// The size at which the journal begins anew.
     package var journalBytes = 2 << 20
 

@@ -8,7 +8,7 @@ import TraylogLog
 ///
 /// It is a row of the log's tables. How far the derived tables have come stands in a row of theirs (``StateProgress``).
 package struct StoreRecord: Hashable, Sendable {
-    static let format: UInt8 = 4
+    static let format: UInt8 = 5
     /// Stands in the place of the format as long as a restore writes the log.
     private static let unfinished: UInt8 = 0
     static let key: [UInt8] = Array("store".utf8)

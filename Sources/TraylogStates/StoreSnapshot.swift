@@ -14,9 +14,9 @@ import TraylogPages
 /// under that lock, in the same turn in which the state is copied or brought up to date:
 ///
 /// - Commits are made outside of the lock and published under it. So the file may hold a batch of states that memory
-///   still counts as not stored. A batch holds states as they were in an earlier turn of the lock, so that a state in
-///   memory is never older than the pages in the file. Every page that changed since the last *published* batch is in
-///   the state itself and is never asked of the file: what a batch stored leaves memory with its publication only.
+///   still counts as not stored. A state in memory reads pages as of the root that it was loaded from, or that was
+///   stored of it and *published* last: pages that changed since are in the state itself. The batch may have deleted
+///   what they were before, so no state stays in memory that is older than the one in a batch.
 /// - A state that memory does not have is loaded through the same transaction, root and pages alike. It may come from
 ///   such a batch; then the chain of the stream's events begins with some that it holds already, and a fold passes over
 ///   events up to ``TrayState/appliedSeq``. The same holds for the events of topics.
@@ -89,12 +89,24 @@ extension StoreSnapshot {
     package var states: StateTable { tables.derived.states }
     package var dues: DueTable { tables.derived.dues }
 
-    /// The pages of a stream as they are stored.
-    package func pages(of stream: StreamID) -> StoredPages {
-        StoredPages(rows: self, tables: tables, record: record, stream: stream, categoryNames: categoryNames)
+    /// The stored pages of a stream as they were after an event.
+    ///
+    /// - Parameter seq: the newest event of the stored state; 0 where nothing but the log is read.
+    package func pages(of stream: StreamID, asOf seq: UInt64) -> StoredPages {
+        StoredPages(
+            rows: self, tables: tables, floor: record.floor, stream: stream, view: .asOf(seq),
+            categoryNames: categoryNames)
     }
 
-    /// The stored state of a stream, whosever it is; nil when it has none.
+    /// The stored state of a stream with its pages.
+    package func state(
+        of stream: StreamID, named name: StreamName
+    ) throws -> (state: TrayState?, pages: StoredPages) {
+        let root = try read { try states.root(stream, of: name, in: $0)?.state }
+        return (root, pages(of: stream, asOf: root?.appliedSeq ?? 0))
+    }
+
+    /// The stored root of a stream, whosever it is; nil when it has none.
     package func root(_ stream: StreamID) throws -> StoredState? { try read { try states.root(stream, in: $0) } }
 
     package func fact(_ seq: UInt64) throws -> Fact {

@@ -4,13 +4,12 @@ import TraylogPages
 import TraylogPlatform
 
 /// The stored pages of one stream and the events of the log.
-package struct StoredPages: StateSource {
+package struct StoredPages: StateSource, Sendable {
     /// Which state the pages are read for.
     package enum View: Hashable, Sendable {
-        /// The stored one, or one in memory that holds all pages that changed since.
-        case current
-        /// A landmark: pages as they were after this event. They stay so until a compaction.
-        case past(UInt64)
+        /// Pages as they were after this event: of a landmark, of the stored state, or of one in memory that holds all
+        /// pages that changed since.
+        case asOf(UInt64)
         /// The base: pages as they were right before the floor.
         case base
     }
@@ -19,31 +18,19 @@ package struct StoredPages: StateSource {
     let rows: any RowReader
     let tables: Tables
     package let floor: Floor
-    let stream: StreamID
-    /// Pages of this stream that are newer than those in their places lie among the kept ones (``StagedState``).
-    private let staged: StreamID?
+    package let stream: StreamID
     package let view: View
+    /// The state was folded anew because what is stored of it since its base is damaged.
+    package var isDamaged = false
     let categoryNames: CategoryNames
 
     init(
-        rows: any RowReader, tables: Tables, record: StoreRecord, stream: StreamID, view: View = .current,
-        categoryNames: CategoryNames
-    ) {
-        let staged = record.states.staged.flatMap { $0.isInForce ? $0.stream : nil }
-        self.init(
-            rows: rows, tables: tables, floor: record.floor, stream: stream, staged: staged, view: view,
-            categoryNames: categoryNames)
-    }
-
-    private init(
-        rows: any RowReader, tables: Tables, floor: Floor, stream: StreamID, staged: StreamID?, view: View,
-        categoryNames: CategoryNames
+        rows: any RowReader, tables: Tables, floor: Floor, stream: StreamID, view: View, categoryNames: CategoryNames
     ) {
         self.rows = rows
         self.tables = tables
         self.floor = floor
         self.stream = stream
-        self.staged = staged
         self.view = view
         self.categoryNames = categoryNames
     }
@@ -51,7 +38,7 @@ package struct StoredPages: StateSource {
     /// The pages of the same stream, or of another, for another state.
     package func viewing(_ view: View, stream: StreamID? = nil) -> StoredPages {
         StoredPages(
-            rows: rows, tables: tables, floor: floor, stream: stream ?? self.stream, staged: staged, view: view,
+            rows: rows, tables: tables, floor: floor, stream: stream ?? self.stream, view: view,
             categoryNames: categoryNames)
     }
 
@@ -66,13 +53,14 @@ package struct StoredPages: StateSource {
     package func events(from seq: UInt64) throws -> EventIndex.Page? {
         let found = try rows.read { transaction in
             [
-                try states.floor(stream, .page(.events), at: seq, in: transaction),
-                try states.ceiling(stream, .page(.events), at: seq, in: transaction),
+                try states.page(stream, .events, at: seq, asOf: newest, in: transaction),
+                try states.eventPage(stream, atOrAbove: seq, asOf: newest, in: transaction),
             ]
         }
-        for case let row? in found {
-            var reader = PackedReader(row)
-            let page = try EventIndex.Page(from: &reader)
+        for case let version? in found {
+            var reader = PackedReader(version.content)
+            var page = try EventIndex.Page(from: &reader)
+            page.last = version.changedBy
             if try page.seqs().last ?? 0 >= seq { return page }
         }
         return nil
@@ -127,44 +115,31 @@ package struct StoredPages: StateSource {
         .damaged("a state names event \(seq), which the log does not hold")
     }
 
-    private var states: StateTable { view == .base ? tables.log.bases : tables.derived.states }
+    var states: StateTable { view == .base ? tables.log.bases : tables.derived.states }
+
+    /// No version counts that is newer.
+    var newest: UInt64 { if case .asOf(let seq) = view { seq } else { .max } }
 
     private func page<Page>(
         _ space: PageSpace, at key: UInt64, _ unpack: (inout PackedReader) throws -> Page
     ) throws -> Page? {
         // Long answers go through many pages.
         try Cancellation.checkCurrent()
-        let row = try rows.read { transaction in
-            switch view {
-            case .current where stream == staged: try states.page(stream, space, at: key, after: .max, in: transaction)
-            case .current, .base: try states.floor(stream, .page(space), at: key, in: transaction)
-            case .past(let seq): try states.page(stream, space, at: key, after: seq, in: transaction)
-            }
-        }
-        guard let row else { return nil }
-        var reader = PackedReader(row)
+        let version = try rows.read { try states.page(stream, space, at: key, asOf: newest, in: $0) }
+        guard let version else { return nil }
+        var reader = PackedReader(version.content)
         return try unpack(&reader)
     }
 }
 
 extension StoredPages {
-    /// The stored state of the stream; nil when it has none.
-    package func root(of name: StreamName) throws -> TrayState? {
-        try rows.read { try states.root(stream, of: name, in: $0)?.state }
-    }
-
-    /// A stored page with the event that changed it last, as it is in its place.
-    func row(_ space: PageSpace, first: UInt64) throws -> (changedBy: UInt64, content: [UInt8])? {
-        try rows.read { try states.row(stream, space, first: first, in: $0) }
-    }
-
     /// The newest landmark at or before `seq`, or the base.
     package func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
-        let row = try rows.read { try tables.derived.states.floor(stream, .landmark, at: seq, in: $0) }
+        let row = try rows.read { try tables.derived.states.landmark(stream, atOrBefore: seq, in: $0) }
         if let row {
             var reader = PackedReader(row)
             let state = try StoredState(from: &reader).state
-            return Landmark(state: state, pages: viewing(.past(state.appliedSeq)))
+            return Landmark(state: state, pages: viewing(.asOf(state.appliedSeq)))
         }
         guard floor.seq > .zero, let base = try rows.read({ try tables.log.bases.root(stream, in: $0) })?.state,
             base.appliedSeq <= seq
@@ -174,31 +149,16 @@ extension StoredPages {
 
     /// The firsts of pages that `seq` or a later event changed.
     package func firsts(of space: PageSpace, changedSince seq: UInt64) throws -> [UInt64] {
-        guard stream != staged else {
-            return try newest(of: space).filter { !$0.isEnd && $0.changedBy >= seq }.map(\.first)
-        }
-        var firsts: [UInt64] = []
+        var found: [(first: UInt64, changedBy: UInt64)] = []
         try rows.read { transaction in
-            try states.forEachPage(stream, space, in: transaction) { first, changedBy, _ in
-                if changedBy >= seq { firsts.append(first) }
+            try states.forEachVersion(stream, space, in: transaction) { version in
+                guard version.changedBy <= newest else { return true }
+                if found.last?.first == version.first { found.removeLast() }
+                // A page that ended has no place among them.
+                found.append((version.first, version.content.isEmpty ? 0 : version.changedBy))
+                return true
             }
         }
-        return firsts
-    }
-
-    /// The firsts of pages that have ended, and may still be in their places.
-    package func ended(of space: PageSpace) throws -> [UInt64] { try newest(of: space).filter(\.isEnd).map(\.first) }
-
-    /// The newest version of each page, in its place or kept.
-    private func newest(of space: PageSpace) throws -> [(first: UInt64, changedBy: UInt64, isEnd: Bool)] {
-        var newest: [UInt64: (changedBy: UInt64, isEnd: Bool)] = [:]
-        try rows.read { transaction in
-            for kept in [false, true] {
-                try states.forEachPage(stream, space, kept: kept, in: transaction) { first, changedBy, isEnd in
-                    if newest[first].map({ $0.changedBy <= changedBy }) ?? true { newest[first] = (changedBy, isEnd) }
-                }
-            }
-        }
-        return newest.sorted { $0.key < $1.key }.map { ($0.key, $0.value.changedBy, $0.value.isEnd) }
+        return found.filter { $0.changedBy >= seq }.map(\.first)
     }
 }

@@ -30,7 +30,7 @@ package struct LogTables: Sendable {
     package let fingerprints: FingerprintTable
     /// The Merkle tree; higher floors know its rows.
     package let treeDatabase: Database
-    /// The state of each stream right before the floor, from which the log is folded: a root and its pages, in their places.
+    /// The state of each stream right before the floor, from which the log is folded: a root and its pages.
     package let bases: StateTable
 
     init(_ environment: Environment) {

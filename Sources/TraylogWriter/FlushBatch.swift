@@ -4,12 +4,6 @@ import TraylogLog
 import TraylogPages
 import TraylogStates
 
-/// Changes what the record says of the state that is stored in parts.
-struct StagedChange {
-    /// Nil when every page is in its place.
-    let stream: StagedStream?
-}
-
 /// How far the stored states reach when a flush has ended.
 struct FlushEnd {
     /// The head at its start.
@@ -39,8 +33,6 @@ package struct FlushBatch {
     package var names: [LiveStream] = []
     /// Of the flush that this batch ends.
     var end: FlushEnd?
-    /// How far a state has come that the transactions store in parts, where that changes.
-    var staged: StagedChange?
 
     /// Whether a batch of a flush would store nothing.
     var isEmpty: Bool { states.isEmpty && names.isEmpty && end == nil }
@@ -58,10 +50,8 @@ package struct FlushBatch {
     func rows(_ progress: StateProgress) -> FlushRows {
         var new = progress
         if let end { (new.through, new.nextStream, new.topics) = (end.head, end.nextStream, end.topics) }
-        if let staged { new.staged = staged.stream }
-        let isChanged = end != nil || staged != nil
         return FlushRows(
-            names: names.map { ($0.nameKey, $0.number) }, states: rows, progress: isChanged ? new : nil)
+            names: names.map { ($0.nameKey, $0.number) }, states: rows, progress: end == nil ? nil : new)
     }
 }
 

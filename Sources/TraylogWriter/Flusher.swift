@@ -64,12 +64,12 @@ package struct Flusher {
     }
 
     let tailEvents: Int
-    /// A state with more changed pages comes into the file in parts.
-    let stagedPages: Int
-    /// The one that does.
-    var stagedWrite: StagedWrite?
-    /// How many did so far.
-    var stagedWrites = 0
+    /// A state with more changed pages is stored in parts.
+    let pagesAtOnce: Int
+    /// The one that is.
+    var longWrite: LongWrite?
+    /// How many were so far.
+    var longWrites = 0
     private var flush: Flush?
     /// How many there were.
     private var flushes = 0
@@ -84,7 +84,7 @@ package struct Flusher {
 
     package init(_ options: StoreOptions) {
         tailEvents = max(options.tailEvents, 1)
-        stagedPages = max(options.stagedPages, 1)
+        pagesAtOnce = max(options.pagesAtOnce, 1)
     }
 
     /// The batch that goes into the next transaction beside `events` new ones; nil for none.
@@ -129,19 +129,19 @@ package struct Flusher {
                 throw error
             }
         }
-        let canPrepare = !isWritingStaged(store) && batch?.end == nil && (flush != nil || !store.tail.long.isEmpty)
+        let canPrepare = longWrite == nil && batch?.end == nil && (flush != nil || !store.tail.long.isEmpty)
         ahead = canPrepare ? .wanted(room) : .nothing
         return batch
     }
 
     private mutating func make(_ room: Room, _ store: inout LiveStore) throws -> FlushBatch? {
-        if isHeavyInTurn(room, store) || isWritingStaged(store) {
+        if isHeavyInTurn(room, store) || longWrite != nil {
             batchesSinceHeavy = 0
-            if beginStagedWrite(besides: room.events, store) { return try stagedBatch(besides: room.events, &store) }
+            if beginLongWrite(besides: room.events, store) { return try nextPart(besides: room.events, &store) }
             let heavy = store.states.heavy.first ?? store.tail.long.first
             if let heavy, let state = try fold(heavy, besides: room.events, &store) {
                 // A user whose state has become heavy with it is stored in parts: then there is nothing yet.
-                return beginStagedWrite(besides: room.events, store) ? nil : try batch(of: state, store)
+                return beginLongWrite(besides: room.events, store) ? nil : try batch(of: state, &store)
             }
         }
         batchesSinceHeavy += 1
@@ -183,10 +183,10 @@ package struct Flusher {
     }
 
     private mutating func batch(
-        of folded: (stream: LiveStream, state: CachedState), _ store: borrowing LiveStore
+        of folded: (stream: LiveStream, state: CachedState), _ store: inout LiveStore
     ) throws -> FlushBatch {
         var batch = emptyBatch()
-        _ = try collect(folded.stream, folded.state, store, into: &batch)
+        _ = try collect(folded.stream, folded.state, &store, into: &batch)
         return batch
     }
 
@@ -206,7 +206,7 @@ package struct Flusher {
     /// Whether the flush thread has something to do.
     var wantsToPrepare: Bool {
         if case .wanted = ahead { return true }
-        return stagedWrite?.isWanted ?? false || flush?.names.isWanted ?? false
+        return longWrite?.isWanted ?? false || flush?.names.isWanted ?? false
     }
 
     /// Makes the batch of the next transaction, by another thread, while the writer waits for the disk.
@@ -232,7 +232,7 @@ package struct Flusher {
             if let long, let folded = try fold(long, besides: room.events, &store) {
                 guard store.states.heavy.isEmpty else { return nil }
                 batchesSinceHeavy = 0
-                return try batch(of: folded, store)
+                return try batch(of: folded, &store)
             }
         }
         guard let before = flush?.credit, underWay?.end == nil else { return nil }
@@ -307,33 +307,33 @@ package struct Flusher {
             throw DamagedStates("the name of stream \(number)")
         }
         let wasInMemory = stream.states.committed != nil
-        let rows = try collect(stream, store.storable(stream), store, into: &batch)
+        let rows = try collect(stream, store.storable(stream), &store, into: &batch)
         // Loaded for its flush only: others ask for it more often.
         if !wasInMemory { store.states.set(nil, of: stream) }
         return rows
     }
 
     private func collect(
-        _ stream: LiveStream, _ state: CachedState, _ store: borrowing LiveStore, into batch: inout FlushBatch
+        _ stream: LiveStream, _ state: CachedState, _ store: inout LiveStore, into batch: inout FlushBatch
     ) throws -> Int {
-        let rowsBefore = batch.rows.count
+        let writtenBefore = batch.rows.written
         // Once, because it is copied each time that it is taken from the object.
         let tray = state.state
-        if StorableState.keepsPast(tray, of: stream) {
-            let storable = try StorableState(of: stream, state, store)
-            try storable.pack(into: &batch.rows, stored: store.pages(of: stream.number))
+        if state.hasPast {
+            try tray.pack(
+                into: &batch.rows, stream: stream.number, name: stream.name, landmarks: state.landmarks,
+                over: store.pages(of: stream.number, state))
         } else {
-            // Straight from the state, as nearly all are.
+            // As nearly all are.
             tray.pack(into: &batch.rows, stream: stream.number, name: stream.name)
         }
-        batch.states.append(FlushBatch.State(of: stream, tray, store.tail))
-        return batch.rows.count - rowsBefore
+        batch.states.append(store.beginStoring(stream, tray))
+        return batch.rows.written - writtenBefore
     }
 
     /// The batch is durable.
     mutating func publish(_ batch: consuming FlushBatch, to store: inout LiveStore) {
         for stream in batch.names { stream.isNamed = true }
-        if let staged = batch.staged { store.record.states.staged = staged.stream }
         for state in batch.states {
             store.flushed(state)
         }
@@ -350,7 +350,6 @@ package struct Flusher {
     mutating func startAnew() {
         flush = nil
         ahead = .nothing
-        // What is in the file of it already, its record says.
-        stagedWrite = nil
+        longWrite = nil
     }
 }

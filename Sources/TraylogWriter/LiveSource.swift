@@ -107,8 +107,9 @@ package final class LiveSource: SnapshotSource {
         let (snapshot, found) = try withStore { store in
             let stream = try store.stream(of: name)
             let found = try stream.map { stream in
-                CopiedUser(
-                    stream: stream.number, state: reading == .refolded ? TrayState() : try store.current(stream).state,
+                let state = reading == .refolded ? CachedState(state: TrayState()) : try store.current(stream)
+                return CopiedUser(
+                    stream: stream.number, state: state.state, storedThrough: state.storedThrough,
                     past: reading == .now
                         ? nil
                         : UnstoredPast(
@@ -126,7 +127,7 @@ package final class LiveSource: SnapshotSource {
             return try body(
                 UserSnapshot(
                     user: user, stream: found.stream, store: snapshot, asOf: snapshot.head, state: found.state,
-                    pages: snapshot.pages(of: found.stream), past: found.past))
+                    pages: snapshot.pages(of: found.stream, asOf: found.storedThrough), past: found.past))
         }
     }
 
@@ -135,7 +136,10 @@ package final class LiveSource: SnapshotSource {
     ) throws -> Answer? {
         let (snapshot, found) = try withStore { store in
             let stream = try store.stream(number)
-            let found = try stream.map { (name: $0.name, state: try store.current($0).state) }
+            let found = try stream.map { stream in
+                let state = try store.current(stream)
+                return (name: stream.name, state: state.state, storedThrough: state.storedThrough)
+            }
             return (try store.lendSnapshot(), found)
         }
         defer { snapshot.end() }
@@ -144,7 +148,7 @@ package final class LiveSource: SnapshotSource {
             return try body(
                 UserSnapshot(
                     user: found.name.text, stream: number, store: snapshot, asOf: snapshot.head, state: found.state,
-                    pages: snapshot.pages(of: number), past: nil),
+                    pages: snapshot.pages(of: number, asOf: found.storedThrough), past: nil),
                 found.name.isTopic)
         }
     }
@@ -153,6 +157,7 @@ package final class LiveSource: SnapshotSource {
     private struct CopiedUser: Sendable {
         let stream: StreamID
         let state: TrayState
+        let storedThrough: UInt64
         let past: UnstoredPast?
     }
 
@@ -204,9 +209,10 @@ extension LiveStore {
 
     /// The user's tray after the head, which is kept for the next one who asks; nil for one with many categories.
     fileprivate mutating func tray(of user: String, _ stream: LiveStream) throws -> Tray? {
-        let state = try current(stream).state
+        let cached = try current(stream)
+        let state = cached.state
         guard state.categories.count <= Self.categoriesAtOnce else { return nil }
-        let tray = try state.tray(of: user, asOf: Seq(head.seq), source: pages(of: stream.number))
+        let tray = try state.tray(of: user, asOf: Seq(head.seq), source: pages(of: stream.number, cached))
         directory.keep(tray, of: stream)
         return tray
     }

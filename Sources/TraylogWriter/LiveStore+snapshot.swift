@@ -35,8 +35,12 @@ extension LiveStore {
         section.open = nil
     }
 
-    /// The pages of a stream as they are stored.
-    func pages(of stream: StreamID) throws -> StoredPages { try snapshot().pages(of: stream) }
+    /// The stored pages of a stream's state.
+    func pages(of stream: StreamID, _ state: CachedState) throws -> StoredPages {
+        var pages = try snapshot().pages(of: stream, asOf: state.storedThrough)
+        pages.isDamaged = state.isStoredDamaged
+        return pages
+    }
 }
 
 extension LiveStore {

@@ -91,14 +91,14 @@ extension LiveStore {
             let stored = try snapshot().read {
                 try states.root(stream.number, of: stream.name, isNew: !stream.isNamed, in: $0)
             }
-            if let stored { return CachedState(state: stored.state) }
+            if let stored { return CachedState(state: stored.state, storedThrough: stored.state.appliedSeq) }
         }
         return CachedState(state: TrayState(landmarkDistance: landmarkDistance))
     }
 
     /// Folds the stream's events in the tail through `seq` in, and those of its user's topics.
     func catchUp(_ state: CachedState, of stream: LiveStream, through seq: UInt64) throws {
-        let source = try pages(of: stream.number)
+        let source = try pages(of: stream.number, state)
         var next = next(for: state, of: stream)
         // Nearly all events of nearly all users need nothing but the state.
         let topicsThrough = min(tail.lastTopicEvent, seq)
@@ -125,21 +125,22 @@ extension LiveStore {
     /// The seqs of a topic's events after one seq through another, those of the transaction in the making included.
     func events(ofTopic identity: Identity, after seq: UInt64, through end: UInt64) throws -> [UInt64] {
         guard tail.lastTopicEvent > seq, end > seq else { return [] }
-        let number: StreamID
         let state: TrayState
+        let stored: StoredPages
         if let stream = directory[topic: identity] {
             // Somebody may follow many topics, of which few have news.
             if let folded = stream.states.committed, max(folded.state.events.last, tail.last(of: stream.number)) <= seq
             {
                 return []
             }
-            (number, state) = (stream.number, try (stream.states.committed ?? load(stream)).state)
+            let cached = try stream.states.committed ?? load(stream)
+            (state, stored) = (cached.state, try pages(of: stream.number, cached))
         } else {
-            guard let stored = try snapshot().topic(identity), let root = stored.root else { return [] }
-            (number, state) = (stored.stream, root.state)
+            guard let (number, root) = try snapshot().topic(identity), let root else { return [] }
+            (state, stored) = (root.state, try snapshot().pages(of: number, asOf: root.state.appliedSeq))
         }
-        var seqs = try state.events(from: seq + 1, through: end, stored: pages(of: number))
-        var next = tail.next(of: number, after: state.events.last)
+        var seqs = try state.events(from: seq + 1, through: end, stored: stored)
+        var next = tail.next(of: stored.stream, after: state.events.last)
         while next != 0, next <= end {
             if next > seq { seqs.append(next) }
             next = tail.next(after: next)
@@ -173,8 +174,7 @@ private struct LiveStoreHistory: FoldHistory {
 
     func landmark(atOrBefore seq: UInt64) throws -> Landmark<StoredPages>? {
         if let found = landmarks.last(where: { $0.appliedSeq <= seq }) {
-            // A flush may write over its pages at any time, and keeps them then: as they are now is not as they were.
-            return Landmark(state: found, pages: stored.viewing(.past(found.appliedSeq)))
+            return Landmark(state: found, pages: stored.viewing(.asOf(found.appliedSeq)))
         }
         return try stored.landmark(atOrBefore: seq)
     }

@@ -50,7 +50,7 @@ package struct LiveStore {
         hasher = record.hasher
         landmarkDistance = record.landmarkDistance
         directory = StreamDirectory(nextNumber: record.states.nextStream, topics: record.states.topics)
-        states = StateCache(limit: options.cacheBytes, heavyPages: options.stagedPages)
+        states = StateCache(limit: options.cacheBytes, heavyPages: options.pagesAtOnce)
         tail = LogTail(after: record.states.through)
     }
 
@@ -58,7 +58,7 @@ package struct LiveStore {
     package var head: EventLog.Head { tail.head }
 
     /// Something is not stored that the log has, or that was damaged.
-    var isDirty: Bool { tail.count > 0 || hasRefolded || record.states.staged != nil }
+    var isDirty: Bool { tail.count > 0 || hasRefolded }
 
     // MARK: Users and topics
 
@@ -251,6 +251,12 @@ package struct LiveStore {
         storeSoon(stream)
         refolded += 1
         hasRefolded = true
+    }
+
+    /// A batch stores this state of the stream.
+    mutating func beginStoring(_ stream: LiveStream, _ state: borrowing TrayState) -> FlushBatch.State {
+        states.beginStoring(stream, through: state.appliedSeq)
+        return FlushBatch.State(of: stream, state, tail)
     }
 
     /// The stored state of a stream is this one.

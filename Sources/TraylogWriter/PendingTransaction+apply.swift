@@ -69,8 +69,8 @@ extension PendingTransaction {
         case (.edited(let item, _), nil), (.retracted(let item), nil), (.expired(let item), nil),
             (.reminded(let item), nil), (.arrived(let item, _, _, _, _), nil):
             guard let topic = try store.stream(number), topic.isTopic,
-                try self.state(of: topic, store: &store).state.entry(
-                    of: item.rawValue, stored: source(of: number, store)) != nil
+                case let (state, stored) = try self.state(of: topic, store: &store),
+                try state.entry(of: item.rawValue, stored: stored) != nil
             else { throw StoreFailure.diverged(seq, "the broadcast \(item) is not of the topic that it says") }
             return topic
         case (_, let user?):

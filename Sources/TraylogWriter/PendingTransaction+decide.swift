@@ -111,7 +111,7 @@ extension PendingTransaction {
     }
 
     private func event(_ seq: UInt64, _ store: borrowing LiveStore) throws -> Event {
-        try batch.event(seq) ?? store.pages(of: .absent).event(seq)
+        try batch.event(seq) ?? store.snapshot().pages(of: .absent, asOf: 0).event(seq)
     }
 
     /// Decides what a command changes.
@@ -123,7 +123,8 @@ extension PendingTransaction {
         let fingerprint = prepared.entries[index].fingerprint
         guard let stream else {
             return try TrayState().decide(
-                command, head: head, fingerprint: fingerprint, hasher: store.hasher, source: source(of: .absent, store))
+                command, head: head, fingerprint: fingerprint, hasher: store.hasher,
+                source: source(store.snapshot().pages(of: .absent, asOf: 0), store))
         }
         do {
             return try decide(command, fingerprint, of: stream, store: &store)
@@ -158,12 +159,16 @@ extension PendingTransaction {
             }
             store.states.setPending(newest, of: stream)
         }
-        return (newest.state, try source(of: stream.number, store))
+        return (newest.state, try source(of: stream.number, newest, store))
     }
 
-    /// The source to read beside the stream's states.
-    func source(of stream: StreamID, _ store: borrowing LiveStore) throws -> PendingSource {
-        PendingSource(stored: try store.pages(of: stream), batch: batch, nextFloor: store.nextFloor)
+    /// The source to read beside a state of the stream.
+    func source(of stream: StreamID, _ state: CachedState, _ store: borrowing LiveStore) throws -> PendingSource {
+        source(try store.pages(of: stream, state), store)
+    }
+
+    func source(_ stored: StoredPages, _ store: borrowing LiveStore) -> PendingSource {
+        PendingSource(stored: stored, batch: batch, nextFloor: store.nextFloor)
     }
 
     /// Notes in a `subscribed` or `unsubscribed` how many events the topic has, so that they tell which broadcasts the user could

@@ -20,7 +20,8 @@ extension PendingTransaction {
             return seq
         }
         guard !seqs.isEmpty,
-            let carrier = try TrayState.carrier(of: key, among: seqs, source: source(of: stream.number, store))
+            let carrier = try TrayState.carrier(
+                of: key, among: seqs, source: source(store.snapshot().pages(of: .absent, asOf: 0), store))
         else { return nil }
         guard carrier.fingerprint == entry.fingerprint else {
             throw Refusal.keyConflict(key: key, seq: Seq(carrier.seq))
@@ -34,7 +35,7 @@ extension PendingTransaction {
             let waiting = store.carriers(of: key, from: store.next(for: cached, of: stream))
         else { return nil }
         do {
-            let source = try source(of: stream.number, store)
+            let source = try source(of: stream.number, cached, store)
             let seqs = try cached.state.keys.seqs(of: key.rawValue) { try source.keys(.keys, at: $0) } + waiting.seqs
             try store.noteLookup(stream, cached.state.keys, looked: waiting.looked) {
                 try source.keys(.keys, at: $0)
@@ -59,9 +60,9 @@ extension PendingTransaction {
         let names = store.tables.derived.names
         for topic in try store.snapshot().read({ try names.topics(in: $0) }) {
             guard let stream = try store.stream(ofTopic: topic) else { continue }
-            let state = try store.current(stream).state
-            let source = try source(of: stream.number, store)
-            let seqs = try state.keys.seqs(of: identity.rawValue) { try source.keys(.keys, at: $0) }
+            let cached = try store.current(stream)
+            let source = try source(of: stream.number, cached, store)
+            let seqs = try cached.state.keys.seqs(of: identity.rawValue) { try source.keys(.keys, at: $0) }
             guard let carrier = try TrayState.carrier(of: key, among: seqs, source: source) else { continue }
             if carrier.fingerprint == fingerprint { return stream.name }
         }

@@ -64,7 +64,7 @@ extension StoreSnapshot {
         let identity = record.hasher.identity(of: key, as: .key)
         for topic in topics {
             guard let (stream, root) = try self.topic(topic), let root else { continue }
-            let pages = pages(of: stream)
+            let pages = pages(of: stream, asOf: root.state.appliedSeq)
             let seqs = try root.state.keys.seqs(of: identity.rawValue) { try pages.keys(.keys, at: $0) }
             guard let carrier = try TrayState.carrier(of: key, among: seqs, source: pages) else { continue }
             if carrier.fingerprint == fingerprint { return root.name.text }

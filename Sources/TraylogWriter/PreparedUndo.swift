@@ -38,7 +38,7 @@ struct PreparedUndo: Sendable {
         floor = now.store.record.floor.seq.rawValue
         voided = Set(voidings.map(\.event))
         state = found.state
-        pages = found.pages?.view ?? .past(0)
+        pages = found.pages?.view ?? .asOf(0)
         self.event = event
         changed = try [PageSpace.items, .collapseKeys, .moved, .tallies].reduce(into: [:]) {
             let unstored = now.state.firsts(of: $1, changedSince: event)

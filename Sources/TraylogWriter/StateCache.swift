@@ -34,6 +34,8 @@ struct StateCache {
     private static let mostRemoved = 4_096
     /// Streams with pending states.
     private var pending: [LiveStream] = []
+    /// The newest events of states in batches that are not published.
+    private var storing: [StreamID: UInt64] = [:]
     /// Streams whose committed states have much that is not stored.
     ///
     /// Storing it at once is better than all of it at the end of a flush: others would wait for that.
@@ -46,8 +48,10 @@ struct StateCache {
         self.heavyPages = heavyPages
     }
 
-    /// Keeps a committed state, or lets it go.
+    /// Keeps a committed state, or lets it go; also one that is older than what a batch is storing of the stream.
     mutating func set(_ state: CachedState?, of stream: LiveStream) {
+        let isOld = !storing.isEmpty && state?.state.appliedSeq ?? .max < storing[stream.number] ?? 0
+        let state = isOld ? nil : state
         if let old = stream.states.committed { byteCount -= old.countedBytes }
         stream.states.committed = state
         let isHeavy = state?.changedPages ?? 0 > heavyPages
@@ -84,17 +88,24 @@ struct StateCache {
 
     // MARK: Storing
 
+    /// A batch stores the stream's state as it was after `seq`.
+    ///
+    /// Once it is in the file, and before it is published, an older state would miss pages that it replaced.
+    mutating func beginStoring(_ stream: LiveStream, through seq: UInt64) {
+        storing[stream.number] = seq
+        if let state = stream.states.committed, state.state.appliedSeq < seq { set(nil, of: stream) }
+    }
+
+    /// The batches that are not published will not be written.
+    mutating func giveUpStoring() { storing.removeAll(keepingCapacity: true) }
+
     /// The stored state of the stream is the one that had applied `seq`.
     mutating func flushed(_ stream: LiveStream, through seq: UInt64) {
+        storing[stream.number] = nil
         guard let state = stream.states.committed else { return }
-        if state.state.appliedSeq < seq {
-            // Loaded as it was stored before: its pages are not the stored ones any more.
-            set(nil, of: stream)
-        } else {
-            if state.changedPages > heavyPages { discard((state.state, state.landmarks)) }
-            state.forget(storedThrough: seq)
-            heavy.remove(stream.number)
-        }
+        if state.changedPages > heavyPages { discard((state.state, state.landmarks)) }
+        state.forget(storedThrough: seq)
+        heavy.remove(stream.number)
     }
 
     // MARK: Letting go
@@ -159,6 +170,8 @@ struct StateCache {
         for stream in streams {
             let isInMemory = stream.states.committed != nil
             precondition(inMemory.contains(stream.number) == isInMemory, "the state of stream \(stream.number)")
+            let isOld = stream.states.committed?.state.appliedSeq ?? .max < storing[stream.number] ?? 0
+            precondition(!isOld, "the state of stream \(stream.number) is older than what a batch stores")
         }
         let waiting = Set(pending.map(\.number))
         for stream in streams where stream.states.pending != nil {
@@ -172,8 +185,13 @@ final class CachedState {
     var state: TrayState
     /// Events of topics up to this one were looked for.
     var topicsThrough: UInt64 = 0
+    /// The newest event of the stored root that it was loaded from, or that was stored of it last: pages that changed
+    /// since are in the state, and all others are read as they were then.
+    var storedThrough: UInt64 = 0
     /// Whether it was folded anew from the log, because the stored one is damaged.
     var isRefolded = false
+    /// Whether that is still what is stored.
+    var isStoredDamaged = false
     /// No event of its topics after the state's last one comes before this one.
     var looked: UInt64 { max(topicsThrough, state.appliedSeq) }
     /// States worth keeping that are not stored yet, ascending.
@@ -181,13 +199,15 @@ final class CachedState {
     /// The bytes that the cache counts for it.
     fileprivate var countedBytes = 0
 
-    init(state: TrayState) {
+    init(state: TrayState, storedThrough: UInt64 = 0) {
         self.state = state
+        self.storedThrough = storedThrough
     }
 
     func copy() -> CachedState {
         let copy = CachedState(state: state)
         copy.topicsThrough = topicsThrough
+        (copy.storedThrough, copy.isStoredDamaged) = (storedThrough, isStoredDamaged)
         copy.landmarks = landmarks
         return copy
     }
@@ -196,9 +216,25 @@ final class CachedState {
         if landmarks.last?.appliedSeq ?? 0 < landmark.appliedSeq { landmarks.append(copy landmark) }
     }
 
+    /// Whether storing it takes more than its pages and its root: others may be in the file already.
+    var hasPast: Bool { isStoredDamaged || !landmarks.isEmpty || hasEnds || (storedThrough > 0 && hasChangedPages) }
+
+    // By the state's fields: asked as a whole, it would be copied.
+
+    private var hasEnds: Bool {
+        !state.obsoletePages.isEmpty || !state.collapseKeys.obsolete.isEmpty || !state.tallies.obsolete.isEmpty
+            || !state.moved.obsolete.isEmpty
+    }
+
+    private var hasChangedPages: Bool {
+        !state.pages.isEmpty || !state.keys.pages.isEmpty || !state.collapseKeys.pages.isEmpty
+            || !state.tallies.pages.isEmpty || !state.moved.pages.isEmpty || !state.voided.pages.isEmpty
+    }
+
     /// Lets go of what was stored when the state had applied `seq`.
     fileprivate func forget(storedThrough seq: UInt64) {
         state.forgetPages(storedThrough: seq)
+        (storedThrough, isStoredDamaged) = (seq, false)
         if !landmarks.isEmpty { landmarks.removeAll { $0.appliedSeq <= seq } }
     }
 

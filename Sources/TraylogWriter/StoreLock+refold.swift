@@ -44,8 +44,9 @@ extension StoreLock {
             defer { start.snapshot.end() }
             let folded = try LogFold.folded(
                 stream, through: start.snapshot.head, record: start.record, tables: start.tables, rows: start.snapshot)
-            guard let state = folded?.state else { throw PackedError.damaged("a stream without events") }
-            try withLock { try $0.store.endRefold(start, state) }
+            guard let folded else { throw PackedError.damaged("a stream without events") }
+            let (state, base) = (folded.state, folded.base)
+            try withLock { try $0.store.endRefold(start, state, over: base) }
         }
     }
 }
@@ -67,12 +68,12 @@ extension LiveStore {
 
     /// Puts a state that was folded without the lock into memory, if it still fits: if what came since waits in the tail, and the
     /// stream is still that person's.
-    fileprivate mutating func endRefold(_ refold: Refold, _ folded: TrayState) throws {
+    fileprivate mutating func endRefold(_ refold: Refold, _ folded: TrayState, over base: FoldBase?) throws {
         let head = refold.snapshot.head
         guard record.floor == refold.record.floor, record.erased == refold.record.erased, record.states.through <= head,
             let stream = try stream(refold.stream)
         else { return }
-        put(folded, through: head, of: stream)
+        put(folded, over: base, through: head, of: stream)
     }
 
     /// The same with the lock, for what cannot wait: a flush, a tick, an operator's event.
@@ -87,13 +88,16 @@ extension LiveStore {
         let folded = try LogFold.folded(
             stream.number, through: head.seq, record: record, tables: tables, rows: snapshot())
         guard let folded else { throw PackedError.damaged("a stream without events") }
-        return put(folded.state, through: head.seq, of: stream)
+        return put(folded.state, over: folded.base, through: head.seq, of: stream)
     }
 
     @discardableResult
-    private mutating func put(_ folded: TrayState, through head: UInt64, of stream: LiveStream) -> CachedState {
-        let state = CachedState(state: folded)
-        (state.topicsThrough, state.isRefolded) = (head, true)
+    private mutating func put(
+        _ folded: TrayState, over base: FoldBase?, through head: UInt64, of stream: LiveStream
+    ) -> CachedState {
+        // Pages that did not change since the base are stored as they were then.
+        let state = CachedState(state: folded, storedThrough: base?.state.appliedSeq ?? 0)
+        (state.topicsThrough, state.isRefolded, state.isStoredDamaged) = (head, true, true)
         states.set(state, of: stream)
         noteRefolded(stream)
         return state

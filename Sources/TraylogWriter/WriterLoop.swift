@@ -190,7 +190,7 @@ package struct WriterLoop: ~Copyable, Sendable {
             // What is discarded ends here.
             let (isClosed, order, unsorted, _) = memory.wait(
                 until: { $0.flusher.wantsToPrepare || $0.store.states.hasDiscarded || $0.isClosed },
-                { memory -> (Bool, StagedWriteOrder?, (names: UnsortedNames, flush: Int)?, [any Sendable]) in
+                { memory -> (Bool, LongWriteOrder?, (names: UnsortedNames, flush: Int)?, [any Sendable]) in
                     if memory.isClosed { return (true, nil, nil, []) }
                     memory.prepareFlushBatch()
                     return (
@@ -201,7 +201,7 @@ package struct WriterLoop: ~Copyable, Sendable {
             if isClosed { return }
             if let order {
                 let rows = order.rows()
-                memory.withLock { $0.flusher.stage(rows, of: order) }
+                memory.withLock { $0.flusher.put(rows, of: order) }
             }
             if let unsorted {
                 let names = unsorted.names.sorted()

@@ -103,7 +103,10 @@ package struct WriterMemory: ~Copyable {
     /// The transaction failed: nothing of it remains.
     mutating func rollBack() {
         transaction.rollBack(to: store.head.seq + 1, store: &store)
-        if batch != nil { flusher.startAnew() }
+        if batch != nil {
+            flusher.startAnew()
+            store.states.giveUpStoring()
+        }
         batch = nil
     }
 
@@ -140,7 +143,7 @@ package struct WriterMemory: ~Copyable {
         var options = StoreOptions()
         options.cacheBytes = store.states.limit
         options.landmarkDistance = store.landmarkDistance
-        (options.tailEvents, options.stagedPages) = (flusher.tailEvents, flusher.stagedPages)
+        (options.tailEvents, options.pagesAtOnce) = (flusher.tailEvents, flusher.pagesAtOnce)
         return options
     }
 }

@@ -92,7 +92,7 @@ struct FixtureScript {
         }
     }
 
-    /// Key pages of moved items and voided events, event pages, kept pages.
+    /// Key pages of moved items and voided events, event pages, pages as landmarks need them.
     private mutating func wakeAndUndo() throws {
         for index in 0..<140 {
             let item = ItemReference.key("k\(index % 75 * 3 + 1)")

@@ -64,7 +64,9 @@ extension BlockingQueries {
         try queries.answer { store in
             guard seq > .zero, seq.rawValue <= store.head else { throw Refusal.unknownEvent(seq) }
             let floor = store.record.floor
-            if floor.isAbove(seq.rawValue), try !store.pages(of: .absent).holds(seq.rawValue) { throw floor.refusal }
+            if floor.isAbove(seq.rawValue), try !store.pages(of: .absent, asOf: 0).holds(seq.rawValue) {
+                throw floor.refusal
+            }
             return try store.event(seq)
         }
     }

@@ -7,7 +7,7 @@ package struct EventIndex: Hashable, Sendable {
         package var first: UInt64
         /// The difference of each seq to the one before, as varints; the first is a difference to ``first``.
         package var packed: [UInt8]
-        /// The newest seq, once sealed; not stored.
+        /// The newest seq, once sealed; a stored page has it in its key.
         package var last: UInt64 = 0
 
         package init(first: UInt64, packed: [UInt8]) {
@@ -53,6 +53,7 @@ extension EventIndex.Page {
             packed.appendVarint(seq - before)
             before = seq
         }
+        last = before
     }
 
     /// The seqs, ascending.

@@ -127,11 +127,14 @@ package enum PageSpace: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// A page of a state: loaded, changed and stored as a whole.
-protocol StatePage {
+package protocol StatePage {
     /// Names the page among those of its kind, which ascend by it.
     var first: UInt64 { get }
     /// The seq of the event that changed the page last.
     var changedBy: UInt64 { get set }
+
+    /// Appends the page in its stored form.
+    func pack(into bytes: inout [UInt8])
 }
 
 extension ItemPage: StatePage {}

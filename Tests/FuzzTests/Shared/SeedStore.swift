@@ -29,7 +29,7 @@ struct SeedStore {
         var options = StoreOptions()
         options.ticking = .manual
         options.durability = .relaxed
-        // Everything is stored soon, with landmarks and kept pages.
+        // Everything is stored soon, with landmarks and the pages that they need.
         options.tailEvents = 30
         options.landmarkDistance = 40
         let store = try Store.open(directory, options: options)

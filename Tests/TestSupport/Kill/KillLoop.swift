@@ -137,7 +137,7 @@ extension StoreOptions {
         options.tailEvents = tailEvents
         options.cacheBytes = 4_096
         options.landmarkDistance = 5
-        options.stagedPages = 1
+        options.pagesAtOnce = 1
         options.journalBytes = 128 << 10
         if isRelaxed { options.durability = .relaxed }
         return options

@@ -44,7 +44,7 @@ package enum PowerCutWorkload: String, CaseIterable, Codable, Sendable {
         options.ticking = .manual
         options.cacheBytes = 4_096
         options.landmarkDistance = 5
-        options.stagedPages = 1
+        options.pagesAtOnce = 1
         // It starts again after ten or twenty commits.
         options.journalBytes = 128 << 10
         options.tailEvents =

@@ -17,7 +17,7 @@ final class TestedStore {
         var settings = options(isRelaxed: true)
         // Small enough for a few events to reach it.
         settings.landmarkDistance = 6
-        settings.stagedPages = 1
+        settings.pagesAtOnce = 1
         settings.journalBytes = 128 << 10
         if way == .evicted {
             settings.tailEvents = 4
