@@ -9,11 +9,12 @@ import unittest
 
 try:
     from selenium import webdriver
+    from selenium.common.exceptions import JavascriptException
     from selenium.webdriver.common.action_chains import ActionChains  # noqa: F401 (for the tests)
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys  # noqa: F401 (for the tests)
 except ImportError:
-    webdriver = ActionChains = By = Keys = None
+    webdriver = ActionChains = By = Keys = JavascriptException = None
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -34,10 +35,15 @@ class Page:
         return self
 
     def wait(self, script, *arguments, seconds=30):
-        """What the script returns, once it is true."""
+        """What the script returns, once it is true; while the page is drawn anew, an element that it names may be missing."""
         end = time.monotonic() + seconds
         while True:
-            value = self.run(f"return ({script})", *arguments)
+            try:
+                value = self.run(f"return ({script})", *arguments)
+            except JavascriptException as error:
+                if not any(word in error.msg for word in ("of null", "of undefined", "is null", "is undefined")):
+                    raise
+                value = None
             if value:
                 return value
             if time.monotonic() > end:
