@@ -8,7 +8,7 @@ import TraylogJSON
     ///
     /// - Parameters:
     ///   - checkpoint: the tree head, or a later one of the same log, signed.
-    ///   - path: the consistency proof from the tree head to that of a later checkpoint.
+    ///   - path: the consistency proof from the tree head to a later checkpoint.
     public mutating func write(_ head: TreeHead, checkpoint: String? = nil, path: [MerkleHash] = []) {
         beginObject()
         member("treeSize", head.size)

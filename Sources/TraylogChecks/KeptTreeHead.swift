@@ -8,7 +8,7 @@ import TraylogJSON
     public let head: TreeHead
     /// The signed text with its signatures; nil for a tree head without.
     public let note: SignedNote?
-    /// The proof that the log grew from the tree head to that of the note; empty where both are the same.
+    /// The proof that the log grew from this tree head to the note's; empty if they are the same.
     public let path: [MerkleHash]
 
     package init(head: TreeHead, note: SignedNote?, path: [MerkleHash] = []) {

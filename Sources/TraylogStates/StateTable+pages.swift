@@ -70,7 +70,7 @@ extension StateTable {
         }
     }
 
-    /// What a row says; nil when it is not of the same stream and space as a key.
+    /// The version in a row; nil if the row belongs to another stream or space than the key.
     private func version(_ key: RawSpan, _ value: RawSpan, of sought: [UInt8]) throws -> PageVersion? {
         let content = try Checked.open(value, key: key)
         guard key.starts(with: RawSpan(_elements: sought.span), count: 5) else { return nil }

@@ -23,7 +23,7 @@ struct LongWrite {
     /// Tells one from the next.
     let number: Int
     var step = Step.wanted
-    /// What the rows store.
+    /// The state that the rows store.
     var state: FlushBatch.State?
 
     var isWanted: Bool { if case .wanted = step { true } else { false } }

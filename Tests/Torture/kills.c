@@ -154,38 +154,15 @@ static int opened(int place, const char *path, int flags, mode_t mode)
 	RUN((flags & O_CREAT) && is_below(path), syscall(SYS_openat, place, path, flags, mode));
 }
 
-EXPORTED int open(const char *path, int flags, ...)
-{
-	va_list arguments;
-	va_start(arguments, flags);
-	mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
-	va_end(arguments);
-	return opened(AT_FDCWD, path, flags, mode);
-}
+/* The body of each way to open a file; only those that create one have a mode. */
+#define OPENED(place) \
+	va_list arguments; \
+	va_start(arguments, flags); \
+	mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0; \
+	va_end(arguments); \
+	return opened(place, path, flags, mode)
 
-EXPORTED int open64(const char *path, int flags, ...)
-{
-	va_list arguments;
-	va_start(arguments, flags);
-	mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
-	va_end(arguments);
-	return opened(AT_FDCWD, path, flags, mode);
-}
-
-EXPORTED int openat(int place, const char *path, int flags, ...)
-{
-	va_list arguments;
-	va_start(arguments, flags);
-	mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
-	va_end(arguments);
-	return opened(place, path, flags, mode);
-}
-
-EXPORTED int openat64(int place, const char *path, int flags, ...)
-{
-	va_list arguments;
-	va_start(arguments, flags);
-	mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
-	va_end(arguments);
-	return opened(place, path, flags, mode);
-}
+EXPORTED int open(const char *path, int flags, ...) { OPENED(AT_FDCWD); }
+EXPORTED int open64(const char *path, int flags, ...) { OPENED(AT_FDCWD); }
+EXPORTED int openat(int place, const char *path, int flags, ...) { OPENED(place); }
+EXPORTED int openat64(int place, const char *path, int flags, ...) { OPENED(place); }

@@ -91,7 +91,7 @@ extension ItemStory {
     }
 }
 
-/// What an item was at the floor, where events from before have left the log.
+/// An item's state at the floor, for an item whose earlier events have left the log.
 struct ItemAtFloor {
     /// The floor, and its time.
     let seq: Seq
@@ -105,7 +105,7 @@ struct ItemAtFloor {
 }
 
 extension ItemAtFloor {
-    /// What an item was when it came; nil where the events do not tell when that was.
+    /// The item's state on its arrival; nil if the events do not tell when it arrived.
     fileprivate init?(arrivalOf item: Item, _ events: [Event]) {
         let isWoken = events.contains { if case .woken(item.seq) = $0.body { true } else { false } }
         guard item.arrivedAt == nil || !isWoken else { return nil }
@@ -389,7 +389,7 @@ private struct StoryWords {
         return " (claimed: \(Clause.utc(claimed)))"
     }
 
-    /// What the item is by an event that has left the log.
+    /// A sentence whose event has left the log.
     private func lost(_ topic: ItemStory.Clause.Topic, _ what: String, _ unknown: String = "when") -> ItemStory.Clause {
         clause(topic, nil, .words("\(what); the log no longer says \(unknown)."))
     }
@@ -587,7 +587,7 @@ private struct StoryWords {
         return (known.sorted { $0.seq < $1.seq }, start)
     }
 
-    /// What an item was at the floor; nil for one that came later.
+    /// The item's state at the floor; nil if it arrived later.
     private func item(
         _ seq: Seq, _ user: String, at floor: Seq, undone: [Seq: Seq]
     ) throws(TraylogError) -> ItemAtFloor? {

@@ -26,7 +26,7 @@
         (extra, self.note) = (proof.leaf?.bytes, note)
     }
 
-    /// Whether a first line is that of a proof.
+    /// Whether a file that begins with this line is a proof.
     public static func isProof(_ line: [UInt8]) -> Bool { line == Array(mark.utf8) }
 
     /// Reads a proof.
