@@ -47,16 +47,18 @@ package struct ModelRun {
     package mutating func playBatches(_ batches: Int, size: Int, checkEvery: Int) throws {
         for batch in 1...batches {
             step += 1
-            // The commands are drawn from a copy that moves on, so that later ones meet earlier ones.
+            // The commands are drawn from a copy that moves on, so that later ones meet earlier ones. All of them happen at
+            // one time, as in the store: what one schedules must not have passed when a later one is drawn.
+            let now = generator.now
             var ahead = naive
             var commands: [Command] = []
             for _ in 0..<random.between(1, size) {
                 guard case .command(let command) = generator.next(given: ahead) else { continue }
                 commands.append(command)
-                _ = ahead.perform(command, now: generator.now)
+                _ = ahead.perform(command, now: now)
             }
             try within("seed \(seed), batch \(step)") {
-                if random.chance(60) { try performTransaction(commands) } else { try submit(commands) }
+                if random.chance(60) { try performTransaction(commands, now) } else { try submit(commands, now) }
                 if batch % checkEvery == 0 { try check(someUsers(3), depth: .sample(8)) }
             }
         }
@@ -140,20 +142,20 @@ extension ModelRun {
         }
     }
 
-    private mutating func performTransaction(_ commands: [Command]) throws {
+    private mutating func performTransaction(_ commands: [Command], _ now: Timestamp) throws {
         let before = try store.head()
-        let expected = naive.perform(commands, now: generator.now)
+        let expected = naive.perform(commands, now: now)
         let found = try outcome { () throws(TraylogError) in try store.perform(commands) }
         try expectSame(comparable(expected), comparable(found), "transaction of \(commands.count)")
         try store.checkInvariants()
         if case .failure = expected { try expectSame(before, try store.head(), "head after a refused transaction") }
     }
 
-    private mutating func submit(_ commands: [Command]) throws {
+    private mutating func submit(_ commands: [Command], _ now: Timestamp) throws {
         let stopAtRefusal = random.chance(50)
         var expected: [Result<Receipt, Refusal>] = []
         for command in commands {
-            expected.append(naive.perform(command, now: generator.now))
+            expected.append(naive.perform(command, now: now))
             if case .failure = expected.last, stopAtRefusal { break }
         }
         let found = try store.submit(commands, stopAtRefusal: stopAtRefusal)

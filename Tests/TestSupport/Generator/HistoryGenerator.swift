@@ -69,7 +69,10 @@ package struct HistoryGenerator: Sendable {
     }
 
     private mutating func resent() -> Command {
-        var command = random.pick(keyed)
+        // A time that has passed here has not passed by a real clock, so a store would still schedule what this model would
+        // not. Resent commands are the only ones that can have one.
+        keyed.removeAll { $0.action.notBefore.map { $0 <= latest } ?? false }
+        var command = keyed.isEmpty ? Command(user: heavyUser, .seeTray()) : random.pick(keyed)
         guard random.chance(40) else { return command }
         switch random.below(3) {
         case 0: command.occurredAt = time(around: 0)
@@ -82,5 +85,14 @@ package struct HistoryGenerator: Sendable {
 
     mutating func time(around offset: Int64) -> Timestamp {
         Timestamp(milliseconds: now.milliseconds + offset + Int64(random.between(-3_000, 3_000)))
+    }
+}
+
+extension Command.Action {
+    fileprivate var notBefore: Timestamp? {
+        switch self {
+        case .notify(let content), .broadcast(_, let content): content.notBefore
+        default: nil
+        }
     }
 }

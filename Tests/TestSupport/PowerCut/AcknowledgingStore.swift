@@ -2,10 +2,20 @@ import Foundation
 @_spi(Operations) import Traylog
 import TraylogDomain
 
-/// A store that tells the world, after each call that may have appended, how far its log reaches.
+/// A store that tells the world how far its log reaches: after each of its commits, because a tick has several, and after
+/// each call that may have appended.
 struct AcknowledgingStore: StoreUnderTest {
     let store: Store
-    let acknowledgements: FileHandle
+    private let acknowledgements: FileHandle
+
+    static func open(
+        _ directory: String, options: StoreOptions, acknowledgements: FileHandle
+    ) throws(TraylogError) -> AcknowledgingStore {
+        var options = options
+        options.observer = CommitObserver(acknowledgements: acknowledgements)
+        return AcknowledgingStore(
+            store: try Store.open(directory, options: options), acknowledgements: acknowledgements)
+    }
 
     func perform(_ command: Command) throws(TraylogError) -> Receipt {
         let receipt = try store.perform(command)
@@ -50,11 +60,25 @@ struct AcknowledgingStore: StoreUnderTest {
     private func acknowledge() throws(TraylogError) {
         let head = try store.head()
         do {
-            try acknowledgements.write(contentsOf: Data("\(head)\n".utf8))
+            try acknowledgements.acknowledge(head)
         } catch {
             throw .failed(StoreFailure(code: .inputOutput, message: "\(error)"))
         }
     }
+}
+
+private struct CommitObserver: StoreObserver {
+    let acknowledgements: FileHandle
+
+    func observe(_ activity: StoreActivity) {
+        guard case .committed(_, let head, _, _) = activity else { return }
+        do { try acknowledgements.acknowledge(head) } catch { fatalError("a commit cannot be acknowledged: \(error)") }
+    }
+}
+
+extension FileHandle {
+    /// One write, which the recorder sees.
+    func acknowledge(_ head: Seq) throws { try write(contentsOf: Data("\(head)\n".utf8)) }
 }
 
 // The queries are the store's.

@@ -50,8 +50,7 @@ package struct Recording: Codable, Hashable, Sendable {
             try OutboxWorkload.play(
                 device: directory + "/device", count: steps, seed: seed, acknowledgements: acknowledgements)
         } else if workload == .erasing {
-            let store = AcknowledgingStore(
-                store: try Store.open(store, options: options), acknowledgements: acknowledgements)
+            let store = try AcknowledgingStore.open(store, options: options, acknowledgements: acknowledgements)
             try Erasures.play(store, count: max(1, steps / 10))
             store.close()
         } else {
@@ -70,12 +69,12 @@ package struct Recording: Codable, Hashable, Sendable {
             // The next opening finds a map of another size in the file.
             if workload == .growing { options.mapSizeBytes = (8 << 20) << min(openings, 4) }
             openings += 1
-            let opened = try Store.open(store, options: options)
+            let opened = try AcknowledgingStore.open(store, options: options, acknowledgements: acknowledgements)
             if workload == .projections {
-                _ = try opened.project(MainDigest.self, storedEveryMilliseconds: 0)
-                _ = try opened.project(Weighted<Bulk>.self, storedEveryMilliseconds: 0)
+                _ = try opened.store.project(MainDigest.self, storedEveryMilliseconds: 0)
+                _ = try opened.store.project(Weighted<Bulk>.self, storedEveryMilliseconds: 0)
             }
-            return AcknowledgingStore(store: opened, acknowledgements: acknowledgements)
+            return opened
         }
         try play(&run)
         try run.finish(depth: .sample(2))
@@ -99,7 +98,7 @@ package struct Recording: Codable, Hashable, Sendable {
             else {
                 continue
             }
-            try acknowledgements.write(contentsOf: Data("\(head)\n".utf8))
+            try acknowledgements.acknowledge(head)
             last = head.rawValue
         }
         guard last > 0 else { throw Difference(path: ["watch"], expected: "a head", found: "none") }
