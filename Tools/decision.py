@@ -107,7 +107,7 @@ def decided(user, shown, answers, later):
         raise ValueError(f"event {answer.seq} is an answer of {event.get('user')}, not of {user}")
     if answer.edits != count:
         raise ValueError(f"event {answer.seq} answers an item with {answer.edits} edits, and {count} are shown")
-    if last > event["asOf"]:
+    if item < last and event["asOf"] < last:
         raise ValueError(f"event {last} came after event {event['asOf']}, which was on the screen")
     labels = {action["id"]: action["label"] for action in text.get("actions", ())}
     if event["action"] not in labels:

@@ -15,7 +15,7 @@ extension Store {
     /// print("\(report.woken) woke, \(report.expired) expired")
     /// ```
     ///
-    /// - Parameter now: the time that counts as the present, the system's clock when nil. It only decides what is due:
+    /// - Parameter now: the time that counts as the present, the store's clock when nil. It only decides what is due:
     ///   events are stamped like all others.
     /// - Throws: ``TraylogError/failed(_:)``; `cancelled` between two transactions.
     /// - Complexity: O(due events), in transactions of about 500 events, between which others append.
@@ -34,7 +34,7 @@ extension Store {
 }
 
 extension BlockingStore {
-    /// Wakes and expires everything that is due at a time, the system's clock when nil.
+    /// Wakes and expires everything that is due at a time, the store's clock when nil.
     ///
     /// ```swift
     /// print(try store.blocking.tick().woken)

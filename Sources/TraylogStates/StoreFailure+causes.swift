@@ -44,6 +44,17 @@ extension TraylogError {
     }
 }
 
+extension StoreFailure {
+    /// The clock says what no event can be stamped with.
+    package static func impossibleTime(_ time: Timestamp) -> StoreFailure {
+        StoreFailure(
+            code: .unsupported,
+            message:
+                "nothing was appended, because the clock says \(time), which is outside of the years 0000 to 9999; set it "
+                + "right (a clock of `StoreOptions` counts milliseconds since 1970), and repeat the command")
+    }
+}
+
 extension TraylogError {
     /// The caller gave up what had not begun, or only read.
     package static func cancelled(_ directory: String) -> TraylogError {

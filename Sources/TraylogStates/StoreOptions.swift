@@ -14,7 +14,7 @@ public struct StoreOptions: Sendable {
 
     /// What wakes and expires items.
     public enum Ticking: String, Hashable, Sendable, Codable {
-        /// The store wakes and expires items by itself when their time comes, by the system's clock.
+        /// The store wakes and expires items by itself when their time comes, by the store's ``StoreOptions/clock``.
         case automatic
         /// Only ``Store/tick(now:)`` does.
         case manual

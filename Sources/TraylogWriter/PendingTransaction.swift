@@ -40,7 +40,9 @@ struct PendingTransaction {
     /// Sets the time of the events that follow.
     ///
     /// A clock that steps back is clamped, so that times never decrease along the log.
-    mutating func moveOn(to now: Timestamp) { self.now = max(self.now, now) }
+    mutating func moveOn(to now: Timestamp) {
+        if Timestamp.rfc3339Range.contains(now) { self.now = max(self.now, now) }
+    }
 
     /// The values to write; nil when there are none.
     ///

@@ -367,7 +367,7 @@ package struct WriterLoop: ~Copyable, Sendable {
             tick = nil
             tell(.tick, error)
             // A failure shows to whoever appends next; what is due stays so, and is tried again after a pause.
-            setNextDue(Timestamp(milliseconds: now.milliseconds + WriterLoop.tickRetryMilliseconds))
+            setNextDue(now + .milliseconds(WriterLoop.tickRetryMilliseconds))
         }
     }
 

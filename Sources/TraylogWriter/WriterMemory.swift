@@ -66,8 +66,12 @@ package struct WriterMemory: ~Copyable {
 
     /// Starts the next transaction, with a batch when one is due.
     ///
-    /// - Throws: ``UnstoredStates`` while too many events wait for states that cannot be stored.
+    /// - Throws: ``UnstoredStates`` while too many events wait for states that cannot be stored; ``StoreFailure`` when the
+    ///   clock says a time that no event can have. Stored once, it would stamp all later events, because times never decrease.
     mutating func begin(events: Int, now: Timestamp) throws {
+        guard now == store.head.recordedAt || Timestamp.rfc3339Range.contains(now) else {
+            throw StoreFailure.impossibleTime(now)
+        }
         if let refusal = flusher.refusal(store) { throw refusal }
         transaction.begin(store, now: now)
         // A state that cannot be stored must not keep events from being appended: the log holds everything.

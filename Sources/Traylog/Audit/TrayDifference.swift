@@ -39,6 +39,7 @@ extension BlockingQueries {
         progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) throws(TraylogError) -> TrayDifference {
         try queries.answer(.past, of: user) { now in
+            try Limits.check(limit ?? 0, in: 0...Int.max, "limit")
             let store = now.store
             let end = try store.seq(of: to, "to")
             let start = try store.seq(of: from, "from")

@@ -56,7 +56,8 @@ import TraylogJSON
         }
         self.content = content
         outcome = try Self.outcome(of: answer, user, to: origin, edits: count)
-        guard last <= outcome.asOf else {
+        // The item itself may have come after a page that its user has open: it is then answered as it came.
+        guard last == item || last <= outcome.asOf else {
             throw Self.wrong("shown", "event \(last) came after event \(outcome.asOf), which was on the screen")
         }
         label = try Self.label(of: outcome.action, in: content)

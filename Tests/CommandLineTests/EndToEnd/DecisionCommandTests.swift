@@ -46,6 +46,20 @@ struct DecisionCommandTests {
         }
     }
 
+    /// A page can be older than the item that was pushed to it.
+    @Test func anAnswerFromAnOlderPageThanItsItemIsToTheItemAsItCame() throws {
+        try withStore { store in
+            try store.append(
+                #"{"kind":"notify","user":"bob","title":"Other"}"#,
+                #"{"kind":"notify","user":"ada","key":"pay","title":"Pay 1?","actions":[{"id":"yes","label":"Pay"}]}"#,
+                #"{"kind":"act","user":"ada","item":"pay","action":"yes","asOf":1}"#)
+            let run = try check(store, try store.run("decision", "ada", "pay", "--json").output)
+            #expect(
+                run.status == 0 && run.text.contains(#"answered "yes" (Pay) to "Pay 1?""#),
+                "\(run.text)\(run.errorText)")
+        }
+    }
+
     @Test func aDecisionIsProvedInTheTreeOfAnyMoment() throws {
         try withDecision { store in
             let file = try store.run("decision", "ada", "pay", "--json", "--as-of", "5")

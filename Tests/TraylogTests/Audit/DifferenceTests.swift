@@ -32,6 +32,20 @@ import TestSupport
         }
     }
 
+    @Test func aNegativeLimitIsRefused() throws {
+        try TestedStore.with(.atHand) { tested in
+            try tested.act("ann", .notify(Content(title: "1")))
+            for limit in [-1, Int.min] {
+                do {
+                    _ = try tested.store.difference(of: "ann", from: .seq(0), limit: limit)
+                    Issue.record("\(limit) was accepted")
+                } catch {
+                    #expect(error.refusal?.code == .invalid && error.message.hasPrefix("limit"), "\(error)")
+                }
+            }
+        }
+    }
+
     private func check(_ difference: TrayDifference, _ store: Store) throws {
         let (old, new) = (
             try shown(difference.user, difference.before.asOf, store),
