@@ -9,14 +9,18 @@ func status(of error: TraylogError) -> Int {
     switch error {
     case .refused(let refusal):
         switch refusal.code {
+        case .invalid: 400
         case .unknownItem, .unknownEvent: 404
-        case .itemGone, .erased, .compacted, .rewound: 410
-        case .keyConflict, .notUndoable, .notSnoozed, .held, .alreadyActed, .changedSince, .wrongRevision: 409
-        default: 400
+        case .itemGone, .compacted, .erased, .rewound: 410
+        default: 422
         }
-    // The client hung up, or the server is going down; nobody reads the answer, or a later one will do.
-    case .failed(let failure) where [.cancelled, .closed].contains(failure.code): 503
-    case .failed: error.isTransient ? 503 : 500
+    case .failed(let failure):
+        switch failure.code {
+        case .diskFull, .mapFull: 507
+        // A later request may succeed, or nobody reads the answer any more.
+        case .busy, .cancelled, .closed, .notFound, .notOwner, .outOfThreads, .unavailable: 503
+        default: 500
+        }
     }
 }
 // end
