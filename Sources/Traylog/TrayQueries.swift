@@ -6,10 +6,10 @@ import TraylogTree
 
 /// The queries of a store, in the writing process and in others.
 ///
-/// Every answer shows one consistent state: the state after the newest event at the time of the call. Blocking calls take as
-/// long as reading does (microseconds from memory, a few milliseconds from a cold disk) and may come from any thread. In
-/// asynchronous code `await` the same names: the task waits while threads of the store read, two for short queries and two
-/// for long ones. A tray in memory needs no thread.
+/// Every answer shows one consistent state: the state after the newest event at the time of the call. `await` these queries; threads
+/// find the same names in `blocking`. While the task waits, threads of the store read, two for short queries and two for
+/// long ones. A tray in memory needs no thread. A blocking call takes as long as reading does (microseconds from memory, a
+/// few milliseconds from a cold disk) and may come from any thread.
 public protocol TrayQueries: Sendable {
     // swift-format-ignore: NoLeadingUnderscores
     /// The source of the answers. Only this library can make one, so only its types conform.

@@ -140,19 +140,19 @@ extension JSONWriter {
 }
 
 extension JSONWriter {
-    /// Writes a member of an object; nothing for nil.
+    /// Writes a member of an object.
     public mutating func member(_ name: String, _ value: Bool) {
         self.name(name)
         self.value(value)
     }
 
-    /// Writes a member of an object; nothing for nil.
+    /// Writes a member of an object.
     public mutating func member(_ name: String, _ value: UInt64) {
         self.name(name)
         self.value(value)
     }
 
-    /// Writes a member of an object; nothing for nil.
+    /// Writes a member of an object.
     public mutating func member(_ name: String, _ value: Int) {
         self.name(name)
         self.value(value)
@@ -167,14 +167,14 @@ extension JSONWriter {
         self.value(value)
     }
 
-    /// Writes a member of an object; nothing for nil.
+    /// Writes a member, unless it is nil.
     public mutating func member(_ name: String, _ value: Seq?) {
         guard let value else { return }
         self.name(name)
         self.value(value)
     }
 
-    /// Writes a member of an object; nothing for nil.
+    /// Writes a member, unless it is nil.
     public mutating func member(_ name: String, _ value: Timestamp?) {
         guard let value else { return }
         self.name(name)

@@ -32,7 +32,7 @@ package struct LiveStore {
     var states: StateCache
     private(set) var tail: LogTail
     private(set) var knownKeys = KnownKeys()
-    /// When the next item expires or wakes, at the earliest.
+    /// The earliest due time; nil when nothing is due.
     var nextDue: Timestamp?
     /// Something that was due waits for its item to be restored.
     var hasWaitingDues = false

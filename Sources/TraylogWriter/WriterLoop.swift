@@ -36,7 +36,7 @@ package struct WriterLoop: ~Copyable, Sendable {
     var inDoubt = InDoubt()
     /// The store was removed or replaced, and the observer knows.
     var isMisplaced = false
-    /// When the next item expires or wakes; nil when none does.
+    /// The earliest due time; nil when nothing is due.
     var nextDue: Timestamp?
     /// The tick that the store began by itself and has not ended.
     private var tick: TickRun?
@@ -180,14 +180,14 @@ package struct WriterLoop: ~Copyable, Sendable {
         // Any time may stand here: the earliest one says that something that waited is to be looked at.
         guard due > now else { return 0 }
         let (distance, overflows) = due.subtractingReportingOverflow(now)
-        // Not too late, because the clock of what is due may be set.
+        // Look again soon enough: the clock may be set.
         let milliseconds = overflows ? WriterLoop.clockMilliseconds : min(distance, WriterLoop.clockMilliseconds)
         return SystemClock.monotonicNanoseconds() + milliseconds * 1_000_000
     }
 
     private static func pack(_ memory: StoreLock) {
         while true {
-            // What is discarded ends here.
+            // Values taken out here are released at the end of the iteration.
             let (isClosed, order, unsorted, _) = memory.wait(
                 until: { $0.flusher.wantsToPrepare || $0.store.states.hasDiscarded || $0.isClosed },
                 { memory -> (Bool, LongWriteOrder?, (names: UnsortedNames, flush: Int)?, [any Sendable]) in

@@ -11,7 +11,7 @@ package struct WriterMemory: ~Copyable {
     var transaction = PendingTransaction()
     /// Part of the transaction.
     private var batch: FlushBatch?
-    /// What kept a batch from being made that events were to be appended with.
+    /// Why no batch could be made for a transaction of events.
     private var flushFailure: (any Error)?
     var random = RandomPool()
     /// The streams of the users of some commands of one request.
@@ -27,7 +27,7 @@ package struct WriterMemory: ~Copyable {
 
     // MARK: Making a transaction
 
-    /// Expires and wakes the items of some entries, as many as a transaction has time for.
+    /// Deals with some entries that are due, as many as one transaction has time for.
     mutating func settle(_ queue: DueQueue, now: Timestamp) throws -> SettledDues {
         try begin(events: min(queue.count, PendingTransaction.entriesPerTick), now: now)
         do {
@@ -124,7 +124,7 @@ package struct WriterMemory: ~Copyable {
         return touched
     }
 
-    /// Goes on with what the same file gave, in the midst of whatever was announced.
+    /// Replaces the memory by what the file has now; an announced floor and erasure stay.
     mutating func reload(_ new: LiveStore) {
         let (floor, erasing, old) = (store.nextFloor, store.erasing, Handover(store))
         restart(with: new)

@@ -4,7 +4,7 @@ import TerminalText
 
 /// The exit status and the message of an error.
 ///
-/// No other place decides them.
+/// Statuses of findings (1) and of the parser (64) are set where they are met.
 struct Problem: Error {
     let status: ExitStatus
     /// The name that JSON carries as `error`.

@@ -57,7 +57,7 @@ extension BlockingStore {
         try perform(.broadcast(to: topic, content, key: key))
     }
 
-    /// Changes an item in place, for its publisher: an item notified to the user or, with nil, a broadcast for everyone.
+    /// Changes an item that was notified to the user, for its publisher.
     ///
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `itemGone`, `compacted`; failed.
     @available(*, noasync, message: "use `await store.edit`; this call blocks a thread that tasks share")
@@ -68,7 +68,7 @@ extension BlockingStore {
         try perform(.edit(item, of: user, edit))
     }
 
-    /// Takes an item back, for its publisher: an item notified to the user or, with nil, a broadcast from everyone.
+    /// Takes back an item that was notified to the user, for its publisher.
     ///
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `itemGone`, `compacted`; failed.
     @available(*, noasync, message: "use `await store.retract`; this call blocks a thread that tasks share")

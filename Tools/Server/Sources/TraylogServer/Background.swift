@@ -1,6 +1,8 @@
-/// A value that is made in the background, by one task at a time: all who ask share it, and nobody has to wait for it.
+/// A value that is made in the background, by one task at a time, and shared by all callers.
+///
+/// A caller may wait for it or take the last one.
 actor Background<Value: Sendable> {
-    /// Takes the last value, and returns a new one; nil where there is none, which keeps the last.
+    /// Takes the last value and returns a new one, or nil to keep the last.
     private let make: @Sendable (Value?) async -> Value?
     /// How long to keep a value, by how long it took.
     private let pause: @Sendable (Duration) -> Duration

@@ -42,8 +42,8 @@ enum OpenAPI {
                         "description": "A node of the same cluster, by the keys file that they share.",
                     ],
                 ],
-                // It goes with every GET; no operation names it, because a value ahead of the log answers 503 by intent, which programs
-                // that try values out would take for a fault.
+                // It goes with every GET. No operation names it: a value beyond the head rightly answers 503, which fuzzers would
+                // report as a fault.
                 "parameters": [
                     "MinSeq": [
                         "name": "Traylog-Min-Seq", "in": "header", "required": false,

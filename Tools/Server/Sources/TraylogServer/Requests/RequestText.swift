@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-// The only way by which headers and targets of requests are read: as text, if their bytes are UTF-8.
+// Handlers read headers and targets by these alone: as text, if their bytes are UTF-8.
 
 extension HTTPFields {
     /// The value of a header, as text; nil for none.

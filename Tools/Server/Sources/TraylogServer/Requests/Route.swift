@@ -1,10 +1,10 @@
 import HTTPTypes
 import Hummingbird
 
-/// One route: what it is called with, who may, which partition and node answer, and what it does.
+/// One route: how it is called, who may call it, which partition and node answer, and what it does.
 ///
-/// Everything that is known of a route stands here, and nothing else compares paths: the router, `openapi.json`, the checks of
-/// origins and credentials, partitions and clusters all read it.
+/// Everything that is known of a route stands here: the router, `openapi.json`, the checks of origins and credentials, partitions
+/// and clusters all read it. Only the console's prefix and the partition are compared elsewhere.
 package final class Route: Sendable {
     package enum Body: Sendable {
         case none
@@ -254,7 +254,7 @@ package struct RouteTable: Sendable {
         route: Route, values: [String: String]
     ) {
         let segments = try Self.segments(path)
-        // Of a path that is fixed, variables of another template are no alternative.
+        // A path that matches a fixed template is never tried against one with variables.
         guard let found = paths[segments.count]?.first(where: { $0.template.matches(segments) }) else {
             throw unknown.first { $0.below.isBeginning(of: segments) }?.problem
                 ?? Problem(.notFound, "Not found", "there is no such path")
