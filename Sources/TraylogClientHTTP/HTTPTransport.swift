@@ -7,7 +7,7 @@ public import TraylogClient
 
 /// Carries requests to a Traylog server by `URLSession`.
 ///
-/// Nothing is cached, no cookies are kept, and no redirect is followed, to the same server neither: the service never sends
+/// Nothing is cached, no cookies are kept, and no redirect is followed, not even to the same server: the service never sends
 /// one, and the token is for it alone. A certificate that is not trusted counts as no connection. A request that hears nothing for 30 seconds is interrupted, and so
 /// is one whose answer is longer than ``ServiceRequest/longestAnswer``, or slower than 1 KiB a second after five minutes. On Linux, libcurl
 /// carries all but the uploads.

@@ -14,7 +14,7 @@ public protocol JSONForm: Encodable, Sendable {
 
 /// A value that a ``JSONWriter`` writes.
 ///
-/// Its conformances are visible to `import Traylog`, as those to `Codable` are; only the requirement is not.
+/// `import Traylog` shows the conformances, as it shows those to `Codable`; `write(to:)` itself is SPI.
 public protocol JSONWritable: JSONForm {
     /// Appends the value's JSON form.
     func write(to writer: inout JSONWriter)

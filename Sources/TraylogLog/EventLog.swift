@@ -16,10 +16,9 @@ package struct EventLog: Sendable {
         largePayloads = environment.database("chunks")
     }
 
-    /// What an event takes of the file at least, also one that a compaction took: that leaves the hash of its leaf.
+    /// The least that an event takes of the file (one that left the log still has a hash).
     ///
-    /// So a forged number of an event is found before memory or time is spent for all the events before it, or for as many
-    /// streams.
+    /// So a forged seq is found before time or memory is spent on the events before it, or on as many streams.
     private static let fewestBytesPerEvent: UInt64 = 32
 
     /// The seq and the time of recording of the newest event.

@@ -78,7 +78,7 @@ package final class FileSource: SnapshotSource {
 
     /// Lends a snapshot with all that the tail says up to its head.
     ///
-    /// One transaction does as a rule. Where the tail is long and unknown, so many are taken that none lives long, and the
+    /// As a rule, one transaction is enough. Where the tail is long and unknown, several are used, none of them long-lived, and the
     /// last one is the snapshot.
     package func readTail<Answer>(_ body: (FileSnapshot) throws -> Answer) throws -> Answer {
         var isFar = false

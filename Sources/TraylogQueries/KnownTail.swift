@@ -38,7 +38,7 @@ final class KnownTail: Sendable {
         events = Monitor(Events(record))
     }
 
-    /// Whether it says what the tail of another record says, and little more.
+    /// Whether it can serve a snapshot with another record.
     func serves(_ other: StoreRecord) -> Bool {
         let stored = record.states.through...record.states.through + Self.mostStored
         // A rebuild may have made a new secret, and may have found fewer streams.

@@ -10,7 +10,7 @@ package struct UserSnapshot {
     /// 0 for somebody who never had an event.
     package let stream: StreamID
     package let store: StoreSnapshot
-    /// The event that the state is as of; for somebody without later events it may hold fewer.
+    /// The event that the state is as of; the state may have applied fewer if none came later.
     package let asOf: UInt64
     package var state: TrayState
     package let pages: StoredPages

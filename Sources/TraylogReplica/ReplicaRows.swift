@@ -65,11 +65,11 @@ extension TrayReplica {
 
     /// The state in its stored form.
     ///
-    /// What it was opened with stays valid together with it.
+    /// It holds only what changed: the other rows that the replica was opened with stay valid, except the obsolete ones.
     package func packed() -> PackedReplica {
         var packed = PackedReplica(root: [])
         packed.root.appendVarint(through.rawValue)
-        // A stored state names no event beyond its own, so that the number of the snapshot's time goes apart.
+        // A stored state names no event beyond its own, so the mark that something was seen in the snapshot is stored apart.
         let isSeenInSnapshot = state.seenBy == ReplicaLog.seen
         packed.root.append(isSeenInSnapshot ? 1 : 0)
         var root = state

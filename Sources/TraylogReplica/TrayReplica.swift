@@ -106,7 +106,7 @@
         try answering { try state.tray(of: user, asOf: through, source: log) }
     }
 
-    /// - Throws: ``TraylogError/refused(_:)``: `invalid` for a limit that is none, or what no item can have.
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid` for an invalid limit, or for a value that no item can have.
     public func inbox(_ query: InboxQuery = InboxQuery()) throws(TraylogError) -> Page<Item, Cursor> {
         try answering {
             try query.validate()
@@ -121,7 +121,7 @@
         try answering { Mutes(user: user, asOf: through, mutes: try state.mutes(from: log)) }
     }
 
-    /// - Throws: ``TraylogError/refused(_:)``: `invalid` for a limit that is none.
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid` for an invalid limit.
     public func threads(
         limit: Int = 20, cursor: Cursor? = nil
     ) throws(TraylogError) -> Page<ThreadGroup, Cursor> {

@@ -12,7 +12,7 @@ import TraylogStates
 struct BaseCopy {
     /// Events that are folded in one reading of a short log, so that they take some ten megabytes.
     ///
-    /// Of a long one they take up to 576 MB, less than a twentieth of its file: it would be read too often otherwise.
+    /// In a long log they take up to 576 MB, less than a twentieth of its file: otherwise it would be read too often.
     static func eventsPerPass(of head: UInt64) -> Int { LogFold.eventsPerPass(of: head, least: 400_000) }
     /// The bytes that one transaction writes.
     private static let bytesAtOnce = 1 << 20
@@ -105,7 +105,7 @@ struct BaseCopy {
         state.pack(into: &rows, stream: folded.stream, name: folded.name)
     }
 
-    /// Of a base that says nothing any more there is left that there were events, and which.
+    /// A base that says nothing any more still lists which events there were.
     private mutating func appendErased(_ stream: StreamID, _ base: FoldBase) throws {
         var state = TrayState(landmarkDistance: record.landmarkDistance)
         state.events = base.state.events

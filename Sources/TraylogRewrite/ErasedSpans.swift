@@ -24,7 +24,7 @@ struct ErasedSpans {
         }
         through = end
         guard now.store.record.floor.seq > .zero else { return }
-        // Of a topic that was left and joined again, the log may hold the last time alone.
+        // If a topic was left and joined again, the log may hold only the last time.
         try now.state.forEachItem(below: .max, stored: now.pages) { _, entry in
             guard now.store.record.floor.isAbove(entry.seq), try now.store.holds(entry.seq),
                 case .broadcast(let topic, _) = try now.pages.event(entry.seq).body

@@ -9,7 +9,7 @@ struct LateEvents {
     private(set) var dues: [DueEntry] = []
     /// Items that were restored, by user.
     private var restored: [String: Set<UInt64>] = [:]
-    /// Users of whom items may be unread or back that were not, and the first event that did it.
+    /// Users with items that may be unread or back again, and the first event that did it.
     private var revived: [String: UInt64] = [:]
 
     mutating func note(_ event: Event, stream: StreamID) {

@@ -118,7 +118,7 @@ package final class StoreRewrite {
         let before = plan.isRebuild ? head : 2 * head
         try copy.fold { try progress(min(before + $0, total), total) }
         let replay = plan.isRebuild ? try copy.compare { try progress(min(2 * head + $0, total), total) } : nil
-        // Of events that are not there any more, a fold says nothing.
+        // A fold reports nothing for events that are gone.
         try progress(total, total)
         return (copy, name, replay)
     }

@@ -2,7 +2,7 @@ import TraylogDomain
 
 /// The fact of a `notify` with nothing unusual, as most are, in a third of the memory.
 ///
-/// It lacks the revision: ``LogTail`` has counted.
+/// It has no revision; ``LogTail`` keeps that.
 ///
 /// The tail holds hundreds of thousands of facts, and looking at them again waits for memory more than for anything
 /// else.

@@ -18,7 +18,7 @@ struct FlushNames {
     /// How many an LMDB page holds, roughly.
     private static let perPage = 60.0
 
-    /// In descending order at last.
+    /// Sorted in descending order in the end.
     private var streams: [LiveStream]
     private var step = Step.wanted
     /// How many there were at first.

@@ -23,11 +23,11 @@ package struct Flusher {
     private static let eventsPerRareBatch = 4_000
     /// How many batches come before one of a heavy stream when the tail is full.
     private static let batchesPerHeavy = 3
-    /// Batches of fewer streams are not worth a transaction's share.
+    /// The fewest streams worth a batch.
     static let smallestBatch = 64
-    /// After a batch that failed, transactions of others come without one for so long.
+    /// After a failed batch, transactions carry none for so long.
     private static let restNanoseconds: Int64 = 1_000_000_000
-    /// So many times as many events as the tail should have may wait for states that cannot be stored.
+    /// So many times `tailEvents` may wait while states cannot be stored.
     private static let tailsWithoutStates = 8
 
     /// The flush that is under way.
@@ -36,7 +36,7 @@ package struct Flusher {
         let startStreams: Int
         /// The first stream that was not visited.
         var position = StreamID.absent
-        /// Of streams that have none in the file.
+        /// Names that are not in the file yet.
         var names: FlushNames
         /// Streams that this flush owes, for the events appended since it started.
         var credit = 0.0
@@ -174,7 +174,7 @@ package struct Flusher {
         return Double(work) * Double(room.events) / Double(max(tailEvents / 4, 1))
     }
 
-    /// Folds some events of a stream in that has too many of them, or too much to store, to wait for its turn.
+    /// Folds in some events of a stream that has too many, or too much to store, to wait for its turn.
     private func fold(
         _ number: StreamID, besides events: Int, _ store: inout LiveStore
     ) throws -> (stream: LiveStream, state: CachedState)? {
@@ -190,7 +190,7 @@ package struct Flusher {
         return batch
     }
 
-    /// A chain must not grow faster than it is folded, and nobody wait for more than that.
+    /// A chain must not grow faster than it is folded; more than that would make callers wait.
     func eventsPerBatch(besides events: Int, _ store: borrowing LiveStore) -> Int {
         if store.tail.count > tailEvents { return max(Self.eventsPerRareBatch, 2 * events) }
         return max(Self.eventsPerBatch, events + events / 2)

@@ -38,7 +38,7 @@ struct GroupCommitWindow {
         (isNew, waits) = (true, false)
     }
 
-    /// Nobody was there for a while.
+    /// Nobody came for a while.
     mutating func pause() {
         (last, waits) = (nil, false)
     }

@@ -35,7 +35,7 @@ struct GroupDecision: Sendable {
     /// Work since the last look at the clock.
     private var unlooked = 0
 
-    /// How long a turn of the lock lasts, and one more command.
+    /// A turn of the lock lasts this long, plus the command under way.
     private let nanosecondsPerTurn: Int64
 
     init(limit: Int, directory: String, nanosecondsPerTurn: Int64 = 2_000_000) {

@@ -32,7 +32,7 @@ package final class LiveStream {
         case user, topic, erased
     }
 
-    /// The user's tray as it was answered last; kept for the next one when the user's next event is durable.
+    /// The tray as last answered; its memory is reused for the next answer.
     private final class Answer {
         var tray: Tray
         /// The newest event of a topic that it was made with; nil when the tray may have changed.
@@ -91,7 +91,7 @@ package final class LiveStream {
         return tray
     }
 
-    /// Keeps the tray of the committed state, which is not behind.
+    /// Keeps the tray of the committed state, which must be up to date.
     ///
     /// - Returns: whether there is such a state.
     func keep(_ tray: Tray) -> Bool {

@@ -37,7 +37,7 @@ struct LongWriteOrder: Sendable {
     let state: TrayState
     let landmarks: [TrayState]
     let stored: StoredPages
-    /// Of the pages.
+    /// What `stored` reads through; ended by `rows()`.
     let snapshot: StoreSnapshot
 
     /// Ends the snapshot.

@@ -2,7 +2,7 @@ import TraylogDomain
 import TraylogStates
 
 extension PendingTransaction {
-    /// The event that a `notify` with a key has brought already; nil when it is new.
+    /// The event that a `notify` with this key brought before; nil when the key is new.
     ///
     /// Only the keys of the user's events matter here, and the tail knows those of the events that no state holds yet. So
     /// none has to be folded in for it, and most users' events are folded together when their states are stored.
@@ -11,7 +11,7 @@ extension PendingTransaction {
     mutating func duplicate(
         _ prepared: borrowing PreparedCommands, _ index: Int, of stream: LiveStream, store: inout LiveStore
     ) throws -> Seq? {
-        // So it is with nearly every key that is new, and neither the state nor the tail has to be looked at.
+        // True of nearly all new keys: neither the state nor the tail has to be looked at.
         if store.isNew(prepared.entries[index].key, in: stream) { return nil }
         guard let key = prepared.commands[index].key else { return nil }
         let entry = prepared.entries[index]

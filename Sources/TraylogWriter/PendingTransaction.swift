@@ -18,7 +18,7 @@ struct PendingTransaction {
     private var dues: [(seq: UInt64, entry: DueEntry)] = []
     /// Due times that a tick has dealt with.
     var settled: [DueEntry] = []
-    /// How far the store has come with them in the log that it follows.
+    /// The position in the followed log that these events reach.
     var source: SourcePosition?
     /// The time of the events.
     var now = Timestamp(milliseconds: .min)

@@ -27,15 +27,15 @@ package struct PreparedCommands: Sendable {
 
     /// From this many commands on they bring their events' salts along; below, a draw by the writer costs less.
     static let saltedCommands = 128
-    /// So much room is there before a payload is encoded.
+    /// Room reserved before a payload is encoded.
     private static let largePayload = 4_096
 
     let commands: [Command]
     private(set) var entries: [Entry] = []
     private(set) var payloads: [UInt8] = []
-    /// The bytes of the commands that are not encoded yet, as events at most.
+    /// The most bytes that the events of commands not encoded yet can take.
     private var unencodedBytes = 0
-    /// The bytes that the events take, as far as they are known; at least what they will.
+    /// An upper bound of the bytes of the events.
     var byteCount: Int { payloads.count + unencodedBytes }
     /// The facts of other valid `notify` commands, without their seqs, by index.
     private var facts: [Int: Fact] = [:]
@@ -105,8 +105,7 @@ package struct PreparedCommands: Sendable {
     }
 
     private mutating func prepare(_ index: Int, _ hasher: IdentityHasher) throws(Refusal) -> Entry {
-        // Of a command in its array a field can be had by itself; as a whole it would be copied, with two atomic
-        // changes for each of its strings.
+        // Fields are taken one by one: copying the command would retain each of its strings.
         guard case .notify(let content) = commands[index].action else { return try prepareUnencoded(index, hasher) }
         // Whether its time has come is known when its turn comes.
         if content.notBefore != nil { return try prepareUnencoded(index, hasher) }

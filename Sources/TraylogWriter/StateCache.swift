@@ -48,7 +48,7 @@ struct StateCache {
         self.heavyPages = heavyPages
     }
 
-    /// Keeps a committed state, or lets it go; also one that is older than what a batch is storing of the stream.
+    /// Keeps a committed state, or lets it go if it is older than the one a batch is storing; nil keeps none.
     mutating func set(_ state: CachedState?, of stream: LiveStream) {
         let isOld = !storing.isEmpty && state?.state.appliedSeq ?? .max < storing[stream.number] ?? 0
         let state = isOld ? nil : state

@@ -48,8 +48,8 @@ package final class StoreLock: Sendable {
         return result
     }
 
-    /// Lets those have a turn who wait for one: without a pause the thread that had the last turn would have the next one,
-    /// because whoever waits has to wake up first.
+    /// Gives waiting threads a turn: without a pause the thread that had the last turn would have the next one,
+    /// because a waiting thread has to wake up first.
     func letOthersIn() { OSThread.sleep(microseconds: 20) }
 
     /// Wakes every waiting thread, so that each looks at its condition again.

@@ -217,7 +217,7 @@ package struct NewStreams: @unchecked Sendable {
 
 /// The streams of users in memory, by name.
 ///
-/// In parts, each of which makes itself larger alone, so that nobody waits while a million places are filled anew.
+/// Divided into parts that grow one at a time, so that nobody waits while a million places are filled anew.
 struct StreamsByUser {
     /// The high bits of a name's identity choose one; a dictionary goes by the low ones.
     private var parts = ContiguousArray(repeating: [UserName: StreamID](), count: 1_024)

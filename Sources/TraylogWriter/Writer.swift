@@ -9,8 +9,8 @@ import TraylogStates
 /// There are requests to append, which share transactions, and tasks, each of which has the loop for itself. The writer's
 /// thread has the ``WriterLoop``. While it rests, a thread that waits for its append anyway may have it.
 package final class Writer: Sendable {
-    /// Commands that share a transaction at most, and bytes of their events, which are known before or guessed at their largest;
-    /// one request may be larger.
+    /// The most commands, and bytes of events, of one transaction; sizes not known yet count at their largest. One request may be
+    /// larger.
     static let groupCommands = 2_048
     static let groupBytes = 8 << 20
 
@@ -65,7 +65,7 @@ package final class Writer: Sendable {
 
     /// Performs commands on the calling thread if nobody else is here; hands them over if not.
     ///
-    /// The thread waits for the disk then, so it should be none of the cooperative pool. To hand over one append costs some 40 µs
+    /// The thread waits for the disk then, so it should not be one of Swift's pool. To hand over one append costs some 40 µs
     /// more, because two threads wake each other.
     package func appendHere(_ request: AppendRequest) {
         guard !environment.isInherited, var loop = queue.withLock({ $0.lend() }) else { return append(request) }

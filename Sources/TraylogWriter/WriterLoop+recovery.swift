@@ -42,7 +42,7 @@ extension WriterLoop {
     /// Where the file had to be opened anew, or its sync failed, the transaction that failed is either gone or there as a whole, which
     /// its caller was told not to count on; memory is made from the file as at an opening. The page that made it
     /// visible may be in the system's cache only, so that a commit of its own, in the other place for such pages,
-    /// comes before any answer that rests on it. Nothing to do costs nothing.
+    /// comes before any answer that rests on it. Costs nothing where nothing is in doubt.
     ///
     /// - Throws: when the file cannot be opened or written yet.
     mutating func resolveInDoubt() throws {

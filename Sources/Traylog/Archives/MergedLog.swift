@@ -7,7 +7,7 @@ import TraylogStates
 
 /// The log of a store and its archives as one run of events.
 ///
-/// Of an event in both, the log's version counts, because it may have been erased since it was archived.
+/// If both have an event, the log's version counts, because the event may have been erased since it was archived.
 struct MergedLog {
     private let queries: _Queries
     /// The user whose own events are read; nil for all events.

@@ -282,8 +282,10 @@ extension TrayQueries {
 @_spi(Operations) extension BlockingStore {
     /// Appends the `audited` that closes a person's history, for a file that says all of it.
     ///
-    /// - Returns: where the file ends: that event; the head for somebody who was erased, of whom nothing is appended, and for somebody
-    ///   without events.
+    /// - Returns: where the file ends:
+    ///   - at the event that was appended;
+    ///   - for a person who was erased, at the head: nothing is appended;
+    ///   - for a person without events, at the head, too.
     /// - Throws: as ``recordAccess(of:actor:device:purpose:)``.
     @available(*, noasync, message: "use `await store.closeHistory`; this call blocks a thread that tasks share")
     public func closeHistory(

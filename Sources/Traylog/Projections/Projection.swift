@@ -84,7 +84,7 @@ extension Projection {
 public protocol TrayProjection: Projection {
     /// Takes in one more event, and the items that stand differently after it, by user and seq; an edit of a text alone is none.
     ///
-    /// The rules are those of ``Projection/apply(_:)``. Of a log that was compacted it gets the events after the floor. The first
+    /// The rules are those of ``Projection/apply(_:)``. If the log was compacted, it gets the events after the floor. The first
     /// of them also brings every item that the trays held at the floor, without ``TrayChange/before``. If a compaction passes
     /// the position of a stored value, the value is folded again from there.
     ///

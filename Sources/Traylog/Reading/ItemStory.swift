@@ -98,7 +98,7 @@ struct ItemAtFloor {
     let time: Timestamp
     /// The item as it was then.
     let item: Item
-    /// Whether it is still held to have been so: a later undo that reaches across the floor makes all of its marks uncertain.
+    /// Whether this is certain: a later undo that reaches across the floor makes all of the item's marks uncertain.
     let isCertain: Bool
     /// Whether it came then.
     var isArrival = false

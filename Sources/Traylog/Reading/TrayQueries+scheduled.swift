@@ -11,8 +11,8 @@ extension BlockingQueries {
     ///   - user: only those of this user; nil for all, broadcasts included.
     ///   - cursor: ``Page/next`` of the page before; nil for the first.
     ///   - limit: the greatest number of items; 1 to 1,000.
-    /// - Throws: ``TraylogError``: refused `invalid` for a limit or a cursor that is none; failed.
-    /// - Complexity: reads the state of each item's stream; of one user, passes over the rows of what is scheduled for others.
+    /// - Throws: ``TraylogError``: refused `invalid` for an invalid limit or cursor; failed.
+    /// - Complexity: reads the state of each item's stream; for one user, it passes over the rows of what is scheduled for others.
     @available(*, noasync, message: "use `await store.scheduled`; this call blocks a thread that tasks share")
     @_spi(Operations) public func scheduled(
         of user: String? = nil, after cursor: String? = nil, limit: Int = 100

@@ -32,7 +32,7 @@ struct EventScan {
 
     /// The last seq of a part.
     ///
-    /// Of a user without archives it spans a window of the user's own events.
+    /// For a user and without archives, the part spans a window of the user's own events.
     private func end(beginningWith first: UInt64) throws(TraylogError) -> UInt64 {
         guard let user, archives == nil else { return min(range.last, first + window - 1) }
         let last = range.last

@@ -1,6 +1,7 @@
-/// Proves that something is in a log, with the checkpoint it is proved by, as one text that others' programs read (C2SP tlog-proof).
+/// A proof that something is in a log, together with the checkpoint that proves it: one text that other programs read, too (C2SP
+/// tlog-proof).
 ///
-/// Of an event the leaf is in `extra`, where it is still in the log: its hash is the one that is proved.
+/// The leaf of an event is in `extra`, if it is still in the log: its hash is what is proved.
 @_spi(Witness) public struct LogProof: Sendable {
     /// The leaf's place, from 0 on.
     public let index: UInt64

@@ -187,7 +187,7 @@ public final class LMDBStorage: DeviceStorage {
 
     /// Eight bytes, the highest first.
     ///
-    /// A key of another length is none of ours.
+    /// Keys of another length are not ours.
     static func number(_ key: RawSpan) -> UInt64 {
         bytes(key).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }

@@ -120,7 +120,7 @@ extension TrayState {
         return try TrayState.carrier(of: key, among: seqs, source: source)
     }
 
-    /// Of events whose keys have the same identity, the one that carries `key`, and the fingerprint of its command; nil
+    /// The event that carries `key`, among those whose keys have the same identity, and the fingerprint of its command; nil
     /// when none does.
     package static func carrier(
         of key: String, among seqs: [UInt64], source: some StateSource

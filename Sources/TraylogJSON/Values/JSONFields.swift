@@ -28,7 +28,7 @@ package struct JSONFields {
         return value
     }
 
-    /// Whether there is such a member, be it `null`.
+    /// Whether there is such a member, even if it is `null`.
     func has(_ name: JSONName) -> Bool { container.contains(name) }
 
     func isNull(_ name: JSONName) throws -> Bool { try container.contains(name) && container.decodeNil(forKey: name) }

@@ -2,7 +2,7 @@ import TraylogDomain
 
 // Values that are one number or one string in JSON.
 
-// As values with a raw value of this type, their names.
+// Coded by their raw values.
 @_spi(JSON) extension Mark: Codable {}
 @_spi(JSON) extension BulkMark: Codable {}
 @_spi(JSON) extension InterruptionLevel: Codable {}

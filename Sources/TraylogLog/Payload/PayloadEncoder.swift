@@ -114,7 +114,7 @@ extension Content {
 }
 
 extension ItemFilter {
-    /// Of what an event of a bulk mark has of it.
+    /// The bytes of the filter in the event of a bulk mark.
     var markBytes: Int {
         guard case .named(let name) = thread else { return PayloadEncoder.byteCount(category) }
         return name.utf8.count + PayloadEncoder.byteCount(category)

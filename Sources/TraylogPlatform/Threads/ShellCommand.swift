@@ -32,7 +32,7 @@ package enum ShellCommand {
             let ended = unsafe waitpid(process, &status, WNOHANG)
             if ended == process {
                 if told != nil { return "it took longer than \(seconds) seconds, and was ended" }
-                // As the macros of C take it apart.
+                // As WIFEXITED and the like do.
                 if status & 0x7F != 0 { return "signal \(status & 0x7F) ended it" }
                 let code = (status >> 8) & 0xFF
                 return code == 0 ? nil : "exit status \(code)"

@@ -117,7 +117,7 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
 
     /// Loads the next older page or, when nothing is loaded, the newest one.
     ///
-    /// Of a search a page may have no items, though there are older ones: it looks at 10,000 at most.
+    /// A page of a search may be empty though older items match: it looks at 10,000 at most.
     ///
     /// ```swift
     /// if !fetcher.endReached { try await fetcher.fetchNextPage() }

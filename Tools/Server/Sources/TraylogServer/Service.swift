@@ -13,7 +13,7 @@ package final class Service: Sendable {
 
     package let store: Store
     let storeIdentity: String
-    /// Which events the store shares with a store that it was restored from; it changes with an opening only.
+    /// Which events the store shares with a store that it was restored from; it changes only when the store is opened.
     let history: StoreHistory
     package let configuration: ServiceConfiguration
     let authenticator: Authenticator

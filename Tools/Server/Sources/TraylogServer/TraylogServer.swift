@@ -66,7 +66,7 @@ public final class TraylogServer: Sendable {
 
     /// Adds the store's routes to an app's router, at the paths that they have on a server of their own.
     ///
-    /// How large a head may be, and how long a peer may be silent, is the app's server to say. Nothing is read again on SIGHUP.
+    /// The app's server decides how large a head may be, and how long a peer may be silent. Nothing is read again on SIGHUP.
     public func addRoutes<Context: TraylogRequestContext>(to router: some RouterMethods<Context>) {
         let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options]
         var paths = responder.routes.templates
@@ -81,7 +81,7 @@ public final class TraylogServer: Sendable {
         }
     }
 
-    /// What was read from files before the store is opened, so that a fault of theirs leaves no store behind.
+    /// Everything that is read from files comes first, so that a faulty file leaves no store behind.
     struct Setup {
         let configuration: ServerConfiguration
         private let parts: [ServerPart]

@@ -28,7 +28,7 @@ enum EndReason: String, CaseIterable, Sendable {
     case tokenExpired
     /// The token was issued before its user was erased.
     case tokenRevoked
-    /// The key is in the keys file no more, or with other scopes; or the JWK that checked the token is gone.
+    /// The key is no longer in the keys file, or has other scopes there; or the JWK that checked the token is gone.
     case keyRemoved
     /// The session of the console is over.
     case signedOut
@@ -134,7 +134,7 @@ final class Authenticator: Sendable {
 
     /// Whether a token was issued before an erasure, or may have been.
     ///
-    /// Most say the second alone: one of the erasure's own second may be of before, and counts as such.
+    /// Most tokens say only the second: one from the second of the erasure counts as older.
     private static func isIssued(_ issuedAt: Double, by erasedAt: Timestamp) -> Bool {
         let erased = Double(erasedAt.milliseconds) / 1_000
         return issuedAt.rounded(.down) == issuedAt ? issuedAt <= erased.rounded(.down) : issuedAt <= erased

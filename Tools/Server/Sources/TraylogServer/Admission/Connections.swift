@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Until a request with valid credentials comes, a connection is a stranger's. It costs nothing to open, so strangers share a bounded
 /// part of all, and each address has a bounded part of that. Where a new connection exceeds a bound, the stranger who is there longest
-/// has to go: whoever has credentials is let in, however many wait at the door.
+/// has to go: a caller with credentials is let in, however many strangers are connected.
 package final class Connections: Sendable {
     /// All that the server takes.
     static let most = 10_000

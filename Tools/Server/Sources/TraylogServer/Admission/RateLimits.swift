@@ -15,7 +15,7 @@ package final class RateLimits: Sendable {
         var filledAt: ContinuousClock.Instant
     }
 
-    /// More requests a minute than this are no limit.
+    /// The highest limit that can be set, in requests a minute.
     static let most = 1_000_000
     /// Callers that are remembered; others share a bucket until some of these are full again.
     private static let mostBuckets = 100_000

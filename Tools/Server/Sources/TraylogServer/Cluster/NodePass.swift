@@ -28,7 +28,7 @@ package struct NodePass: Sendable {
         return "\(Self.scheme) \(time):\(digest):\(code(method, target, "\(time)", digest).hex)"
     }
 
-    /// The digest that the request's body must have; nil for credentials that are none of this request, or older than a minute.
+    /// The digest that the request's body must have; nil for credentials of another request, or older than a minute.
     func bodyDigest(
         _ method: String, _ target: String, _ credentials: String, now: Timestamp = .now
     ) -> String? {

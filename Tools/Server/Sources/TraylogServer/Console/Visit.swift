@@ -143,7 +143,7 @@ struct Visit: Sendable {
         _ error: any Error, typed: [String: String]? = nil, fields: [String]
     ) -> (status: HTTPResponse.Status, context: [String: String])? {
         let problem = problem(error)
-        // A refusal is about what was typed, also where it names no field; a node that is not the owner is not.
+        // A refusal is about what was typed even if it names no field; "another node decides" is not.
         let first = [410, 422].contains(problem.status.code) ? fields.first : nil
         guard problem.status.code < 500,
             let name = problem.members.first(where: { $0.name == "field" })?.value.string ?? first,

@@ -20,7 +20,7 @@ package struct ServiceLogHandler: LogHandler {
 
     /// Until they are written, in order.
     private static let lines = Mutex(Lines())
-    /// The queue's: the lines that it writes; their memory is filled again with the next ones.
+    /// Used by the queue alone: the lines to write; its memory is reused.
     private static let output = Mutex(JSONWriter())
     private static let queue = DispatchQueue(label: "traylog.log")
     private static let delay = DispatchTimeInterval.milliseconds(100)
@@ -32,7 +32,7 @@ package struct ServiceLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var logLevel: Logger.Level
 
-    /// The server's own entries are all written; of its libraries', warnings and errors.
+    /// All of the server's own entries are written; of libraries only warnings and errors.
     package init(label: String) {
         self.label = label
         logLevel = label == ServiceLog.label ? .info : .warning

@@ -12,7 +12,7 @@ package struct Partitions: Sendable {
 
     package init(map: PartitionMap, services: [Service]) { (self.map, self.services) = (map, services) }
 
-    /// Answers a request whose caller may.
+    /// Answers a request that its caller is allowed to make.
     package func answer(_ call: Call) async throws -> Response {
         let given = try given(call)
         switch call.route.partition {

@@ -4,7 +4,7 @@ import Traylog
 import TraylogCluster
 
 extension Call {
-    /// Answers the request, here or by the node that decides; its caller may.
+    /// Answers a request that its caller is allowed to make, here or by the node that decides.
     ///
     /// With partitions, the answer says whose it is.
     package nonisolated(nonsending) func answer() async throws -> Response {

@@ -146,7 +146,7 @@ extension Call {
     package nonisolated(nonsending) func body() async throws -> [UInt8] {
         try checkContentType(["application/json"])
         let body = try await wholeBody()
-        // It may have come slowly.
+        // The body may have taken long; the credentials may have ended meanwhile.
         try checkCredential()
         return body
     }
@@ -154,7 +154,7 @@ extension Call {
     /// The same of any content type.
     nonisolated(nonsending) func wholeBody() async throws -> [UInt8] {
         let longest = route.longestBody
-        // A body that says its length need not come first.
+        // If the stated length is too large, nothing of the body has to be read.
         if let text = try headers.text(.contentLength), WireNumber(text)?.within(0...longest) == nil {
             service.admission.note(.body)
             throw Problem.bodyTooLarge(longest)

@@ -16,7 +16,7 @@ package struct Responder: HTTPResponder {
 
     package nonisolated(nonsending) func respond(to request: Request, context: ServiceContext) async throws -> Response
     {
-        // What lives here while a stream goes on is kept for each of ten thousand: the rest is in functions that do not wait.
+        // Locals of this function live as long as a stream, and there may be ten thousand: so the rest is in functions that do not wait.
         let note = RequestNote()
         let response: Response
         do {

@@ -32,7 +32,7 @@ enum FeedRoutes {
     }
 
     private static func serve(_ call: Call, _ feed: some Feed) async throws -> Response {
-        // A HEAD waits for nothing; without an offset it asks where the feed ends, and has no length, as GET would begin elsewhere.
+        // A HEAD does not wait. Without an offset it asks where the feed ends; it has no length, because GET would begin elsewhere.
         let isHead = call.request.method == .head
         if isHead, call.query["offset"] == nil {
             var response = try await answer(call, feed, feed.page(after: feed.start("now")))

@@ -122,7 +122,7 @@ struct UserFeed: Feed {
         }
     }
 
-    /// Refuses an offset of when nobody had the name, if somebody had it before the one who has it now, or before the offset.
+    /// Refuses an offset from a time when nobody had the name, if somebody had it since or before.
     private func checkNobodyCame(after seq: Seq) async throws {
         if let erasedAt = authenticator.lastErasure(of: user), try await store.seq(of: .time(erasedAt)) > seq {
             throw gone("erased", "somebody who had the name meanwhile was erased", nil)

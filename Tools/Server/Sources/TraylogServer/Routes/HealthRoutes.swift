@@ -117,7 +117,7 @@ actor WriterProbe {
 
     func head() async throws -> Seq {
         if let underWay { return try await underWay.value }
-        // A tick of long ago changes nothing, and the writer answers it.
+        // A tick in the distant past changes nothing, but the writer has to answer it.
         let task = Task { [store] in try await store.tick(now: Timestamp(milliseconds: 0)).head }
         underWay = task
         defer { underWay = nil }

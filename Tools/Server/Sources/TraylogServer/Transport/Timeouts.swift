@@ -47,10 +47,10 @@ final class LoopExecutor: TaskExecutor {
     }
 }
 
-/// Looks at the bytes of a connection, and closes it when a head does not come whole within 30 seconds, when a peer owes some
-/// bytes for 30 seconds, or reads none for a minute.
+/// Looks at the bytes of a connection, and closes it when a head is not complete within 30 seconds, when a peer sends nothing of an
+/// unfinished body for 30 seconds, or reads nothing for a minute.
 ///
-/// What is within a body has a limit of its own (`RequestTimeout`), because there the server may be the one who waits. A peer who
+/// A body has a limit of its own (`RequestTimeout`), because the server may be the slow side there. A peer that
 /// still sends need not read yet: many clients send the whole request first.
 final class ConnectionTimeout: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
