@@ -276,7 +276,7 @@ extension Store {
 
     /// Records, once, which of an item's actions the user chose, and marks the item as read.
     ///
-    /// Of two simultaneous answers one counts; the other is unchanged if it is the same, else refused.
+    /// If two answers come at the same time, one counts; the other is unchanged if it is the same, else refused.
     ///
     /// ```swift
     /// try await store.act("deploy-17", of: "ann", action: "approve", asOf: page.asOf)

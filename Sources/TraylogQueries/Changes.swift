@@ -3,7 +3,7 @@ import TraylogJSON
 
 /// The changes of one user's tray after an event: the user's own events, and those of topics that reached the user.
 ///
-/// Of topics these are broadcasts that came while the user was subscribed, and edits, retractions and expiries of items
+/// The events of topics are broadcasts that came while the user was subscribed, and edits, retractions and expiries of items
 /// that the user received.
 @_spi(Replication) public struct Changes: Hashable, Sendable, Codable {
     /// The user of the tray.

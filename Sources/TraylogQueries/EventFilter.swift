@@ -3,15 +3,15 @@ import TraylogJSON
 
 /// The criteria of a search of the log.
 ///
-/// Each one that is given must match; nil and empty ones are not asked about.
+/// Every condition that is given must match; nil and empty ones are not asked about.
 ///
 /// Names are compared byte by byte.
 public struct EventFilter: Hashable, Sendable, Encodable {
-    /// Whose own events; a broadcast has no user.
+    /// The user whose own events match; a broadcast has no user.
     public var user: String?
-    /// Events of these kinds; of all when empty.
+    /// The kinds of events that match; all kinds when empty.
     public var kinds: Set<EventKind> = []
-    /// Who acted: the user where no other actor is named.
+    /// The actor: the user where no other actor is named.
     public var actor: String?
     /// The device that the actor used.
     public var device: String?

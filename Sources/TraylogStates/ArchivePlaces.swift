@@ -3,7 +3,7 @@ import TraylogPlatform
 
 /// The directories that the log of a store is archived to, a path a line, in the file `archived-to` of the store's directory.
 ///
-/// Whoever archives a log only reads the store, and so cannot note it there. An erasure rewrites what these directories have.
+/// A process that archives a log only reads the store, and so cannot note it there. An erasure rewrites these directories' files.
 package enum ArchivePlaces {
     package static let fileName = "archived-to"
     private static let longestFile: Int64 = 1 << 20

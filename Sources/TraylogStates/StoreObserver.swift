@@ -90,7 +90,7 @@ package final class ObserverCall: Sendable {
 
 /// What a store did.
 ///
-/// Later versions may tell of more: a `switch` needs an `@unknown default`.
+/// Later versions may report more: a `switch` needs an `@unknown default`.
 #if hasAttribute(nonexhaustive)
     @nonexhaustive
 #endif

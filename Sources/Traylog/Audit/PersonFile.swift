@@ -206,7 +206,7 @@ public final class PersonFile: @unchecked Sendable {
     /// The file of a person's complete history, or of all that the store holds of the person.
     ///
     /// - Parameters:
-    ///   - last: where it ends: the `audited` that was appended for it; of somebody who was erased or is unknown, the head.
+    ///   - last: where it ends: the `audited` that was appended for it; for a person who was erased or is unknown, the head.
     ///   - isDossier: whether it also has what the person did elsewhere.
     ///   - archives: all archives of the store's compactions; nil for the log alone.
     ///   - note: a checkpoint that others have seen, which the file gets where it has the event `last`; nil for none.
@@ -234,7 +234,7 @@ extension TrayQueries {
     ///
     /// - Parameters:
     ///   - user: the user; for an erased person, the pseudonym.
-    ///   - last: where it ends: what ``Store/recordAccess(of:actor:device:purpose:)`` appended; of somebody who was erased, any
+    ///   - last: where it ends: the event that ``Store/recordAccess(of:actor:device:purpose:)`` appended; for an erased person, any
     ///     event after the `erased`.
     ///   - archives: all archives of the store's compactions; nil for the log alone.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `invalid` for somebody without events; failed.
@@ -300,7 +300,7 @@ extension TrayQueries {
 
     /// Records that somebody reads what is stored about a person, at most once an hour for the same reader, place and purpose.
     ///
-    /// Of somebody without events, or who was erased, nothing is recorded.
+    /// Nothing is recorded for a person without events, or for one who was erased.
     @available(*, noasync, message: "this call blocks a thread that tasks share")
     public func recordReading(
         of user: String, actor: String?, device: String?, purpose: String?, now: Timestamp = .now

@@ -20,7 +20,7 @@ extension Store {
     ///   - device: the device it was asked from.
     ///   - purpose: the reason, in 1 to 256 bytes without control characters.
     /// - Returns: the event.
-    /// - Throws: ``TraylogError``: refused `invalid`, also for somebody without events and for somebody who was erased; failed.
+    /// - Throws: ``TraylogError``: refused `invalid`, also for a person who has no events or was erased; failed.
     /// - Complexity: O(the user's events since the oldest subscription that counts).
     @discardableResult
     public func recordAccess(

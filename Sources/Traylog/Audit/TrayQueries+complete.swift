@@ -12,8 +12,8 @@ extension BlockingQueries {
     ///
     /// - Parameters:
     ///   - user: the user; for an erased person, the pseudonym.
-    ///   - last: where it ends: what ``BlockingStore/recordAccess(of:actor:device:purpose:)`` appended; of somebody who was
-    ///     erased, any event after the `erased`.
+    ///   - last: where it ends: the event that ``BlockingStore/recordAccess(of:actor:device:purpose:)`` appended; for an erased
+    ///     person, any event after the `erased`.
     ///   - archives: all archives of the store's compactions; nil for the log alone.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `invalid` for somebody without events; failed.
     /// - Complexity: O(events of the user and of the user's topics), with archives O(log); 16 bytes of memory for each.

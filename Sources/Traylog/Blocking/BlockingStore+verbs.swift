@@ -209,7 +209,7 @@ extension BlockingStore {
 
     /// Records, once, which of an item's actions the user chose, and marks the item as read.
     ///
-    /// Of two simultaneous answers one counts; the other is unchanged if it is the same, else refused.
+    /// If two answers come at the same time, one counts; the other is unchanged if it is the same, else refused.
     ///
     /// - Throws: ``TraylogError``: refused `unknownItem`, `itemGone`, `invalid` (`action` for one that the item does not have),
     ///   `alreadyActed`, `changedSince`, `upToBeyondHead`; failed.

@@ -8,7 +8,7 @@ import class TraylogPlatform.Monitor
 /// Cancelling the task would end more than the sequence, and a separate task for the sequence takes some KiB.
 public final class Stopper: Sendable {
     private struct State {
-        /// Of the sequences that a task goes through.
+        /// The signals of the sequences that tasks go through.
         var signals: [ObjectIdentifier: Signal] = [:]
         var isStopped = false
     }

@@ -82,7 +82,7 @@ extension Projection {
 /// }
 /// ```
 public protocol TrayProjection: Projection {
-    /// Takes in one more event, and the items that stand differently after it, by user and seq; an edit of a text alone is none.
+    /// Takes in one more event, and the items that it changed, by user and seq; an edit that changes only text does not count.
     ///
     /// The rules are those of ``Projection/apply(_:)``. If the log was compacted, it gets the events after the floor. The first
     /// of them also brings every item that the trays held at the floor, without ``TrayChange/before``. If a compaction passes

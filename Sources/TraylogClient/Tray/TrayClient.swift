@@ -62,7 +62,7 @@ public actor TrayClient {
     var credentials: Task<Void, Never>?
     /// The answer that a conditional request names, and the offset that it belongs to.
     var entityTag: (offset: String, tag: String)?
-    /// What offsets belong to since a snapshot was fetched because of it.
+    /// The basis of offsets (``ReplicaMeta/basis(of:)``) for which a snapshot was fetched.
     var basis: Substring?
     /// The time when the server last showed that its log is the replica's; nil after any sign of another log.
     var confirmedAt: Int64?

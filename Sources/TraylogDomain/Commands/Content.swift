@@ -66,8 +66,8 @@ public struct Content: Hashable, Sendable {
     public var remindAt: Timestamp?
     /// The time from which a tick lets the item arrive; until then nobody but its publisher knows of it.
     ///
-    /// ``expiresAt`` and ``remindAt`` must be later. A time at or before that of the event is as if it were not given. Nil once the
-    /// item has arrived.
+    /// ``expiresAt`` and ``remindAt`` must be later. A time that is not after the event's own has no effect. Nil once the item has
+    /// arrived.
     public var notBefore: Timestamp?
     /// The item supersedes live items of the same user with the same collapse key; not allowed in a broadcast.
     public var collapseKey: String?

@@ -45,10 +45,10 @@ public struct Event: Hashable, Sendable {
         set { stored.commandFingerprint = newValue }
     }
 
-    /// Of an item with actions: the ordinal of an `edited` among the item's edits, how many of them an `acted` answers, or how
+    /// For an item with actions: the ordinal of an `edited` among the item's edits, how many of them an `acted` answers, or how
     /// many came before it `arrived`; else 0.
     ///
-    /// So that nobody can leave one out of what was answered.
+    /// It keeps anybody from leaving out an edit of what was answered.
     package var edits: UInt64 {
         get { stored.edits }
         set { stored.edits = newValue }
@@ -141,9 +141,9 @@ extension Event {
         case reminded(item: Seq)
         /// A scheduled item arrived, with the content that it had then: its `notBefore` had come.
         ///
-        /// Of a broadcast one event without a user, for everybody who is subscribed then. It says all that the item shows, so that
-        /// nobody needs the event before it: `key` and `notifiedAt` are those of the notification, and so are the event's
-        /// ``Event/actor`` and ``Event/occurredAt``.
+        /// For a broadcast it is one event without a user, for everybody who is subscribed then. It has all that the item shows, so
+        /// that nobody needs the event before it: `key`, `notifiedAt`, and the event's ``Event/actor`` and ``Event/occurredAt``
+        /// are the notification's.
         indirect case arrived(item: Seq, topic: String?, key: String?, notifiedAt: Timestamp, Content)
         /// Stands for an event that an export could not read, in a store that was restored from the readable rest.
         case lost

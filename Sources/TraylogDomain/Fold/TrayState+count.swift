@@ -39,7 +39,7 @@ extension TrayState {
 }
 
 extension TrayState {
-    /// Finds the newest items again, when those before an event are among them no more.
+    /// Finds the newest items again, when those before an event are no longer among them.
     ///
     /// - Complexity: O(items between the old and the new ones).
     mutating func findNewest(since before: NewestItems, stored: some StatePages) throws {

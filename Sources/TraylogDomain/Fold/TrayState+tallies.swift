@@ -25,7 +25,7 @@ package struct Tally: Hashable, Sendable {
 }
 
 extension RangeMark {
-    /// Of items that it covers all, the part that no longer counts.
+    /// The part of a tally that no longer counts, if the mark covers all of its items.
     func taken(of tally: Tally) -> Tally {
         switch mark {
         case .seen: Tally(unseen: tally.unseen)

@@ -2,7 +2,7 @@
 @_spi(Operations) public struct ScheduledItem: Hashable, Sendable {
     /// Its id: the seq of the event that planned it.
     public var seq: Seq
-    /// Whose tray it will come into; nil for a broadcast.
+    /// The user whose tray it will come into; nil for a broadcast.
     public var user: String?
     /// The topic of a broadcast.
     public var topic: String?

@@ -130,7 +130,7 @@ private struct ItemSearch {
 }
 
 extension Event {
-    /// Who sent the item that the event brought: the user where nobody else is named, of a broadcast nobody then.
+    /// The sender of the item that the event brought. If nobody is named: the user, or nil for a broadcast.
     fileprivate func sender(to user: String) -> String? {
         switch body {
         case .notified: actor ?? user

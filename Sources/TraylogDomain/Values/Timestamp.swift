@@ -24,7 +24,7 @@ extension Timestamp: LosslessStringConvertible {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Reads an RFC 3339 time, such as `2004-04-15T16:56:01.25+02:00`; nil when the text is none, or when the time in
+    /// Reads an RFC 3339 time, such as `2004-04-15T16:56:01.25+02:00`; nil when the text is not one, or when the time in
     /// UTC is outside of the years 0000…9999.
     ///
     /// It accepts any offset and, as RFC 3339 allows, `t`, `z` and a space between date and time. A fraction is cut
