@@ -46,43 +46,40 @@ package final class ObservationHub: Sendable {
     ///
     /// - Throws: ``ThreadRefused`` where a thread has to watch another process's commits.
     package func observe(user: String) throws(ThreadRefused) -> Observation? {
-        let identity = hasher.identity(of: user, as: .user)
-        return try register {
-            $0.add($1, user: user, identity: identity)
-        } remove: {
-            $0.remove($1, identity: identity)
-        }
+        try register(user, as: hasher.identity(of: user, as: .user))
     }
 
     /// Registers an observer of the whole log; nil when the store was closed.
     ///
     /// - Throws: as ``observe(user:)``.
     package func observeLog() throws(ThreadRefused) -> Observation? {
-        try register {
-            $0.add(follower: $1)
-        } remove: {
-            $0.remove(follower: $1)
-        }
+        try register(nil, as: nil)
     }
 
-    private func register(
-        _ add: (inout Observers, Signal) -> Void, remove: @escaping @Sendable (inout Observers, Signal) -> Void
-    ) throws(ThreadRefused) -> Observation? {
+    private func register(_ user: String?, as identity: Identity?) throws(ThreadRefused) -> Observation? {
         let signal = Signal()
         let isOpen = try state.withLock { (state) throws(ThreadRefused) in
             guard !state.isEnded else { return false }
             if let watch, state.watcher == nil { state.watcher = try watch(self) }
-            add(&state.observers, signal)
+            if let user, let identity {
+                state.observers.add(signal, of: identity, named: watch == nil ? nil : user)
+            } else {
+                state.observers.add(follower: signal)
+            }
             isObserved.store(true, ordering: .sequentiallyConsistent)
             return true
         }
         guard isOpen else { return nil }
-        return Observation(signal: signal) { self.unregister { remove(&$0, signal) } }
+        return Observation(signal: signal, of: identity, in: self)
     }
 
-    private func unregister(_ remove: (inout Observers) -> Void) {
+    fileprivate func unregister(_ signal: Signal, of identity: Identity?) {
         let watcher = state.withLock { state -> TailWatcher? in
-            remove(&state.observers)
+            if let identity {
+                state.observers.remove(signal, of: identity)
+            } else {
+                state.observers.remove(follower: signal)
+            }
             guard state.observers.isEmpty else { return nil }
             isObserved.store(false, ordering: .sequentiallyConsistent)
             defer { state.watcher = nil }
@@ -137,14 +134,15 @@ package final class ObservationHub: Sendable {
 /// Releasing it unregisters the observer.
 package final class Observation: Sendable {
     package let signal: Signal
-    private let unregister: @Sendable () -> Void
+    private let hub: ObservationHub
+    /// The user's; nil for the whole log.
+    private let identity: Identity?
 
-    init(signal: Signal, unregister: @escaping @Sendable () -> Void) {
-        self.signal = signal
-        self.unregister = unregister
+    fileprivate init(signal: Signal, of identity: Identity?, in hub: ObservationHub) {
+        (self.signal, self.identity, self.hub) = (signal, identity, hub)
     }
 
     deinit {
-        unregister()
+        hub.unregister(signal, of: identity)
     }
 }

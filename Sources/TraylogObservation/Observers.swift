@@ -8,7 +8,22 @@ struct Observers {
     private struct Observed {
         /// The user's stream; nil until it is looked up, and for a user without events.
         var stream: StreamID?
-        var signals: [Signal] = []
+        /// Most users have one observer, which needs no list.
+        var first: Signal
+        var others: [Signal] = []
+
+        var signals: [Signal] { [first] + others }
+
+        /// - Returns: false, and nothing is removed, for the last one.
+        mutating func remove(_ signal: Signal) -> Bool {
+            if first === signal {
+                guard let next = others.popLast() else { return false }
+                first = next
+            } else {
+                others.removeAll { $0 === signal }
+            }
+            return true
+        }
     }
 
     /// The observed users.
@@ -27,15 +42,20 @@ struct Observers {
     var all: [Signal] { trays + followers.values }
     private var trays: [Signal] { users.values.flatMap(\.signals) }
 
-    mutating func add(_ signal: Signal, user: String, identity: Identity) {
-        if users[identity] == nil { unresolved[identity] = user }
-        users[identity, default: Observed()].signals.append(signal)
+    /// Adds an observer of a user.
+    ///
+    /// - Parameter name: by which the user's stream is looked up; nil where commits say whom they concern.
+    mutating func add(_ signal: Signal, of identity: Identity, named name: String?) {
+        if let index = users.index(forKey: identity) {
+            users.values[index].others.append(signal)
+        } else {
+            users[identity] = Observed(first: signal)
+            unresolved[identity] = name
+        }
     }
 
-    mutating func remove(_ signal: Signal, identity: Identity) {
-        guard let index = users.index(forKey: identity) else { return }
-        users.values[index].signals.removeAll { $0 === signal }
-        guard users.values[index].signals.isEmpty else { return }
+    mutating func remove(_ signal: Signal, of identity: Identity) {
+        guard let index = users.index(forKey: identity), !users.values[index].remove(signal) else { return }
         if let stream = users.remove(at: index).value.stream { identities[stream] = nil }
         unresolved[identity] = nil
         strangers[identity] = nil
@@ -56,7 +76,8 @@ struct Observers {
         guard !users.isEmpty else { return signals }
         for identity in touched.users {
             guard let observed = users[identity] else { continue }
-            signals += observed.signals
+            signals.append(observed.first)
+            signals += observed.others
         }
         return signals
     }
@@ -71,7 +92,8 @@ struct Observers {
         var signals = Array(followers.values)
         for stream in touched.streams {
             guard let identity = identities[stream], let observed = users[identity] else { continue }
-            signals += observed.signals
+            signals.append(observed.first)
+            signals += observed.others
         }
         return signals
     }

@@ -1,10 +1,11 @@
-import TraylogPlatform
+import Synchronization
 
 /// Tells one observer that there may be something new.
 ///
 /// Raising it twice before the observer looks counts once.
 ///
-/// Raising it never blocks: it hands nothing over, the observer looks when it has time.
+/// Raising it never blocks: it hands nothing over, the observer looks when it has time. It is small, because a server may have
+/// one for each of its users.
 package final class Signal: Sendable {
     private struct State {
         var isRaised = false
@@ -17,7 +18,7 @@ package final class Signal: Sendable {
         }
     }
 
-    private let state = Monitor(State())
+    private let state = Mutex(State())
 
     package var isEnded: Bool { state.withLock(\.isEnded) }
 

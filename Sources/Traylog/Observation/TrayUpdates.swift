@@ -77,10 +77,10 @@ struct TrayUpdates: AsyncSequence, Sendable {
         mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(TraylogError) -> Tray? {
-            while try watch.begins() {
-                if watch.mustWait, await !watch.waits() { break }
-                if try watch.asks() { await watch.ask() }
-                if let tray = try watch.take() { return tray }
+            while watch.begins() {
+                if let signal = watch.awaited, await !signal.wait() { break }
+                if !watch.looks() { await watch.asks() }
+                if watch.hasNews() { return watch.tray }
             }
             try watch.end()
             return nil
@@ -90,25 +90,27 @@ struct TrayUpdates: AsyncSequence, Sendable {
 
 /// The part of a ``TrayUpdates`` iteration that needs no `await`.
 ///
-/// It is an object, and has the trays: all that an asynchronous function holds over an `await` stays in its task's memory, and
-/// thousands of tasks wait here.
+/// It is an object, and has the tray: all that an asynchronous function holds over an `await` stays in its task's memory, and
+/// thousands of tasks wait here. For the same reason none of its methods is inlined, because their variables took 2 KB of each task,
+/// and one alone throws, because each call that may throw has room for an error there.
 private final class TrayWatch: @unchecked Sendable {
-    // @unchecked: one task has the iterator, and waits while the task of `ask()` writes the answer.
-
-    private typealias Answer = (tray: Tray, stream: UInt32)
+    // @unchecked: one task has the iterator, and waits while the task of `asks()` writes the answer.
 
     /// Kept, so that it stays open.
     private let store: any TrayQueries
     private let user: String
     private var following: Following
     private var signal: Signal?
-    private var last: Tray?
-    /// The answer of the store to the last question.
-    private var answer: Result<Answer, TraylogError>?
+    /// The last one that differed from the one before.
+    private(set) var tray: Tray?
+    /// What ends the iteration.
+    private var failure: TraylogError?
     /// The stream of the tray's user; 0 while the user is unknown.
     private var stream: UInt32 = 0
     private var isErased = false
     private var isFirst = false
+    /// Whether the tray was not shown yet.
+    private var isNew = false
 
     init(_ store: any TrayQueries, _ user: String, _ stopper: Stopper?) {
         (self.store, self.user) = (store, user)
@@ -116,81 +118,87 @@ private final class TrayWatch: @unchecked Sendable {
     }
 
     /// Whether the iteration goes on; observes from the first call on.
-    func begins() throws(TraylogError) -> Bool {
-        guard !following.hasEnded else { return false }
-        guard !isErased else { return try ending(.refused(.erased(user: user))) }
+    @inline(never)
+    func begins() -> Bool {
+        guard !following.hasEnded, failure == nil else { return false }
+        guard !isErased else {
+            failure = .refused(.erased(user: user))
+            return false
+        }
         isFirst = following.isNew
-        do {
+        do throws(TraylogError) {
             signal = try following.signal(in: store.queries.source.directory) {
                 [store, user] () throws(ThreadRefused) in try store.queries.hub.observe(user: user)
             }
         } catch {
-            return try ending(error)
+            failure = error
+            return false
         }
         return signal != nil
     }
 
-    /// Whether the state was shown that the store had at the beginning.
-    var mustWait: Bool { !isFirst }
+    /// What says that there may be a change; nil at the beginning, where the present state is shown.
+    var awaited: Signal? { isFirst ? nil : signal }
 
-    /// Waits for a change; false at the end.
-    func waits() async -> Bool { await signal?.wait() ?? false }
-
-    /// Whether the tray is not in memory.
-    func asks() throws(TraylogError) -> Bool {
+    /// Looks at the tray if it is in memory.
+    ///
+    /// - Returns: whether it is.
+    @inline(never)
+    func looks() -> Bool {
         do throws(TraylogError) {
-            answer = try store.queries.knownTrayAndStream(of: user).map { .success($0) }
+            guard let (tray, stream) = try store.queries.knownTrayAndStream(of: user) else { return false }
+            note(tray, stream)
         } catch {
-            answer = .failure(error)
+            failure = error
         }
-        return answer == nil
+        return true
     }
 
     /// Has another task ask for the tray: the memory that a task takes for a call stays with it.
-    func ask() async {
+    @inline(never)
+    func asks() async {
         let queries = store.queries
         await Task { [user] in
             do throws(TraylogError) {
-                answer = .success(
-                    try await queries.pool.run { () throws(TraylogError) in
-                        try queries.answer(.now, of: user) { (try $0.tray(), $0.stream.rawValue) }
-                    })
+                let (tray, stream) = try await queries.pool.run { () throws(TraylogError) in
+                    try queries.answer(.now, of: user) { (try $0.tray(), $0.stream.rawValue) }
+                }
+                note(tray, stream)
             } catch {
-                answer = .failure(error)
+                failure = error
             }
         }.value
     }
 
-    /// The tray, if it differs from the last one.
-    func take() throws(TraylogError) -> Tray? {
-        guard let answer, let signal else { return nil }
-        self.answer = nil
-        guard !Task.isCancelled, !signal.isEnded else {
-            _ = try ending(nil)
-            return nil
-        }
-        let found: Answer
-        do throws(TraylogError) { found = try answer.get() } catch {
-            _ = try ending(error)
-            return nil
-        }
-        var tray = found.tray
-        if stream != 0, found.stream != stream {
+    @inline(never)
+    private func note(_ found: Tray, _ foundStream: UInt32) {
+        var found = found
+        if stream != 0, foundStream != stream {
             isErased = true
-            tray = Tray(user: user, asOf: tray.asOf)
+            found = Tray(user: user, asOf: found.asOf)
         }
-        stream = found.stream
-        if let last, tray.asOf < last.asOf || tray.isSame(as: last) { return nil }
-        last = tray
-        return tray
+        stream = foundStream
+        if let tray, found.asOf < tray.asOf || found.isSame(as: tray) { return }
+        (tray, isNew) = (found, true)
     }
 
-    func end() throws(TraylogError) { _ = try ending(nil) }
+    /// Whether the tray differs from the one that was shown last.
+    @inline(never)
+    func hasNews() -> Bool {
+        guard !Task.isCancelled, signal?.isEnded == false else {
+            // This is the end, whatever the store answered.
+            failure = nil
+            return false
+        }
+        defer { isNew = false }
+        return isNew && failure == nil
+    }
 
-    private func ending(_ error: TraylogError?) throws(TraylogError) -> Bool {
-        signal = nil
+    @inline(never)
+    func end() throws(TraylogError) {
+        let error = failure
+        (signal, tray, failure) = (nil, nil, nil)
         if !following.hasEnded { try following.end(error) }
-        return false
     }
 }
 

@@ -17,9 +17,9 @@ struct ObserversTests {
 
     private func observers() -> Observers {
         var observers = Observers()
-        observers.add(ann, user: "ann", identity: 1)
-        observers.add(annToo, user: "ann", identity: 1)
-        observers.add(bob, user: "bob", identity: 2)
+        observers.add(ann, of: 1, named: "ann")
+        observers.add(annToo, of: 1, named: "ann")
+        observers.add(bob, of: 2, named: "bob")
         observers.add(follower: follower)
         return observers
     }
@@ -66,9 +66,9 @@ struct ObserversTests {
         expect(observers.signals(of: one), follower)
         expect(observers.resolve(1, user: "ann", stream: 7), ann, annToo)
         expect(observers.signals(of: one), ann, annToo, follower)
-        observers.remove(ann, identity: 1)
+        observers.remove(ann, of: 1)
         expect(observers.signals(of: one), annToo, follower)
-        observers.remove(annToo, identity: 1)
+        observers.remove(annToo, of: 1)
         observers.remove(follower: follower)
         expect(observers.signals(of: one))
         #expect(observers.count == 1)
