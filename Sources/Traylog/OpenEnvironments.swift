@@ -13,9 +13,13 @@ enum OpenEnvironments {
         var readers: [ObjectIdentifier: @Sendable () -> Void] = [:]
     }
 
-    private static let handles = Monitor<[FileIdentity: Handle]>([:])
-    /// Held while a reader opens a store, so that a second one finds what the first one opened.
-    private static let opening = Monitor<Void>(())
+    private struct State {
+        var handles: [FileIdentity: Handle] = [:]
+        /// The directories that a reader opens at this moment: a second one waits, and finds what the first one opened.
+        var opening: Set<FileIdentity> = []
+    }
+
+    private static let state = Monitor(State())
 
     /// The environment of a directory for a reader: the one that is open, or else a new one.
     ///
@@ -26,31 +30,27 @@ enum OpenEnvironments {
         _ directory: String, for reader: ObjectIdentifier, end: @escaping @Sendable () -> Void,
         orElse open: () throws -> Environment
     ) throws -> Environment {
-        var result: Result<Environment, any Error>?
-        opening.withLock { _ in
-            if let known = find(directory, reader, end) {
-                result = .success(known)
-                return
-            }
-            result = Result {
-                let environment = try open()
-                add(environment, isStore: false, readers: [reader: end])
-                return environment
-            }
+        func opened() throws -> Environment {
+            let environment = try open()
+            add(environment, isStore: false, readers: [reader: end])
+            return environment
         }
-        guard let result else { preconditionFailure("The lock was not entered.") }
-        return try result.get()
-    }
-
-    private static func find(
-        _ directory: String, _ reader: ObjectIdentifier, _ end: @escaping @Sendable () -> Void
-    ) -> Environment? {
-        guard let identity = try? FileStatus(path: directory).identity else { return nil }
-        return handles.withLock { handles in
-            guard let known = handles[identity]?.environment, !known.isInherited else { return nil }
-            handles[identity]?.readers[reader] = end
+        // Without a directory the opening says what is missing.
+        guard let identity = try? FileStatus(path: directory).identity else { return try opened() }
+        let known = state.wait(timeoutMilliseconds: nil, until: { !$0.opening.contains(identity) }) { state in
+            guard let known = state.handles[identity]?.environment, !known.isInherited else {
+                state.opening.insert(identity)
+                return Environment?.none
+            }
+            state.handles[identity]?.readers[reader] = end
             return known
         }
+        if let known = known ?? nil { return known }
+        defer {
+            state.withLock { _ = $0.opening.remove(identity) }
+            state.signalAll()
+        }
+        return try opened()
     }
 
     /// Notes what a store opened.
@@ -60,17 +60,17 @@ enum OpenEnvironments {
         _ environment: Environment, isStore: Bool, readers: [ObjectIdentifier: @Sendable () -> Void]
     ) {
         guard let identity = environment.identity else { return }
-        handles.withLock {
-            $0[identity] = Handle(environment: environment, isStore: isStore, readers: readers)
+        state.withLock {
+            $0.handles[identity] = Handle(environment: environment, isStore: isStore, readers: readers)
         }
     }
 
     /// Forgets the environment of a store that closes, and ends its readers.
     static func remove(_ environment: Environment) {
         guard let identity = environment.identity else { return }
-        let readers = handles.withLock { handles in
-            guard handles[identity]?.environment === environment else { return [@Sendable () -> Void]() }
-            return handles.removeValue(forKey: identity).map { Array($0.readers.values) } ?? []
+        let readers = state.withLock { state in
+            guard state.handles[identity]?.environment === environment else { return [@Sendable () -> Void]() }
+            return state.handles.removeValue(forKey: identity).map { Array($0.readers.values) } ?? []
         }
         for end in readers { end() }
     }
@@ -80,11 +80,11 @@ enum OpenEnvironments {
     /// - Returns: whether nobody uses it any more, so that the reader must close it.
     static func giveBack(_ environment: Environment, from reader: ObjectIdentifier) -> Bool {
         guard let identity = environment.identity else { return true }
-        return handles.withLock { handles in
-            guard let handle = handles[identity], handle.environment === environment else { return false }
-            handles[identity]?.readers[reader] = nil
-            guard !handle.isStore, handles[identity]?.readers.isEmpty == true else { return false }
-            handles[identity] = nil
+        return state.withLock { state in
+            guard let handle = state.handles[identity], handle.environment === environment else { return false }
+            state.handles[identity]?.readers[reader] = nil
+            guard !handle.isStore, state.handles[identity]?.readers.isEmpty == true else { return false }
+            state.handles[identity] = nil
             return true
         }
     }

@@ -57,6 +57,34 @@ import TestSupport
         }
     }
 
+    @Test func aReaderThatIsBeingOpenedDelaysReadersOfItsStoreAlone() throws {
+        try withStorePath { slow in
+            try withStorePath { other in
+                for path in [slow, other] { try Store.open(path).blocking.close() }
+                let began = DispatchSemaphore(value: 0)
+                let mayEnd = DispatchSemaphore(value: 0)
+                let second = DispatchSemaphore(value: 0)
+                let reader = ObjectIdentifier(began)
+                Thread.detachNewThread {
+                    _ = try? OpenEnvironments.borrow(slow, for: reader, end: {}) {
+                        began.signal()
+                        mayEnd.wait()
+                        throw CancellationError()
+                    }
+                }
+                began.wait()
+                try StoreReader.open(other).blocking.close()
+                Thread.detachNewThread {
+                    (try? StoreReader.open(slow))?.blocking.close()
+                    second.signal()
+                }
+                #expect(second.wait(timeout: .now() + .milliseconds(50)) == .timedOut)
+                mayEnd.signal()
+                #expect(second.wait(timeout: .now() + .seconds(60)) == .success)
+            }
+        }
+    }
+
     @Test func aProcessOpensAStoreOnceForWritingAndReadsItBeside() throws {
         try withStorePath { path in
             try withStore(path) { store throws in
