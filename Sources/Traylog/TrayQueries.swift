@@ -10,6 +10,8 @@ import TraylogTree
 /// find the same names in `blocking`. While the task waits, threads of the store read, two for short queries and two for
 /// long ones. A tray in memory needs no thread. A blocking call takes as long as reading does (microseconds from memory, a
 /// few milliseconds from a cold disk) and may come from any thread.
+///
+/// The store itself has what an app shows; ``log``, ``proofs`` and ``upkeep`` have the rest.
 public protocol TrayQueries: Sendable {
     // swift-format-ignore: NoLeadingUnderscores
     /// The source of the answers. Only this library can make one, so only its types conform.

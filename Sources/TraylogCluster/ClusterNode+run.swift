@@ -66,7 +66,7 @@ extension ClusterNode {
 
     /// A group that the log has may have failed to get into the store.
     private func alignWithStore() async throws {
-        let (head, position) = (try await store.head(), try await store.sourcePosition()?.position ?? 0)
+        let (head, position) = (try await store.log.head(), try await store.sourcePosition()?.position ?? 0)
         let node = await publisher.node
         guard node.head != head || node.position.rawValue != position else { return }
         try await resume()

@@ -134,7 +134,7 @@ public final class ClusterNode: Sendable {
     public func wait(for seq: Seq, atMost limit: Duration = .seconds(5)) async throws(TraylogError) -> Bool {
         let deadline = ContinuousClock.now + limit
         var pause = Duration.milliseconds(1)
-        while try await store.head() < seq {
+        while try await store.log.head() < seq {
             guard !Task.isCancelled else {
                 throw .failed(
                     StoreFailure(code: .cancelled, message: "the task was cancelled while it waited for event \(seq)"))
@@ -148,12 +148,12 @@ public final class ClusterNode: Sendable {
 
     /// Takes over what the store says, and compares it with the log where that still has the message.
     func resume() async throws(TraylogError) {
-        var (source, tree) = (try await store.sourcePosition(), try await store.treeAccumulator())
+        var (source, tree) = (try await store.sourcePosition(), try await store.proofs.treeAccumulator())
         // Of one moment: a group that was accepted may just be on its way into the store.
         while true {
-            let (again, head) = (try await store.sourcePosition(), try await store.head())
+            let (again, head) = (try await store.sourcePosition(), try await store.log.head())
             if again == source, head.rawValue == tree.size { break }
-            (source, tree) = (again, try await store.treeAccumulator())
+            (source, tree) = (again, try await store.proofs.treeAccumulator())
         }
         if let source, source.source != log.name {
             throw .failed(

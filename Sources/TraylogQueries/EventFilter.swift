@@ -62,7 +62,7 @@ extension EventFilter {
     ///
     /// ```swift
     /// let filter = EventFilter(kinds: [.notified])
-    /// for event in try await store.events().elements where filter.matches(event) { print(event.seq) }
+    /// for event in try await store.log.events().elements where filter.matches(event) { print(event.seq) }
     /// ```
     public func matches(_ event: Event) -> Bool {
         if !kinds.isEmpty, !kinds.contains(event.kind) { return false }

@@ -69,10 +69,10 @@ package final class AutomaticCompaction: Sendable {
 }
 
 extension Moment {
-    /// The time `days` ago by the system's clock, for ``Store/compact(before:archive:isDryRun:actor:device:progress:)``.
+    /// The time `days` ago by the system's clock, for ``StoreUpkeep/compact(before:archive:isDryRun:actor:device:progress:)``.
     ///
     /// ```swift
-    /// print(try await store.seq(of: .daysAgo(30)))
+    /// print(try await store.log.seq(of: .daysAgo(30)))
     /// ```
     ///
     /// - Parameter days: a number that leads beyond all times means the first or the last one; a negative one a time to come.

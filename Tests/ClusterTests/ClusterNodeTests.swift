@@ -36,9 +36,10 @@ import TraylogCluster
             #expect(acknowledged.count == 160 && records.count == 160, "seed \(seed)")
             for node in nodes {
                 #expect(try await node.store.records(after: 0, limit: .max, bytes: .max) == records, "seed \(seed)")
-                #expect(try await node.store.treeHead() == nodes[0].store.treeHead(), "seed \(seed)")
+                #expect(try await node.store.proofs.treeHead() == nodes[0].store.proofs.treeHead(), "seed \(seed)")
                 for (key, seq) in acknowledged {
-                    #expect(try await node.store.events(from: seq, limit: 1).elements.first?.key == key, "seed \(seed)")
+                    #expect(
+                        try await node.store.log.events(from: seq, limit: 1).elements.first?.key == key, "seed \(seed)")
                 }
             }
         }
@@ -51,7 +52,7 @@ import TraylogCluster
                 let commands = (0..<1_000).map { Command.notify("u\($0 % 50)", title: "\(part) \($0)") }
                 for result in try await owner.store.perform(commands, mode: .each) { _ = try result.get() }
                 if part == 6 { _ = try await owner.store.erase("u7") }
-                if part == 10 { _ = try await owner.store.compact(before: .seq(500)) }
+                if part == 10 { _ = try await owner.store.upkeep.compact(before: .seq(500)) }
             }
             await cluster.log.set(lossPercent: 20)
             try await withDirectory { directory in
@@ -59,9 +60,9 @@ import TraylogCluster
                 let node = try await ClusterNode.open(directory, options, log: cluster.log, lease: cluster.log)
                 await node.start()
                 var isThere = false
-                while !isThere { isThere = try await node.wait(for: owner.store.head()) }
-                #expect(try await node.store.treeHead() == owner.store.treeHead())
-                #expect(try await node.store.statistics().floor == 500)
+                while !isThere { isThere = try await node.wait(for: owner.store.log.head()) }
+                #expect(try await node.store.proofs.treeHead() == owner.store.proofs.treeHead())
+                #expect(try await node.store.upkeep.statistics().floor == 500)
                 #expect(try await node.store.tray(of: "u7") == owner.store.tray(of: "u7"))
                 #expect(try await node.store.replay().difference == nil)
                 await node.stop()
@@ -74,14 +75,15 @@ import TraylogCluster
             let (owner, follower) = (await cluster.owner(), await cluster.follower())
             for write in [
                 { try await follower.store.perform(.notify("ann", title: "No")) },
-                { try await follower.store.hold("ann") }, { try await follower.store.seeTray(of: "ann", upTo: 9) },
+                { try await follower.store.upkeep.hold("ann") },
+                { try await follower.store.seeTray(of: "ann", upTo: 9) },
             ] {
                 let failure = await failureCode { _ = try await write() }
                 #expect(failure == .notOwner || failure == .unavailable)
             }
-            #expect(try await owner.store.hold("ann") == .appended(1))
+            #expect(try await owner.store.upkeep.hold("ann") == .appended(1))
             #expect(try await follower.wait(for: 1))
-            #expect(try await follower.store.isHeld("ann"))
+            #expect(try await follower.store.upkeep.isHeld("ann"))
             while await follower.status().owner?.url != owner.status().owner?.url {
                 try await Task.sleep(for: .milliseconds(2))
             }
@@ -106,10 +108,10 @@ import TraylogCluster
     @Test func aHoldIsRefusedWithoutTheLog() async throws {
         try await withCluster { cluster in
             let owner = await cluster.owner()
-            _ = try await owner.store.hold("ann")
-            #expect(try await owner.store.hold("ann") == .unchanged)
+            _ = try await owner.store.upkeep.hold("ann")
+            #expect(try await owner.store.upkeep.hold("ann") == .unchanged)
             await cluster.log.set(isReachable: false)
-            let failure = await failureCode { try await owner.store.hold("ann") }
+            let failure = await failureCode { try await owner.store.upkeep.hold("ann") }
             #expect(failure == .notOwner || failure == .unavailable)
         }
     }
@@ -121,10 +123,10 @@ import TraylogCluster
             _ = try await cluster.perform(Command(user: "ann", .notify(content), key: "k"))
             for node in await cluster.all {
                 #expect(try await node.wait(for: 2, atMost: .seconds(600)))
-                #expect(try await node.store.events(from: 2, limit: 1).elements.first?.kind == .expired)
+                #expect(try await node.store.log.events(from: 2, limit: 1).elements.first?.kind == .expired)
             }
             try await cluster.settle()
-            #expect(try await cluster.owner().store.head() == 2)
+            #expect(try await cluster.owner().store.log.head() == 2)
         }
     }
 
@@ -146,7 +148,7 @@ import TraylogCluster
                 try await tasks.waitForAll()
             }
             try await cluster.settle()
-            #expect(try await owner.store.head() == 80)
+            #expect(try await owner.store.log.head() == 80)
             let bounds = try await cluster.log.bounds()
             for place in bounds.first.rawValue...bounds.last.rawValue {
                 let message = try await cluster.log.message(at: LogPosition(rawValue: place))
@@ -166,18 +168,18 @@ import TraylogCluster
             let erased = try await owner.store.erase("bob", actor: "operator")
             #expect(erased.seq == 14)
             _ = try await cluster.perform(.notify("bob", title: "Another Bob", key: "n"))
-            let report = try await cluster.owner().store.compact(before: .seq(14))
+            let report = try await cluster.owner().store.upkeep.compact(before: .seq(14))
             #expect(report.dropped > 0)
             _ = try await cluster.perform(.notify("ann", title: "Last", key: "l"))
             try await cluster.settle()
             let nodes = await cluster.all
             let first = nodes[0].store
             for node in nodes {
-                #expect(try await node.store.treeHead() == first.treeHead())
-                #expect(try await node.store.head() == 17)
-                #expect(try await node.store.statistics().floor == 14)
+                #expect(try await node.store.proofs.treeHead() == first.proofs.treeHead())
+                #expect(try await node.store.log.head() == 17)
+                #expect(try await node.store.upkeep.statistics().floor == 14)
                 #expect(
-                    try await node.store.events(from: 14, limit: .max).elements
+                    try await node.store.log.events(from: 14, limit: .max).elements
                         == first.events(from: 14, limit: .max).elements)
                 for user in ["ann", "bob", "eve", erased.pseudonym ?? ""] {
                     #expect(try await node.store.inbox(of: user) == first.inbox(of: user))
@@ -193,8 +195,8 @@ import TraylogCluster
                     directory + "/new", NodeOptions(name: "new", url: ""), log: cluster.log, lease: cluster.log)
                 await node.start()
                 #expect(try await node.wait(for: 17, atMost: .seconds(600)))
-                #expect(try await node.store.treeHead() == first.treeHead())
-                #expect(try await node.store.statistics().floor == 14)
+                #expect(try await node.store.proofs.treeHead() == first.proofs.treeHead())
+                #expect(try await node.store.upkeep.statistics().floor == 14)
                 #expect(
                     try await node.store.history(of: erased.pseudonym ?? "", limit: .max).elements
                         == first.history(of: erased.pseudonym ?? "", limit: .max).elements)
@@ -212,11 +214,11 @@ import TraylogCluster
             for index in 0..<5 { _ = try await cluster.perform(.notify("ann", title: "Item", key: "k\(index)")) }
             let follower = await cluster.follower()
             #expect(try await follower.wait(for: 5, atMost: .seconds(600)))
-            let compaction = await failureCode { try await follower.store.compact(before: .seq(4)) }
+            let compaction = await failureCode { try await follower.store.upkeep.compact(before: .seq(4)) }
             let erasure = await failureCode { try await follower.store.erase("ann") }
             #expect(compaction == .notOwner && erasure == .notOwner)
-            #expect(try await follower.store.head() == 5)
-            #expect(try await follower.store.statistics().floor == 0)
+            #expect(try await follower.store.log.head() == 5)
+            #expect(try await follower.store.upkeep.statistics().floor == 0)
             _ = try await cluster.perform(.notify("ann", title: "After", key: "after"))
             #expect(try await follower.wait(for: 6, atMost: .seconds(600)))
         }
@@ -247,7 +249,7 @@ import TraylogCluster
                 await node.start()
                 while await node.status().role != .diverged { try await Task.sleep(for: .milliseconds(2)) }
                 #expect(await node.status().divergence?.seq == 1)
-                #expect(try await node.store.head() == 0)
+                #expect(try await node.store.log.head() == 0)
                 await node.stop()
             }
         }

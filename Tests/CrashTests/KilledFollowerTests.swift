@@ -17,7 +17,7 @@ import Testing
         }
         try run.play(steps: 400, checkEvery: 400)
         let leader = try #require(run.store as? Store)
-        let head = try await leader.head()
+        let head = try await leader.log.head()
         var (reached, stops): (Seq, Int) = (0, 0)
         while reached < head {
             let child = FollowingChild(

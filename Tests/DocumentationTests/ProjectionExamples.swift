@@ -84,7 +84,7 @@ struct ProjectionExamples {
         try await hourly.rebuild()
         print(hourly.progress.origin)  // rebuilt
         await hourly.stop()
-        try await store.forgetProjection(named: HourlyCounts.name)
+        try await store.upkeep.forgetProjection(named: HourlyCounts.name)
         // end
 
         #expect(hourly.progress.origin == .rebuilt)

@@ -111,7 +111,7 @@ struct SwiftGuideExamples {
         of user: String, _ store: Store, for purpose: String
     ) async throws -> (lines: [String], head: TreeHead) {
         let last = try await store.recordAccess(of: user, actor: "legal", purpose: purpose)
-        let file = try await store.completeHistory(of: user, through: last)
+        let file = try await store.proofs.completeHistory(of: user, through: last)
         var text = ""
         while let block = try await file.next() { text += String(decoding: block, as: UTF8.self) }
         return (text.split(separator: "\n").map(String.init), file.treeHead)
@@ -140,9 +140,11 @@ struct SwiftGuideExamples {
             part.remove(at: 1)
             #expect(try verdict(on: part, checkpoint: checkpoint, key: key.publicKey) == "revision 1 of ann is missing")
             // example: what changed
-            let difference = try await store.difference(of: "ann", from: .seq(1), to: .seq(2))
+            let difference = try await store.proofs.difference(of: "ann", from: .seq(1), to: .seq(2))
             for change in difference.items { print(change.item, change.after.isUnread, change.by) }
-            if let disclosed = try await store.disclosure(of: 2), let leaf = try await store.proof(of: 2).leaf {
+            if let disclosed = try await store.proofs.disclosure(of: 2),
+                let leaf = try await store.proofs.proof(of: 2).leaf
+            {
                 print(leaf.commits(toPayload: disclosed.payload, salt: disclosed.salt))  // true
             }
             // end

@@ -55,7 +55,7 @@ import TraylogAudit
             ])
             #expect(try await store.subscriptions(of: "ann") == ["a"])
             #expect(try await store.subscriptions(of: "ann", asOf: .seq(2)) == ["a", "b"])
-            try await store.compact(before: .seq(try await store.head()))
+            try await store.upkeep.compact(before: .seq(try await store.log.head()))
             try await store.subscribe("ann", to: "d")
             #expect(try await store.subscriptions(of: "ann") == ["a", "d"])
         }
@@ -71,7 +71,7 @@ import TraylogAudit
                 #expect(error.refusal?.message == error.message && !error.message.hasPrefix(error.code))
             }
             await store.close()
-            let closed = await #expect(throws: TraylogError.self) { try await store.head() }
+            let closed = await #expect(throws: TraylogError.self) { try await store.log.head() }
             #expect(closed?.failure?.message == closed?.message)
         }
     }
@@ -202,7 +202,7 @@ import TraylogAudit
             ])
             try await store.mark(.read, 2, of: "ann")
             let last = try await store.recordAccess(of: "ann", actor: "legal", purpose: "request 7")
-            let file = try await store.completeHistory(of: "ann", through: last)
+            let file = try await store.proofs.completeHistory(of: "ann", through: last)
             let key = try NotePrivateKey(name: "trays.example.org")
             let head = try Checkpoint(origin: "trays.example.org", head: file.treeHead).signed(with: key).text
             var lines: [[UInt8]] = []
@@ -220,10 +220,10 @@ import TraylogAudit
             #expect(sound.conclusion.contains("no others, lead to 1 unread"))
             lines.remove(at: 3)
             #expect(try !check(lines).findings.isEmpty)
-            let difference = try await store.difference(of: "ann", from: .seq(3), to: .seq(last))
+            let difference = try await store.proofs.difference(of: "ann", from: .seq(3), to: .seq(last))
             #expect(difference.items.map(\.item) == [2] && difference.items.first?.after.isRead == true)
-            let disclosure = try #require(try await store.disclosure(of: 2))
-            let leaf = try #require(try await store.proof(of: 2).leaf)
+            let disclosure = try #require(try await store.proofs.disclosure(of: 2))
+            let leaf = try #require(try await store.proofs.proof(of: 2).leaf)
             #expect(leaf.commits(toPayload: disclosure.payload, salt: disclosure.salt))
         }
     }

@@ -94,7 +94,7 @@ import TraylogFoundation
         fetcher = try InboxFetcher(store, of: "ann")
         #expect(try await fetcher?.fetchNew().new.count == 1)
         #expect(try await store.life(of: "build-1", of: "ann").events.map(\.kind).contains(.marked))
-        #expect(try await store.events(matching: EventFilter(), newestFirst: true, limit: 1).elements.count == 1)
+        #expect(try await store.log.events(matching: EventFilter(), newestFirst: true, limit: 1).elements.count == 1)
         await store.close()
     }
 
@@ -132,8 +132,8 @@ import TraylogFoundation
         } catch {
             #expect(error.refusal?.code == .unknownItem)
         }
-        let report = try await store.auditReport(of: "ann")
-        let head = try await store.treeHead()
+        let report = try await store.proofs.auditReport(of: "ann")
+        let head = try await store.proofs.treeHead()
         #expect(report.steps.map(\.seq) == [1, 2] && report.treeHead == head)
         await store.close()
     }

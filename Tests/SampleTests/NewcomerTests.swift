@@ -98,11 +98,11 @@ import Testing
         try await withStore { store in
             _ = try await store.perform(
                 (1...250).map { .notify($0 % 2 == 0 ? "ann" : "bob", title: "\($0)") }, mode: .each)
-            var page = try await store.events()
+            var page = try await store.log.events()
             var seqs = page.elements.map(\.seq)
             #expect(seqs.count == 100)
             while let next = page.next {
-                page = try await store.events(from: next)
+                page = try await store.log.events(from: next)
                 seqs += page.elements.map(\.seq)
             }
             #expect(seqs == (1...250).map { Seq($0) })
@@ -114,13 +114,13 @@ import Testing
             var filter = EventFilter()
             filter.user = "bob"
             var all: [Seq] = []
-            for try await event in store.allEvents(matching: filter, newestFirst: true) { all.append(event.seq) }
+            for try await event in store.log.allEvents(matching: filter, newestFirst: true) { all.append(event.seq) }
             #expect(all == stride(from: 249, through: 1, by: -2).map { Seq($0) })
             var users: [String] = []
             for try await user in store.allUsers() { users.append(user) }
             #expect(users == ["ann", "bob"])
             #expect(try await store.users(limit: 1) == Page(["ann"], next: "ann", asOf: 250))
-            await #expect(throws: TraylogError.self) { try await store.events(limit: -1) }
+            await #expect(throws: TraylogError.self) { try await store.log.events(limit: -1) }
         }
     }
 
@@ -128,7 +128,7 @@ import Testing
         try await withStore { store in
             _ = try await store.perform((1...600).map { .notify("ann", title: "\($0)") }, mode: .each)
             var count = 0
-            for try await _ in store.allEvents() {
+            for try await _ in store.log.allEvents() {
                 count += 1
                 try await store.notify("ann", title: "meanwhile")
             }
@@ -142,7 +142,7 @@ import Testing
             let records = try await store.records(after: 0)
             let decoded = try JSONDecoder().decode([LogRecord].self, from: JSONEncoder().encode(records))
             #expect(decoded == records && decoded.count == 1)
-            let page = try await store.events()
+            let page = try await store.log.events()
             #expect(try JSONDecoder().decode(Page<Event, Seq>.self, from: JSONEncoder().encode(page)) == page)
             #expect(throws: DecodingError.self) {
                 try JSONDecoder().decode(LogRecord.self, from: Data(#"{"seq":1,"record":"?"}"#.utf8))

@@ -64,7 +64,7 @@ import TraylogFoundation
             #expect(try await running.value().events == 2)
             await running.stop()
             #expect(try await store.storedProjections().map(\.name) == ["count"])
-            #expect(try await store.forgetProjection(named: "count"))
+            #expect(try await store.upkeep.forgetProjection(named: "count"))
             #expect(try await store.storedProjections().isEmpty)
         }
     }

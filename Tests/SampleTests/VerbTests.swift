@@ -75,10 +75,10 @@ import Traylog
     private func expectTheEventsOfTheCommands(_ store: Store) async throws {
         try await Store.withTemporary { expected in
             for command in Self.commands { try await expected.perform(command) }
-            let head = try await expected.head()
-            #expect(try await store.head() == head && head == Seq.zero + Self.commands.count)
+            let head = try await expected.log.head()
+            #expect(try await store.log.head() == head && head == Seq.zero + Self.commands.count)
             for seq in 1...UInt64(head) {
-                let (one, other) = (try await store.event(Seq(seq)), try await expected.event(Seq(seq)))
+                let (one, other) = (try await store.log.event(Seq(seq)), try await expected.log.event(Seq(seq)))
                 #expect(one.body == other.body && one.user == other.user && one.key == other.key)
             }
         }

@@ -20,7 +20,7 @@ import TraylogStates
 }
 
 extension BlockingQueries {
-    /// The archives of the log that ``TrayQueries/archive(to:)`` has written to; an unreadable one counts as empty.
+    /// The archives of the log that ``StoreUpkeep/archive(to:)`` has written to; an unreadable one counts as empty.
     ///
     /// - Complexity: reads the names in each directory.
     @available(*, noasync, message: "use `await store.archiveStates`; this call blocks a thread that tasks share")

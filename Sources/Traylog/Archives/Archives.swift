@@ -43,7 +43,7 @@ public struct Archives: Sendable {
 
     let contents: ArchiveSet
 
-    /// Whether a directory has files of an archive of the log (``TrayQueries/archive(to:)``).
+    /// Whether a directory has files of an archive of the log (``StoreUpkeep/archive(to:)``).
     @_spi(Operations) public static func holdLog(in directory: String) -> Bool { SegmentDirectory.isOne(directory) }
 
     init(_ directory: String, of store: StoreRecord) throws {
@@ -69,7 +69,7 @@ extension BlockingQueries {
     ///
     /// - Throws: ``TraylogError/failed(_:)``: `notFound` (no such directory, or no archive in it), `foreignFile` (another
     ///   store's archive, or not an archive), `newerFormat`, `damaged`, `permissionDenied`.
-    @available(*, noasync, message: "use `await store.archives`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.upkeep.archives`; this call blocks a thread that tasks share")
     @_spi(Operations) public func archives(in directory: String) throws(TraylogError) -> Archives {
         try queries.answer { store in try Archives(directory, of: store.record) }
     }
@@ -80,15 +80,15 @@ extension BlockingQueries {
     }
 }
 
-extension TrayQueries {
+extension StoreUpkeep {
     /// Opens the archives of this store in `directory`.
     ///
     /// ```swift
-    /// let archives = try await store.archives(in: "/var/lib/shop/archives")
-    /// let first = try await store.events(limit: 10, including: archives)
+    /// let archives = try await store.upkeep.archives(in: "/var/lib/shop/archives")
+    /// let first = try await store.log.events(limit: 10, including: archives)
     /// ```
     public func archives(in directory: String) async throws(TraylogError) -> Archives {
-        let store = view
-        return try await queries.pool.run { () throws(TraylogError) in try store.archives(in: directory) }
+        let (queries, view) = (store.queries, store.view)
+        return try await queries.pool.run { () throws(TraylogError) in try view.archives(in: directory) }
     }
 }

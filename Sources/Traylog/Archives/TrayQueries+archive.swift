@@ -37,7 +37,7 @@ import TraylogStates
     }
 }
 
-extension TrayQueries {
+extension StoreUpkeep {
     /// Archives the log as files, and goes on with each new event until the task is cancelled or the store is closed.
     ///
     /// The files are never changed and never overwritten, so that any tool can copy them elsewhere. Each has every event from its
@@ -51,7 +51,7 @@ extension TrayQueries {
     /// Cancelling the task archives what is there by then, as far as that takes less than a second, and returns.
     ///
     /// ```swift
-    /// let archiving = Task { try await store.archive(to: "/mnt/archive/shop") }
+    /// let archiving = Task { try await store.upkeep.archive(to: "/mnt/archive/shop") }
     /// // Later, when the program ends:
     /// archiving.cancel()
     /// print(try await archiving.value)
@@ -82,7 +82,7 @@ extension TrayQueries {
         to directory: String, _ options: ArchiveOptions, onFile: @escaping @Sendable (Archives.File) -> Void,
         onProblem: @escaping @Sendable (String?) -> Void
     ) async throws(TraylogError) -> Seq {
-        let queries = queries
+        let queries = store.queries
         // Before the first look at the log.
         var following = Following(nil)
         guard
@@ -149,12 +149,12 @@ extension _Queries {
 
 extension BlockingQueries {
     /// Archives the log through its head, joins small files, and makes the copies that are missing; see
-    /// ``TrayQueries/archive(to:)``, which goes on.
+    /// ``StoreUpkeep/archive(to:)``, which goes on.
     ///
     /// - Parameter onFile: called for each file.
     /// - Returns: the last archived event.
     /// - Throws: as that one; `unavailable` when a copy cannot be made.
-    @available(*, noasync, message: "use `await store.archive`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.upkeep.archive`; this call blocks a thread that tasks share")
     @discardableResult
     @_spi(Operations) public func archive(
         to directory: String, _ options: ArchiveOptions = ArchiveOptions(),

@@ -5,20 +5,6 @@ import TraylogQueries
 // The queries for tasks: they run on threads of the store while the task waits.
 
 extension TrayQueries {
-    /// The seq of the newest event; 0 in an empty store.
-    public func head() async throws(TraylogError) -> Seq {
-        try await asking { store throws(TraylogError) in try store.head() }
-    }
-
-    /// The seq of a moment: the newest event that a query `asOf` it sees.
-    ///
-    /// ```swift
-    /// let midnight = try await store.seq(of: .time(Timestamp(milliseconds: 1_767_225_600_000)))
-    /// ```
-    public func seq(of moment: Moment) async throws(TraylogError) -> Seq {
-        try await asking { store throws(TraylogError) in try store.seq(of: moment) }
-    }
-
     /// One user's summary.
     ///
     /// An unknown user has an empty tray.
@@ -87,7 +73,7 @@ extension TrayQueries {
 
     /// A user's own events, page by page; nothing is hidden.
     ///
-    /// ``allEvents(matching:newestFirst:including:)`` goes through all.
+    /// ``StoreLog/allEvents(matching:newestFirst:including:)`` goes through all.
     ///
     /// ```swift
     /// let newest = try await store.history(of: "ann", newestFirst: true, limit: 20)
@@ -102,25 +88,6 @@ extension TrayQueries {
         try await asking(atLength: true) { store throws(TraylogError) in
             try store.history(
                 of: user, newestFirst: newestFirst, from: from, limit: limit, asOf: asOf, including: archives)
-        }
-    }
-
-    /// Events of the log, page by page.
-    ///
-    /// It passes over events that a compaction took out of the log.
-    ///
-    /// ```swift
-    /// let page = try await store.events(from: 100, limit: 50)
-    /// let following = try await store.events(from: page.next, limit: 50)
-    /// ```
-    ///
-    /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
-    public func events(
-        newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100, asOf: Moment? = nil,
-        including archives: Archives? = nil
-    ) async throws(TraylogError) -> Page<Event, Seq> {
-        try await asking(atLength: true) { store throws(TraylogError) in
-            try store.events(newestFirst: newestFirst, from: from, limit: limit, asOf: asOf, including: archives)
         }
     }
 
@@ -211,21 +178,6 @@ extension TrayQueries {
     ) async throws(TraylogError) -> Page<Recipient, String> {
         try await asking(atLength: true) { store throws(TraylogError) in
             try store.recipients(of: item, part, after: name, limit: limit, asOf: asOf, including: archives)
-        }
-    }
-
-    /// One event of the log.
-    public func event(_ seq: Seq) async throws(TraylogError) -> Event {
-        try await asking { store throws(TraylogError) in try store.event(seq) }
-    }
-
-    /// Sizes, counts and readers at this moment.
-    ///
-    /// - Parameter checkingStates: also counts damaged states, which takes about a microsecond for each user; without it the
-    ///   answer takes as long for a large store as for a small one.
-    public func statistics(checkingStates: Bool = true) async throws(TraylogError) -> StoreStatistics {
-        try await asking(atLength: checkingStates) { store throws(TraylogError) in
-            try store.statistics(checkingStates: checkingStates)
         }
     }
 

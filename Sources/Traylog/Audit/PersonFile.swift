@@ -12,7 +12,7 @@ import TraylogQueries
 ///
 /// ```swift
 /// let last = try await store.recordAccess(of: "ann", actor: "legal", purpose: "request 7")
-/// let file = try await store.completeHistory(of: "ann", through: last)
+/// let file = try await store.proofs.completeHistory(of: "ann", through: last)
 /// while let block = try await file.next() { print(block.count, "bytes") }
 /// ```
 public final class PersonFile: @unchecked Sendable {
@@ -223,12 +223,12 @@ public final class PersonFile: @unchecked Sendable {
     }
 }
 
-extension TrayQueries {
+extension StoreProofs {
     /// A user's history with nothing left out, as the lines of a file that anyone can check without the store.
     ///
     /// ```swift
     /// let last = try await store.recordAccess(of: "ann", actor: "legal", purpose: "request 7")
-    /// let file = try await store.completeHistory(of: "ann", through: last)
+    /// let file = try await store.proofs.completeHistory(of: "ann", through: last)
     /// while let block = try await file.next() { print(String(decoding: block, as: UTF8.self), terminator: "") }
     /// ```
     ///
@@ -242,7 +242,7 @@ extension TrayQueries {
     public func completeHistory(
         of user: String, through last: Seq, including archives: Archives? = nil
     ) async throws(TraylogError) -> PersonFile {
-        try await personFile(of: user, through: last, including: archives)
+        try await store.personFile(of: user, through: last, including: archives)
     }
 }
 

@@ -33,7 +33,7 @@ extension BlockingQueries {
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`, and `invalid` (field `from`) when `from` is after `to`.
     /// - Complexity: O(the user's items + events in between). Each event that can touch all items, such as `traySeen`,
     ///   `allMarked`, `undone` and one with a collapse key, costs another O(the user's items).
-    @available(*, noasync, message: "use `await store.difference`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.proofs.difference`; this call blocks a thread that tasks share")
     @_spi(Operations) public func difference(
         of user: String, from: Moment, to: Moment? = nil, limit: Int? = nil,
         progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }

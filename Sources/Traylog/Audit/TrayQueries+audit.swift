@@ -18,8 +18,8 @@ private struct FoldedAudit {
 }
 
 extension BlockingQueries {
-    /// ``TrayQueries/auditReport(of:from:to:asOf:withTrays:including:)`` on the calling thread.
-    @available(*, noasync, message: "use `await store.auditReport`; this call blocks a thread that tasks share")
+    /// ``StoreProofs/auditReport(of:from:to:asOf:withTrays:including:)`` on the calling thread.
+    @available(*, noasync, message: "use `await store.proofs.auditReport`; this call blocks a thread that tasks share")
     @_spi(Operations) public func auditReport(
         of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false,
         including archives: Archives? = nil
@@ -36,7 +36,7 @@ extension BlockingQueries {
     /// A report without its tree head, which is hashed from the whole log as long as the tree is not stored.
     ///
     /// - Returns: the first event that was looked at, the counts before it, and the steps.
-    @available(*, noasync, message: "use `await store.auditSteps`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.proofs.auditSteps`; this call blocks a thread that tasks share")
     @_spi(Operations) public func auditSteps(
         of user: String, from: Moment? = nil, to: Moment? = nil
     ) throws(TraylogError) -> (from: Seq, before: TrayCounts, steps: [AuditStep]) {
@@ -77,7 +77,7 @@ extension BlockingQueries {
     ///   - withProofs: adds the proof that each event is in the tree of ``AuditReport/treeHead``.
     ///   - disclosed: adds salt and payload of each event, for those who may read them.
     /// - Complexity: O(range). A proof takes about 0.1 ms, and less for events close together.
-    @available(*, noasync, message: "use `await store.entries`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.proofs.entries`; this call blocks a thread that tasks share")
     @_spi(Operations) public func entries(
         of report: AuditReport, _ range: Range<Int>, withProofs: Bool, disclosed: Bool = false
     ) throws(TraylogError) -> [AuditEntry] {
@@ -123,7 +123,7 @@ extension BlockingQueries {
     }
 
     /// The events of steps, in the order of the steps.
-    @available(*, noasync, message: "use `await store.events`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.proofs.events`; this call blocks a thread that tasks share")
     @_spi(Operations) public func events(of steps: [AuditStep]) throws(TraylogError) -> [Event] {
         var events: [Event] = []
         events.reserveCapacity(steps.count)

@@ -17,7 +17,9 @@ extension BlockingQueries {
     ///   - archives: all archives of the store's compactions; nil for the log alone.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `invalid` for somebody without events; failed.
     /// - Complexity: O(events of the user and of the user's topics), with archives O(log); 16 bytes of memory for each.
-    @available(*, noasync, message: "use `await store.completeHistory`; this call blocks a thread that tasks share")
+    @available(
+        *, noasync, message: "use `await store.proofs.completeHistory`; this call blocks a thread that tasks share"
+    )
     @_spi(Operations) public func completeHistory(
         of user: String, through last: Seq, including archives: Archives? = nil
     ) throws(TraylogError) -> CompleteHistory {

@@ -9,7 +9,7 @@ extension BlockingQueries {
     ///
     /// - Throws: ``TraylogError/refused(_:)``: `unknownEvent` for a seq that the log never had, `compacted` for an event that
     ///   left it; ``TraylogError/failed(_:)``.
-    @available(*, noasync, message: "use `await store.disclosure`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.proofs.disclosure`; this call blocks a thread that tasks share")
     @_spi(Operations) public func disclosure(of seq: Seq) throws(TraylogError) -> EventDisclosure? {
         if case .redacted = try event(seq).body { return nil }
         return try queries.answer { store in
@@ -20,18 +20,18 @@ extension BlockingQueries {
     }
 }
 
-extension TrayQueries {
+extension StoreProofs {
     /// The salt and the payload of an event, for those who may read it; nil when its person was erased.
     ///
     /// With the event's proof, anyone can check what the event says.
     ///
     /// ```swift
-    /// if let disclosure = try await store.disclosure(of: 17) { print(disclosure.payload.count) }
+    /// if let disclosure = try await store.proofs.disclosure(of: 17) { print(disclosure.payload.count) }
     /// ```
     ///
     /// - Throws: ``TraylogError/refused(_:)``: `unknownEvent` for a seq that the log never had, `compacted` for an event that
     ///   left it; ``TraylogError/failed(_:)``.
     public func disclosure(of seq: Seq) async throws(TraylogError) -> EventDisclosure? {
-        try await asking { store throws(TraylogError) in try store.disclosure(of: seq) }
+        try await store.asking { store throws(TraylogError) in try store.disclosure(of: seq) }
     }
 }

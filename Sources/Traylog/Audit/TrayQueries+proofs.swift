@@ -15,7 +15,7 @@ extension BlockingQueries {
     ///   always keeps its tree head.
     /// - Complexity: O(log events) where the tree is stored (`storeTree()`, or a compaction), with 255 events of the
     ///   log to hash for each stored level. Later events are hashed; this store or reader hashes each 256 of them once.
-    @available(*, noasync, message: "use `await store.treeHead`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.proofs.treeHead`; this call blocks a thread that tasks share")
     @_spi(Operations) public func treeHead(asOf: Moment? = nil) throws(TraylogError) -> TreeHead {
         let size = try queries.treeSize(asOf)
         return try queries.treeHead(of: size)
@@ -24,7 +24,9 @@ extension BlockingQueries {
     /// The tree over the log through the head, which can be extended by later records (``MerkleAccumulator/append(_:)``).
     ///
     /// - Complexity: as for ``treeHead(asOf:)``.
-    @available(*, noasync, message: "use `await store.treeAccumulator`; this call blocks a thread that tasks share")
+    @available(
+        *, noasync, message: "use `await store.proofs.treeAccumulator`; this call blocks a thread that tasks share"
+    )
     @_spi(Operations) public func treeAccumulator() throws(TraylogError) -> MerkleAccumulator {
         try queries.treeAccumulator()
     }
@@ -36,7 +38,7 @@ extension BlockingQueries {
     /// - Throws: ``TraylogError``: refused `unknownEvent` for 0; refused `compacted` for a time below the floor; refused
     ///   `upToBeyondHead`.
     /// - Complexity: as for ``treeHead(asOf:)``.
-    @available(*, noasync, message: "use `await store.proof`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.proofs.proof`; this call blocks a thread that tasks share")
     @_spi(Operations) public func proof(of seq: Seq, asOf: Moment? = nil) throws(TraylogError) -> EventProof {
         let size = try queries.treeSize(asOf)
         return try queries.prove(through: size) { nodes in
@@ -54,7 +56,7 @@ extension BlockingQueries {
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted` as for ``treeHead(asOf:)``, and `invalid` (field
     ///   `old`) when `first` is after `second`.
     /// - Complexity: as for ``treeHead(asOf:)``.
-    @available(*, noasync, message: "use `await store.treeGrowth`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.proofs.treeGrowth`; this call blocks a thread that tasks share")
     @_spi(Operations) public func treeGrowth(from first: Seq, to second: Seq? = nil) throws(TraylogError) -> TreeGrowth
     {
         let size = try queries.treeSize(second.map(Moment.seq))
@@ -76,7 +78,7 @@ extension BlockingQueries {
     /// - Parameter note: a checkpoint of this log; nil for none.
     /// - Returns: without a checkpoint where that is of an earlier tree, or of another log, as after a restore of a backup.
     /// - Complexity: as for ``treeHead(asOf:)``.
-    @available(*, noasync, message: "use `await store.treeHead`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.proofs.treeHead`; this call blocks a thread that tasks share")
     public func treeHead(_ head: TreeHead, seenIn note: SignedNote?) throws(TraylogError) -> KeptTreeHead {
         let bare = KeptTreeHead(head: head, note: nil)
         guard let note, let seen = try? Checkpoint(note.body).head, seen.size >= head.size,
@@ -86,13 +88,6 @@ extension BlockingQueries {
         let growth = try treeGrowth(from: Seq(head.size), to: Seq(seen.size))
         guard growth.first == head, growth.second == seen else { return bare }
         return KeptTreeHead(head: head, note: note, path: growth.consistency.path)
-    }
-}
-
-@_spi(Operations) extension TrayQueries {
-    /// The same, while the task waits.
-    public func treeHead(_ head: TreeHead, seenIn note: SignedNote?) async throws(TraylogError) -> KeptTreeHead {
-        try await asking { store throws(TraylogError) in try store.treeHead(head, seenIn: note) }
     }
 }
 
@@ -146,131 +141,6 @@ extension _Queries {
 
 extension SnapshotSource {
     var treeStorage: TreeStorage { TreeStorage(rows: environment, table: tables.log.merkle, log: tables.log.events) }
-}
-
-// Proofs and reports again for tasks: they are made on threads of the store, and the task sleeps meanwhile.
-
-extension TrayQueries {
-    /// Size and root of the Merkle tree over the log through a moment, or through the head.
-    ///
-    /// ```swift
-    /// let head = try await store.treeHead()
-    /// print(head.size, head.root)
-    /// ```
-    public func treeHead(asOf: Moment? = nil) async throws(TraylogError) -> TreeHead {
-        try await asking { store throws(TraylogError) in try store.treeHead(asOf: asOf) }
-    }
-
-    /// The tree over the log through the head, which can be extended by later records (``MerkleAccumulator/append(_:)``).
-    ///
-    /// - Complexity: as for `treeHead(asOf:)`.
-    @_spi(Operations) public func treeAccumulator() async throws(TraylogError) -> MerkleAccumulator {
-        try await asking(atLength: true) { store throws(TraylogError) in try store.queries.treeAccumulator() }
-    }
-
-    /// How many events the stored tree covers; the others are hashed when somebody asks for a tree head or a proof.
-    @_spi(Operations) public func storedTreeSize() async throws(TraylogError) -> UInt64 {
-        try await asking { store throws(TraylogError) in try store.queries.storedTreeSize() }
-    }
-
-    /// The proof that an event is in the log as it was at a moment.
-    ///
-    /// ```swift
-    /// let proof = try await store.proof(of: 17)
-    /// print(proof.inclusion.proves(proof.leafHash, in: proof.head))
-    /// ```
-    public func proof(of seq: Seq, asOf: Moment? = nil) async throws(TraylogError) -> EventProof {
-        try await asking { store throws(TraylogError) in try store.proof(of: seq, asOf: asOf) }
-    }
-
-    /// The proof that the log after `second` begins with all of the log after `first`.
-    ///
-    /// ```swift
-    /// let growth = try await store.treeGrowth(from: 1_000)
-    /// print(growth.consistency.proves(from: growth.first, to: growth.second))
-    /// ```
-    public func treeGrowth(from first: Seq, to second: Seq? = nil) async throws(TraylogError) -> TreeGrowth {
-        try await asking { store throws(TraylogError) in try store.treeGrowth(from: first, to: second) }
-    }
-
-    /// Every event that touched a user's tray, with its effect on the counts: the user's own events, and those of topics
-    /// that reached the user.
-    ///
-    /// ```swift
-    /// let report = try await store.auditReport(of: "ann", from: .time(.now - .seconds(86_400)))
-    /// print("\(report.steps.count) steps")
-    /// ```
-    ///
-    /// - Parameters:
-    ///   - user: the tray's owner.
-    ///   - from: the first event, or the earliest time; nil for the first event of the log.
-    ///   - to: the last event, or the latest time; nil for the head.
-    ///   - asOf: makes the report as of an earlier moment. Later events are not in it, nor in its tree head.
-    ///   - withTrays: adds the whole tray after each event.
-    ///   - archives: all archives of the store's compactions. The report then also has the events that left the log,
-    ///   from the first event on.
-    /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted` for `asOf`, `invalid`; failed, `notFound` when an
-    ///   event is in no archive.
-    /// - Complexity: O(events of the user and of the user's topics); 72 bytes of memory for each. With archives, O(log events
-    ///   and archived ones); memory for the events of the user and the user's topics that left the log.
-    public func auditReport(
-        of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false,
-        including archives: Archives? = nil
-    ) async throws(TraylogError) -> AuditReport {
-        try await asking(atLength: archives != nil) { store throws(TraylogError) in
-            try store.auditReport(of: user, from: from, to: to, asOf: asOf, withTrays: withTrays, including: archives)
-        }
-    }
-
-    /// A report without its tree head, which is hashed from the whole log as long as the tree is not stored.
-    ///
-    /// ```swift
-    /// for step in try await store.auditSteps(of: "ann").steps { print(step.seq, step.after.unread) }
-    /// ```
-    ///
-    /// - Returns: the first event that was looked at, the counts before it, and the steps.
-    @_spi(Operations) public func auditSteps(
-        of user: String, from: Moment? = nil, to: Moment? = nil
-    ) async throws(TraylogError) -> (from: Seq, before: TrayCounts, steps: [AuditStep]) {
-        try await asking { store throws(TraylogError) in try store.auditSteps(of: user, from: from, to: to) }
-    }
-
-    /// The events of some steps of a report.
-    @_spi(Operations) public func entries(
-        of report: AuditReport, _ range: Range<Int>, withProofs: Bool, disclosed: Bool = false
-    ) async throws(TraylogError) -> [AuditEntry] {
-        try await asking { store throws(TraylogError) in
-            try store.entries(of: report, range, withProofs: withProofs, disclosed: disclosed)
-        }
-    }
-
-    /// The events of steps, in the order of the steps.
-    public func events(of steps: [AuditStep]) async throws(TraylogError) -> [Event] {
-        try await asking { store throws(TraylogError) in try store.events(of: steps) }
-    }
-
-    /// Compares a user's tray right after one moment with the tray right after another.
-    ///
-    /// ```swift
-    /// let difference = try await store.difference(of: "ann", from: .seq(100), to: .seq(200))
-    /// print(difference.before.unread, difference.after.unread)
-    /// ```
-    ///
-    /// - Parameters:
-    ///   - user: the tray's owner.
-    ///   - from: the earlier moment.
-    ///   - to: the later moment; nil for now.
-    ///   - limit: the largest number of items, and of steps, in the result: the newest ones; nil for all.
-    /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted`, and `invalid` (field `from`) when `from` is after `to`.
-    /// - Complexity: O(the user's items + events in between). Each event that can touch all items, such as `traySeen`, costs
-    ///   another O(the user's items).
-    public func difference(
-        of user: String, from: Moment, to: Moment? = nil, limit: Int? = nil
-    ) async throws(TraylogError) -> TrayDifference {
-        try await asking { store throws(TraylogError) in
-            try store.difference(of: user, from: from, to: to, limit: limit)
-        }
-    }
 }
 
 extension Store {

@@ -20,7 +20,7 @@ extension BlockingQueries {
     ///   locks), `damaged` (the list of
     ///   free pages), `closed`, `unfinished`, `cancelled`, `outOfThreads`.
     /// - Complexity: reads and writes all of the store.
-    @available(*, noasync, message: "use `await store.backup`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.upkeep.backup`; this call blocks a thread that tasks share")
     @discardableResult
     @_spi(Operations) public func backup(
         to directory: String, progress: ((_ done: UInt64, _ total: UInt64) throws -> Void)? = nil
@@ -29,7 +29,7 @@ extension BlockingQueries {
     }
 }
 
-extension TrayQueries {
+extension StoreUpkeep {
     /// Copies the store into `directory` on a thread of the store, while the task waits.
     ///
     /// Cancelling the task stops the copy within about a tenth of a second, and leaves nothing behind.
@@ -37,7 +37,7 @@ extension TrayQueries {
     public func backup(
         to directory: String, progress: (@Sendable (_ done: UInt64, _ total: UInt64) -> Void)? = nil
     ) async throws(TraylogError) -> BackupReport {
-        let queries = queries
+        let queries = store.queries
         return try await queries.jobs.work { (cancellation) throws(TraylogError) in
             try queries.backUp(to: directory) { done, total in
                 try cancellation.check()

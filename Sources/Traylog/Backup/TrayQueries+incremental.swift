@@ -4,8 +4,8 @@ import TraylogDomain
 import TraylogStates
 
 extension BlockingQueries {
-    /// ``TrayQueries/updateBackup(in:progress:)`` on the calling thread.
-    @available(*, noasync, message: "use `await store.updateBackup`; this call blocks a thread that tasks share")
+    /// ``StoreUpkeep/updateBackup(in:progress:)`` on the calling thread.
+    @available(*, noasync, message: "use `await store.upkeep.updateBackup`; this call blocks a thread that tasks share")
     @discardableResult
     @_spi(Operations) public func updateBackup(
         in directory: String, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
@@ -98,7 +98,7 @@ extension [LogRecord] {
     }
 }
 
-extension TrayQueries {
+extension StoreUpkeep {
     /// Brings an earlier backup of this store up to date: only the events since then are read and written.
     ///
     /// The backup takes the events unchanged, so its log has the same bytes and the same root; a compaction or an erasure
@@ -119,8 +119,8 @@ extension TrayQueries {
     public func updateBackup(
         in directory: String, progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> BackupReport {
-        let view = view
-        return try await queries.jobs.work { (cancellation) throws(TraylogError) in
+        let view = store.view
+        return try await store.queries.jobs.work { (cancellation) throws(TraylogError) in
             try view.updateBackup(in: directory) { done, total in
                 try cancellation.check()
                 progress(done, total)

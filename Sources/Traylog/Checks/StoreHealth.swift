@@ -8,7 +8,7 @@ import TraylogPlatform
 ///
 /// ```swift
 /// let health = StoreHealth(
-///     try await store.statistics(), store.upkeep, diskFreeBytes: store.availableDiskBytes, damagedStates: nil)
+///     try await store.upkeep.statistics(), store.upkeepRecord, diskFreeBytes: store.availableDiskBytes, damagedStates: nil)
 /// for finding in health.findings { print(finding.problem, finding.message) }
 /// ```
 @_spi(Operations) public struct StoreHealth: Hashable, Sendable {
@@ -105,7 +105,7 @@ import TraylogPlatform
     /// The store's statistics; nil for one that cannot be read.
     public let statistics: StoreStatistics?
     /// The record of backups and checks.
-    public let upkeep: StoreUpkeep
+    public let upkeep: UpkeepRecord
     /// Bytes that may still be written to its disk; nil where the system does not say.
     public let diskFreeBytes: UInt64?
     /// Stored states with a wrong checksum; nil while nobody has counted them.
@@ -142,7 +142,7 @@ import TraylogPlatform
     ///   - damagedStates: nil where ``StoreStatistics/damagedStates`` was not counted.
     ///   - limits: what the operator wants.
     public init(
-        _ statistics: StoreStatistics, _ upkeep: StoreUpkeep, diskFreeBytes: UInt64?, damagedStates: UInt64?,
+        _ statistics: StoreStatistics, _ upkeep: UpkeepRecord, diskFreeBytes: UInt64?, damagedStates: UInt64?,
         archives: [ArchiveState]? = [], limits: Limits = Limits(), now: Timestamp = .now
     ) {
         (self.statistics, self.upkeep, self.archives, time) = (statistics, upkeep, archives, now)
@@ -154,7 +154,7 @@ import TraylogPlatform
     ///
     /// - Parameter error: why.
     public init(
-        unreadable error: any Error, _ upkeep: StoreUpkeep, diskFreeBytes: UInt64?, limits: Limits = Limits(),
+        unreadable error: any Error, _ upkeep: UpkeepRecord, diskFreeBytes: UInt64?, limits: Limits = Limits(),
         now: Timestamp = .now
     ) {
         (statistics, self.upkeep, archives, time) = (nil, upkeep, nil, now)
@@ -270,7 +270,7 @@ import TraylogPlatform
     }
 
     /// `verify found 3 problems 2 min ago, the first: …; run 'traylog verify' to see them all`.
-    private func words(_ failure: StoreUpkeep.Failure) -> String {
+    private func words(_ failure: UpkeepRecord.Failure) -> String {
         let when = failure.time.map { " \(age($0).words) ago" } ?? ""
         if failure.check == .witness {
             return "\(failure.findings.first ?? "a witness knows another log of this name"): noticed\(when)"
@@ -318,7 +318,7 @@ import TraylogPlatform
         add("disk_free_bytes", diskFreeBytes.map(Double.init))
         add("overdue", (statistics?.overdue).map(Double.init))
         add("damaged_states", damagedStates.map(Double.init))
-        for check in StoreUpkeep.Check.allCases {
+        for check in UpkeepRecord.Check.allCases {
             let count = upkeep.failures.first { $0.check == check }?.count ?? 0
             add("check_findings", Double(count), label: "check", check.rawValue)
         }

@@ -16,7 +16,7 @@ extension BlockingQueries {
     ///     takes effect with the next part of the scan.
     /// - Throws: ``TraylogError``: failed `closed`, `permissionDenied`, `cancelled`. Damage is a finding, not an error.
     /// - Complexity: reads all of the file, and folds the log.
-    @available(*, noasync, message: "use `await store.verify`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.upkeep.verify`; this call blocks a thread that tasks share")
     @_spi(Operations) public func verify(
         archives: String? = nil, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
     ) throws(TraylogError) -> VerificationReport {
@@ -40,15 +40,15 @@ extension BlockingQueries {
     }
 }
 
-extension TrayQueries {
+extension StoreUpkeep {
     /// Checks on a thread of the store, while the task waits.
     ///
     /// Cancelling the task stops the check at the next part of its scan.
     public func verify(
         archives: String? = nil, progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> VerificationReport {
-        let view = view
-        return try await queries.jobs.run { () throws(TraylogError) in
+        let view = store.view
+        return try await store.queries.jobs.run { () throws(TraylogError) in
             try view.verify(archives: archives, progress: { progress($0, $1) })
         }
     }

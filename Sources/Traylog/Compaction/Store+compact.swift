@@ -6,7 +6,7 @@ import TraylogRewrite
 import TraylogStates
 import TraylogWriter
 
-extension Store {
+extension StoreUpkeep where Owner == Store {
     /// Moves the floor up to a moment.
     ///
     /// Events below the floor leave the log, if no query at the floor or above needs them.
@@ -24,7 +24,7 @@ extension Store {
     /// nothing. Once the new file has replaced the old one, the call returns the report instead.
     ///
     /// ```swift
-    /// let report = try await store.compact(before: .daysAgo(90), archive: "/var/lib/shop/archives")
+    /// let report = try await store.upkeep.compact(before: .daysAgo(90), archive: "/var/lib/shop/archives")
     /// print(report.json)
     /// ```
     ///
@@ -32,7 +32,7 @@ extension Store {
     ///   - moment: the floor, or a time; then the floor is the newest event that a query of that time sees. At or below the
     ///     present floor no event leaves, and the file is rewritten only if it has many free pages.
     ///   - archive: a directory for a file with the events that leave; nil to delete them permanently. Where the log is archived
-    ///     there (``TrayQueries/archive(to:)``), they are there already, and nothing is written twice.
+    ///     there (``StoreUpkeep/archive(to:)``), they are there already, and nothing is written twice.
     ///   - isDryRun: does everything except the last step, and writes no archive.
     ///   - actor: the person or program that asked for it, for the `compacted` event.
     ///   - device: the device it was asked from, for the same event.
@@ -46,8 +46,8 @@ extension Store {
         before moment: Moment, archive: String? = nil, isDryRun: Bool = false, actor: String? = nil,
         device: String? = nil, progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> CompactionReport {
-        try await queries.jobs.work { (cancellation) throws(TraylogError) in
-            try self.blocking.compact(
+        try await store.queries.jobs.work { [blocking = store.blocking] (cancellation) throws(TraylogError) in
+            try blocking.compact(
                 before: moment, archive: archive, isDryRun: isDryRun, actor: actor, device: device
             ) { done, total in
                 try cancellation.check()
@@ -55,7 +55,9 @@ extension Store {
             }
         }
     }
+}
 
+extension Store {
     fileprivate func compactAlone(
         before moment: Moment, _ plan: RewritePlan, _ progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws -> CompactionReport {
@@ -95,7 +97,7 @@ extension Store {
 }
 
 extension BlockingStore {
-    /// Moves the floor up to a moment; see ``Store/compact(before:archive:isDryRun:actor:device:progress:)``.
+    /// Moves the floor up to a moment; see ``StoreUpkeep/compact(before:archive:isDryRun:actor:device:progress:)``.
     ///
     /// - Parameters:
     ///   - archive: a directory for a file with the events that leave; nil to delete them permanently.
@@ -105,7 +107,7 @@ extension BlockingStore {
     ///   - moment: the floor, or a time.
     ///   - progress: called on another thread with the number of finished steps, and of all steps; throws to cancel.
     /// - Throws: as that one.
-    @available(*, noasync, message: "use `await store.compact`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.upkeep.compact`; this call blocks a thread that tasks share")
     @discardableResult
     @_spi(Operations) public func compact(
         before moment: Moment, archive: String? = nil, isDryRun: Bool = false, actor: String? = nil,

@@ -53,7 +53,7 @@ extension Store {
     ///
     /// A program that hands out credentials should refuse those that it issued to the erased person, because the name may belong
     /// to somebody else by now. The store remembers a keyed hash of the name and the time, across restarts, and even if the command
-    /// line or another node of a cluster asked for the erasure. A copy made by ``TrayQueries/backup(to:progress:)`` does not have it.
+    /// line or another node of a cluster asked for the erasure. A copy made by ``StoreUpkeep/backup(to:progress:)`` does not have it.
     ///
     /// The answer is available before any event of a newcomer can be seen. It comes from memory.
     ///
@@ -108,7 +108,7 @@ extension BlockingStore {
         }
         let outcome = try rewriter.withoutHolds(on: erasure) {
             // Before anything else is gone: an erasure that fails here has done nothing, and can be repeated.
-            try StoreUpkeep.forgetFindings(in: store.directory)
+            try UpkeepRecord.forgetFindings(in: store.directory)
             var rewritten = try rewriter.rewriteArchives(without: erasure.stream, in: archives)
             var plan = RewritePlan()
             plan.erasure = erasure

@@ -4,14 +4,14 @@ import TraylogRewrite
 import TraylogStates
 import TraylogWriter
 
-extension Store {
+extension StoreUpkeep where Owner == Store {
     /// Holds a user: until a release no event of the user leaves the log in a compaction, and nobody can erase the user.
     ///
     /// A running compaction ends with `busy` and removes nothing. The name may be new. A user whose erasure has begun cannot be
     /// held: the call fails with `busy`.
     ///
     /// ```swift
-    /// try await store.hold("ann", actor: "legal")
+    /// try await store.upkeep.hold("ann", actor: "legal")
     /// ```
     ///
     /// - Parameters:
@@ -31,7 +31,7 @@ extension Store {
     /// Ends a hold.
     ///
     /// ```swift
-    /// try await store.release("ann", actor: "legal")
+    /// try await store.upkeep.release("ann", actor: "legal")
     /// ```
     ///
     /// - Parameters:
@@ -50,10 +50,10 @@ extension Store {
     private func setHeld(
         _ isHeld: Bool, _ user: String, _ actor: String?, _ device: String?
     ) async throws(TraylogError) -> Receipt {
-        try Self.check(user, actor, device)
-        let writer = writer
+        try Store.check(user, actor, device)
+        let writer = store.writer
         while true {
-            let known = try await asking { store throws(TraylogError) in try store.knownHold(on: user) }
+            let known = try await store.asking { store throws(TraylogError) in try store.knownHold(on: user) }
             let receipt: Receipt? = try await Waiting.suspended { answer in
                 writer.perform(
                     { try $0.setHeld(isHeld, user, knowing: known, actor: actor, device: device) }, answer: answer)
@@ -61,7 +61,9 @@ extension Store {
             if let receipt { return receipt }
         }
     }
+}
 
+extension Store {
     static func check(
         _ user: String, _ actor: String?, _ device: String?, purpose: String? = nil
     ) throws(TraylogError) {
@@ -77,10 +79,10 @@ extension Store {
 }
 
 extension BlockingStore {
-    /// Holds a user; see ``Store/hold(_:actor:device:)``.
+    /// Holds a user; see ``StoreUpkeep/hold(_:actor:device:)``.
     ///
     /// - Throws: as that one.
-    @available(*, noasync, message: "use `await store.hold`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.upkeep.hold`; this call blocks a thread that tasks share")
     @discardableResult
     @_spi(Operations) public func hold(_ user: String, actor: String? = nil, device: String? = nil) throws(TraylogError)
         -> Receipt
@@ -91,7 +93,7 @@ extension BlockingStore {
     /// Ends a hold.
     ///
     /// - Throws: as ``hold(_:actor:device:)``.
-    @available(*, noasync, message: "use `await store.release`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.upkeep.release`; this call blocks a thread that tasks share")
     @discardableResult
     @_spi(Operations) public func release(_ user: String, actor: String? = nil, device: String? = nil)
         throws(TraylogError) -> Receipt
@@ -114,11 +116,11 @@ extension BlockingStore {
 }
 
 extension BlockingQueries {
-    /// Whether a user is held (``Store/hold(_:actor:device:)``).
+    /// Whether a user is held (``StoreUpkeep/hold(_:actor:device:)``).
     ///
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     /// - Complexity: O(the user's events).
-    @available(*, noasync, message: "use `await store.isHeld`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.upkeep.isHeld`; this call blocks a thread that tasks share")
     @_spi(Operations) public func isHeld(_ user: String) throws(TraylogError) -> Bool {
         try hold(of: user) != nil
     }
@@ -130,16 +132,16 @@ extension BlockingQueries {
     }
 }
 
-extension TrayQueries {
-    /// Whether a user is held (``Store/hold(_:actor:device:)``).
+extension StoreUpkeep {
+    /// Whether a user is held (``StoreUpkeep/hold(_:actor:device:)``).
     ///
     /// ```swift
-    /// print(try await store.isHeld("ann"))
+    /// print(try await store.upkeep.isHeld("ann"))
     /// ```
     ///
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     /// - Complexity: O(the user's events).
     public func isHeld(_ user: String) async throws(TraylogError) -> Bool {
-        try await asking { store throws(TraylogError) in try store.isHeld(user) }
+        try await store.asking { store throws(TraylogError) in try store.isHeld(user) }
     }
 }

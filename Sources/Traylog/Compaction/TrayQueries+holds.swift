@@ -10,7 +10,7 @@ import TraylogStates
     ///
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     /// - Complexity: O(the user's events).
-    @available(*, noasync, message: "use `await store.hold(of:)`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.upkeep.hold(of:)`; this call blocks a thread that tasks share")
     public func hold(of user: String) throws(TraylogError) -> Event? {
         let filter = EventFilter(user: user, kinds: [.held, .released])
         let newest = try events(matching: filter, newestFirst: true, limit: 1).elements.first
@@ -20,7 +20,7 @@ import TraylogStates
     /// The events after a seq that put users on hold or released them, oldest first, and the head that they are complete through.
     ///
     /// - Complexity: O(events after the seq): some millions a second, because only their headers are read.
-    @available(*, noasync, message: "use `await store.holdChanges`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.upkeep.holdChanges`; this call blocks a thread that tasks share")
     public func holdChanges(after seq: Seq) throws(TraylogError) -> (events: [Event], through: Seq) {
         var (seqs, next, head) = ([UInt64](), seq.rawValue + 1, seq.rawValue)
         repeat {
@@ -48,14 +48,14 @@ import TraylogStates
     }
 }
 
-@_spi(Operations) extension TrayQueries {
+@_spi(Operations) extension StoreUpkeep {
     /// The event that put a user on hold, while the task waits.
     public func hold(of user: String) async throws(TraylogError) -> Event? {
-        try await asking { store throws(TraylogError) in try store.hold(of: user) }
+        try await store.asking { store throws(TraylogError) in try store.hold(of: user) }
     }
 
     /// The events after a seq that put users on hold or released them, while the task waits.
     public func holdChanges(after seq: Seq) async throws(TraylogError) -> (events: [Event], through: Seq) {
-        try await asking(atLength: true) { store throws(TraylogError) in try store.holdChanges(after: seq) }
+        try await store.asking(atLength: true) { store throws(TraylogError) in try store.holdChanges(after: seq) }
     }
 }

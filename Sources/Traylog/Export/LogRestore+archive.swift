@@ -14,7 +14,7 @@ import TraylogStates
         case fold
     }
 
-    /// Restores the log from an archive of it (``TrayQueries/archive(to:)``), byte for byte, and derives the states.
+    /// Restores the log from an archive of it (``StoreUpkeep/archive(to:)``), byte for byte, and derives the states.
     ///
     /// Each byte that is read has been checked. At the first one that is not as it was written, or at the first missing event, the
     /// restore ends with what came before, which is a sound store; the report names the place. The store is a copy of the archived

@@ -53,10 +53,10 @@ struct LogFollower: AsyncSequence, Sendable {
                 try store.queries.hub.observeLog()
             }
             guard let signal else { return nil }
-            if nextSeq == nil { nextSeq = try await store.head() + 1 }
+            if nextSeq == nil { nextSeq = try await store.log.head() + 1 }
             while let from = nextSeq, !Task.isCancelled, !signal.isEnded {
                 if let event = read.popFirst() { return event }
-                read = try await store.events(from: from, limit: Self.chunk).elements[...]
+                read = try await store.log.events(from: from, limit: Self.chunk).elements[...]
                 if let last = read.last {
                     nextSeq = last.seq + 1
                 } else {

@@ -33,9 +33,9 @@ public struct ProjectionProgress: Hashable, Sendable, Codable {
     /// The newest event that the value holds.
     public var position: Seq
     /// The newest event that the stored value holds.
-    public var storedPosition: Seq
+    package var storedPosition: Seq
     /// The size of the stored value, encoded.
-    public var storedBytes: Int
+    package var storedBytes: Int
     /// Where the value came from.
     public var origin: ProjectionOrigin
     /// The reason why the value falls behind the log, or the stored value behind the value.

@@ -136,19 +136,6 @@ extension Store {
         try await queries.jobs.work { (_) throws(TraylogError) in try self.blocking.project(type) }
     }
 
-    /// Deletes the stored value of a projection, which must not run in this process.
-    ///
-    /// ```swift
-    /// try await store.forgetProjection(named: "hourly")
-    /// ```
-    ///
-    /// - Returns: whether anything was stored.
-    /// - Throws: ``TraylogError``: refused `invalid` with the field `name` when it runs; failed.
-    @discardableResult
-    public func forgetProjection(named text: String) async throws(TraylogError) -> Bool {
-        try await queries.jobs.work { (_) throws(TraylogError) in try self.blocking.forgetProjection(named: text) }
-    }
-
     /// - Parameter storedEveryMilliseconds: the shortest time between two storings.
     package func project<Value: Projection>(
         _ type: Value.Type, storedEveryMilliseconds: Int
@@ -188,6 +175,23 @@ extension Store {
     }
 }
 
+extension StoreUpkeep where Owner == Store {
+    /// Deletes the stored value of a projection, which must not run in this process.
+    ///
+    /// ```swift
+    /// try await store.upkeep.forgetProjection(named: "hourly")
+    /// ```
+    ///
+    /// - Returns: whether anything was stored.
+    /// - Throws: ``TraylogError``: refused `invalid` with the field `name` when it runs; failed.
+    @discardableResult
+    public func forgetProjection(named text: String) async throws(TraylogError) -> Bool {
+        try await store.queries.jobs.work { [blocking = store.blocking] (_) throws(TraylogError) in
+            try blocking.forgetProjection(named: text)
+        }
+    }
+}
+
 extension BlockingStore {
     /// Starts a projection, as ``Store/project(_:)`` does.
     ///
@@ -201,8 +205,10 @@ extension BlockingStore {
     /// Deletes the stored value of a projection, which must not run in this process.
     ///
     /// - Returns: whether anything was stored.
-    /// - Throws: as ``Store/forgetProjection(named:)``.
-    @available(*, noasync, message: "use `await store.forgetProjection`; this call blocks a thread that tasks share")
+    /// - Throws: as ``StoreUpkeep/forgetProjection(named:)``.
+    @available(
+        *, noasync, message: "use `await store.upkeep.forgetProjection`; this call blocks a thread that tasks share"
+    )
     @discardableResult
     package func forgetProjection(named text: String) throws(TraylogError) -> Bool {
         do {

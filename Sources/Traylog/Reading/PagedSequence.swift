@@ -54,13 +54,13 @@ struct PageCursor: Sendable {
     var head = Seq.zero
 }
 
-extension TrayQueries {
+extension StoreLog {
     /// All events that match a filter, through the head at the start.
     ///
     /// ```swift
     /// var filter = EventFilter()
     /// filter.user = "ann"
-    /// for try await event in store.allEvents(matching: filter) { print(event.json) }
+    /// for try await event in store.log.allEvents(matching: filter) { print(event.json) }
     /// print("all of them")  // not reached when the task was cancelled
     /// ```
     ///
@@ -85,14 +85,16 @@ extension TrayQueries {
             return (events, PageCursor(seq: next, head: head))
         }
     }
+}
 
+extension TrayQueries {
     /// The names of all users that begin with a prefix, in byte order.
     ///
     /// ```swift
     /// for try await user in store.allUsers(prefix: "team/") { print(user) }
     /// ```
     ///
-    /// It throws when it is cancelled before the end, as ``allEvents(matching:newestFirst:including:)`` does.
+    /// It throws when it is cancelled before the end, as ``StoreLog/allEvents(matching:newestFirst:including:)`` does.
     ///
     /// - Parameters:
     ///   - prefix: bytes of UTF-8 that a name begins with.

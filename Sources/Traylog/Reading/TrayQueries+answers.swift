@@ -10,7 +10,7 @@ import TraylogStates
 
 extension BlockingQueries {
     /// The seq of the newest event; 0 in an empty store.
-    @available(*, noasync, message: "use `await store.head`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.log.head`; this call blocks a thread that tasks share")
     public func head() throws(TraylogError) -> Seq {
         try queries.translatingErrors { Seq(try $0.head()) }
     }
@@ -18,7 +18,7 @@ extension BlockingQueries {
     /// The seq that a moment means: the newest event that a query `asOf` it sees.
     ///
     /// - Throws: `upToBeyondHead` for a seq beyond the head.
-    @available(*, noasync, message: "use `await store.seq`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.log.seq`; this call blocks a thread that tasks share")
     public func seq(of moment: Moment) throws(TraylogError) -> Seq {
         try queries.answer { Seq(try $0.seq(of: moment)) }
     }
@@ -144,7 +144,7 @@ extension BlockingQueries {
     ///
     /// - Throws: as ``history(of:newestFirst:from:limit:asOf:including:)``, whose parameters it has.
     /// - Complexity: as that one's.
-    @available(*, noasync, message: "use `await store.events`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.log.events`; this call blocks a thread that tasks share")
     public func events(
         newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100, asOf: Moment? = nil,
         including archives: Archives? = nil
@@ -209,8 +209,8 @@ extension BlockingQueries {
     ///
     /// - Parameter checkingStates: also counts damaged states, which takes about a microsecond for each user; without it the
     ///   answer takes as long for a large store as for a small one.
-    @available(*, noasync, message: "use `await store.statistics`; this call blocks a thread that tasks share")
-    public func statistics(checkingStates: Bool = true) throws(TraylogError) -> StoreStatistics {
+    @available(*, noasync, message: "use `await store.upkeep.statistics`; this call blocks a thread that tasks share")
+    @_spi(Operations) public func statistics(checkingStates: Bool = true) throws(TraylogError) -> StoreStatistics {
         try queries.translatingErrors { try $0.statistics(checkingStates: checkingStates) }
     }
 }

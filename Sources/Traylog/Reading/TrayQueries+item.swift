@@ -59,7 +59,7 @@ extension BlockingQueries {
     ///
     /// - Throws: ``TraylogError/refused(_:)``: `unknownEvent` for a seq that the log never had, `compacted` for an event that
     ///   left it; ``TraylogError/failed(_:)``.
-    @available(*, noasync, message: "use `await store.event`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.log.event`; this call blocks a thread that tasks share")
     public func event(_ seq: Seq) throws(TraylogError) -> Event {
         try queries.answer { store in
             guard seq > .zero, seq.rawValue <= store.head else { throw Refusal.unknownEvent(seq) }

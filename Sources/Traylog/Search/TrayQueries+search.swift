@@ -19,7 +19,7 @@ extension BlockingQueries {
     ///   - archives: searched as well, as if nothing had left the log.
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
     /// - Complexity: O(events in the range of the filter's times); with a user, of that user's own events.
-    @available(*, noasync, message: "use `await store.events`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.log.events`; this call blocks a thread that tasks share")
     public func events(
         matching filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100,
         including archives: Archives? = nil
@@ -31,7 +31,9 @@ extension BlockingQueries {
     /// alone, and people look for its words.
     ///
     /// - Complexity: as ``events(matching:newestFirst:from:limit:including:)``, and a look at each item that the events name.
-    @available(*, noasync, message: "use `await store.eventsAboutItems`; this call blocks a thread that tasks share")
+    @available(
+        *, noasync, message: "use `await store.log.eventsAboutItems`; this call blocks a thread that tasks share"
+    )
     @_spi(Operations) public func eventsAboutItems(
         matching filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100
     ) throws(TraylogError) -> Page<Event, Seq> {
@@ -48,7 +50,7 @@ extension BlockingQueries {
     }
 
     /// Those of some events that have a text, or that name an item which has it in its title or body.
-    @available(*, noasync, message: "use `await store.seqs`; this call blocks a thread that tasks share")
+    @available(*, noasync, message: "use `await store.log.seqs`; this call blocks a thread that tasks share")
     @_spi(Operations) public func seqs(
         of events: [Event], withWords text: String
     ) throws(TraylogError) -> Set<Seq> {
@@ -94,13 +96,13 @@ extension BlockingQueries {
     }
 }
 
-extension TrayQueries {
+extension StoreLog {
     /// Events that match a filter, in one scan of the log.
     ///
-    /// Items are found by ``inbox(of:_:asOf:)``, whose ``ItemFilter/text`` is a search.
+    /// Items are found by ``TrayQueries/inbox(of:_:asOf:)``, whose ``ItemFilter/text`` is a search.
     ///
     /// ```swift
-    /// let answers = try await store.events(matching: EventFilter(kinds: [.acted]), newestFirst: true)
+    /// let answers = try await store.log.events(matching: EventFilter(kinds: [.acted]), newestFirst: true)
     /// ```
     ///
     /// - Throws: ``TraylogError``: refused `invalid`; failed.
@@ -109,7 +111,7 @@ extension TrayQueries {
         matching filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100,
         including archives: Archives? = nil
     ) async throws(TraylogError) -> Page<Event, Seq> {
-        try await asking(atLength: true) { store throws(TraylogError) in
+        try await store.asking(atLength: true) { store throws(TraylogError) in
             try store.events(matching: filter, newestFirst: newestFirst, from: from, limit: limit, including: archives)
         }
     }
@@ -118,12 +120,12 @@ extension TrayQueries {
     ///
     /// ```swift
     /// let filter = EventFilter(user: "ann", text: "invoice")
-    /// for event in try await store.eventsAboutItems(matching: filter).elements { print(event.kind) }  // notified, then marked
+    /// for event in try await store.log.eventsAboutItems(matching: filter).elements { print(event.kind) }  // notified, then marked
     /// ```
     @_spi(Operations) public func eventsAboutItems(
         matching filter: EventFilter, newestFirst: Bool = false, from: Seq? = nil, limit: Int = 100
     ) async throws(TraylogError) -> Page<Event, Seq> {
-        try await asking(atLength: true) { store throws(TraylogError) in
+        try await store.asking(atLength: true) { store throws(TraylogError) in
             try store.eventsAboutItems(matching: filter, newestFirst: newestFirst, from: from, limit: limit)
         }
     }
@@ -132,7 +134,7 @@ extension TrayQueries {
     @_spi(Operations) public func seqs(
         of events: [Event], withWords text: String
     ) async throws(TraylogError) -> Set<Seq> {
-        try await asking { store throws(TraylogError) in try store.seqs(of: events, withWords: text) }
+        try await store.asking { store throws(TraylogError) in try store.seqs(of: events, withWords: text) }
     }
 }
 

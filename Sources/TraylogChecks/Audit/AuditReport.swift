@@ -5,7 +5,7 @@ import TraylogLog
 
 /// The events that touched one user's tray in a range of the log, and their effects.
 ///
-/// A value, which later appends do not change. ``TrayQueries/events(of:)`` returns the events in full.
+/// A value, which later appends do not change. ``StoreProofs/events(of:)`` returns the events in full.
 public struct AuditReport: Hashable, Sendable {
     /// The user whose tray the report is about.
     public var user: String
@@ -26,7 +26,7 @@ public struct AuditReport: Hashable, Sendable {
     /// The steps' events that left the log, as an archive has them.
     package var archived: [Seq: LogRow] = [:]
 
-    /// A report as ``TrayQueries/auditReport(of:from:to:asOf:withTrays:including:)`` makes it.
+    /// A report as ``StoreProofs/auditReport(of:from:to:asOf:withTrays:including:)`` makes it.
     package init(
         user: String, from: Seq, through: Seq, treeHead: TreeHead, before: TrayCounts, tray: Tray, steps: [AuditStep]
     ) {

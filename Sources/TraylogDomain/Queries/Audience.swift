@@ -74,7 +74,7 @@ public struct Audience: Hashable, Sendable {
     }
 
     /// The number of recipients who chose an action.
-    public subscript(action id: String) -> Int {
+    package subscript(action id: String) -> Int {
         outcomes.first { $0.action.hasSameBytes(as: id) }?.count ?? 0
     }
 

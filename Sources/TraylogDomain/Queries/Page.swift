@@ -1,8 +1,8 @@
 /// Some elements of an answer that is read in pages.
 ///
 /// ```swift
-/// var page = try await store.events(limit: 100)
-/// while let next = page.next { page = try await store.events(from: next, limit: 100) }
+/// var page = try await store.log.events(limit: 100)
+/// while let next = page.next { page = try await store.log.events(from: next, limit: 100) }
 /// ```
 ///
 /// `next` goes into the same call for the page after this one: as the cursor of items and threads, as `from` of events, as

@@ -6,7 +6,7 @@
 /// still names the same event.
 ///
 /// ```swift
-/// let seq = try await store.head()
+/// let seq = try await store.log.head()
 /// let mark = try await store.storeHistory().mark(at: seq)
 /// // Later, perhaps after a restore:
 /// let isSameEvent = try await store.storeHistory().holds(mark, at: seq)

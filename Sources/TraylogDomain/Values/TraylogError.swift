@@ -179,7 +179,7 @@ extension TraylogError {
     /// distinguishes cancelled from failed tasks, such as task groups and service lifecycles.
     ///
     /// ```swift
-    /// let report = try await TraylogError.translatingCancellation { try await store.verify() }
+    /// let report = try await TraylogError.translatingCancellation { try await store.upkeep.verify() }
     /// print(report.findings.count)
     /// ```
     ///

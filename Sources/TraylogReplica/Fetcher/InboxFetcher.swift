@@ -17,7 +17,7 @@ import TraylogJSON
 /// A fetcher of a store or of a device's client can mark items; one of a reader only fetches.
 public final class InboxFetcher<Source: InboxSource>: Sendable {
     /// Whose inbox it fetches.
-    public let user: String
+    package let user: String
     /// Items in a page.
     package let pageSize: Int
     /// The maximum number of items to keep; 0 for no limit.
@@ -219,7 +219,7 @@ public struct FetchResult: Hashable, Sendable, Codable {
     /// The earlier items were dropped; only the newest page is loaded.
     public var hasGap: Bool
     /// ``InboxFetcher/endReached`` after the fetch.
-    public var endReached: Bool
+    package var endReached: Bool
 
     /// The result of a fetch.
     package init(new: [Item], hasGap: Bool, endReached: Bool) {

@@ -15,7 +15,7 @@ struct TruthTests {
     @Test func aFailedVerificationStaysInHealthUntilACleanOne() throws {
         try withStore { store in
             try fill(store)
-            try StoreUpkeep.note(
+            try UpkeepRecord.note(
                 .verification, findings: ["event 2 is damaged;\nrestore a backup", "event 3"], head: 3,
                 in: store.directory)
             let sick = try store.run("health")
@@ -54,7 +54,7 @@ struct TruthTests {
         try withStore { store in
             try fill(store)
             for clean in ["replay", "verify"] {
-                try StoreUpkeep.note(
+                try UpkeepRecord.note(
                     .replay, findings: ["ada: unread is 3, and 2 after a replay"], head: 3, in: store.directory)
                 #expect(try store.run("health").text.contains("replay found 1 problem"))
                 // A check of the past says nothing about the present states.
@@ -69,9 +69,9 @@ struct TruthTests {
     @Test func anErasureRemovesTheTextsOfFindingsAndKeepsTheFailure() throws {
         try withStore { store in
             try fill(store)
-            try StoreUpkeep.note(.verification, findings: ["ada: unread is 3"], head: 3, in: store.directory)
+            try UpkeepRecord.note(.verification, findings: ["ada: unread is 3"], head: 3, in: store.directory)
             #expect(try store.run("erase", "ada", "--yes").status == 0)
-            let failure = try #require(StoreUpkeep.read(store.directory).failures.first)
+            let failure = try #require(UpkeepRecord.read(store.directory).failures.first)
             #expect(failure.count == 1 && failure.findings.isEmpty)
             #expect(try store.run("health").text.contains("verify found 1 problem"))
         }

@@ -36,7 +36,7 @@ import TraylogPlatform
             for number in 0..<8 { group.addTask { await task(store, number, seed, recorder) } }
         }
         for thread in threads { thread.join() }
-        recorder.finish(try await store.events(from: 1, limit: .max).elements)
+        recorder.finish(try await store.log.events(from: 1, limit: .max).elements)
         // Closing ends the sequences at once, whatever is still to come.
         for observer in observers { try await observer.reachEnd(of: store) }
         await store.close()
@@ -140,7 +140,7 @@ private struct Observer: Sendable {
 
     /// Waits until it has all events of the store, to which nobody writes any more.
     func reachEnd(of store: Store) async throws {
-        let head = try await store.head()
+        let head = try await store.log.head()
         while true {
             let now = newest.withLock { $0 }
             guard let user else {

@@ -84,7 +84,7 @@ private final class Run {
     }
 
     private func beginToRead(_ name: String) async throws {
-        let start = try await store.head()
+        let start = try await store.log.head()
         let stream = try await store.changes(of: name, after: start).stream
         readers.append(Task { [store] in try await read(store, name, start, stream) })
         if random.chance(50) { trays.append(Task { [store] in try await watch(store, name) }) }

@@ -118,7 +118,7 @@ import TraylogDomain
             }
             try await group.waitForAll()
         }
-        let naive = NaiveStore(replaying: try await store.events(from: 1, limit: .max).elements)
+        let naive = NaiveStore(replaying: try await store.log.events(from: 1, limit: .max).elements)
         #expect(naive.head > 100)
         var comparison = try Comparison(store, naive, seed: 1)
         try comparison.check(users: naive.users(), depth: .sample(10))

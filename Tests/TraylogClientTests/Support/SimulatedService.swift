@@ -85,7 +85,7 @@ final class SimulatedService: ServiceTransport, TokenSource {
 
     func backUp() async throws -> Backup {
         let directory = newDirectory()
-        try await store.backup(to: directory)
+        try await store.upkeep.backup(to: directory)
         return Backup(directory: directory)
     }
 

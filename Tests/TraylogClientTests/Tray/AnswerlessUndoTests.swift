@@ -38,7 +38,7 @@ struct AnswerlessUndoTests {
 
     @Test func undoFollowsAMarkThatWasQueuedAgain() async throws {
         try await withRead(TestedClient.quick) { tested, mark in
-            while try await tested.service.store.head() < 2 { await Task.yield() }
+            while try await tested.service.store.log.head() < 2 { await Task.yield() }
             tested.service.weather = .offline
             while await tested.client.outbox.entry(mark.id)?.state != .queued { await Task.yield() }
             #expect(await tested.client.outbox.entry(mark.id)?.mayHaveArrived == true)

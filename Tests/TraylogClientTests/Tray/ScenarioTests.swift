@@ -103,7 +103,7 @@ struct ScenarioTests {
             defer { try? FileManager.default.removeItem(atPath: directory) }
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             let old = tested.service.store
-            try await old.backup(to: directory)
+            try await old.upkeep.backup(to: directory)
             for index in 0..<4 { try await old.notify("ann", title: "lost \(index)") }
             #expect(await tested.client.wait(for: .synced, seconds: 30))
             tested.service.weather = .offline

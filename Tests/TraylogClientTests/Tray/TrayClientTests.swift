@@ -243,7 +243,7 @@ struct TrayClientTests {
             try await tested.expectEqual()
             tested.service.weather = .offline
             for index in 0..<9 { _ = try await tested.service.store.perform(.notify("ann", title: "m\(index)")) }
-            _ = try await tested.service.store.compact(before: .seq(try await tested.service.store.head()))
+            _ = try await tested.service.store.upkeep.compact(before: .seq(try await tested.service.store.log.head()))
             try await tested.client.mark(.read, [.seq(1)])
             tested.service.weather = .fine
             #expect(await tested.client.wait(for: .synced, seconds: 30))

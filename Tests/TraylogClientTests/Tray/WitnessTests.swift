@@ -45,7 +45,7 @@ struct WitnessTests {
             for index in 0..<20 {
                 for _ in 0...index { try await tested.service.store.notify("ann", title: "more") }
                 try await sync(tested.client)
-                #expect(await tested.client.status == .upToDate(through: try await tested.service.store.head()))
+                #expect(await tested.client.status == .upToDate(through: try await tested.service.store.log.head()))
             }
             let proofs = tested.service.requests.filter { $0 == "GET /v1/proofs/consistency" }
             #expect(proofs.count >= 19, "a newer tree head is accepted with its proof only")
@@ -128,7 +128,7 @@ struct WitnessTests {
         func checkpoint(
             _ store: Store, asOf: Moment? = nil, seenBy count: Int = 2, secondsAgo: Int64 = 0
         ) async throws -> String {
-            var note = try Checkpoint(origin: "trays.example", head: try await store.treeHead(asOf: asOf))
+            var note = try Checkpoint(origin: "trays.example", head: try await store.proofs.treeHead(asOf: asOf))
                 .signed(with: log)
             let time = UInt64(Timestamp.now.milliseconds / 1_000 - secondsAgo)
             for witness in witnesses.prefix(count) { try note.cosign(with: witness, at: time) }

@@ -85,7 +85,7 @@ import Testing
                     var limits = StoreHealth.Limits()
                     limits.archive = Age(milliseconds: lag)
                     let health = StoreHealth(
-                        try store.statistics(), StoreUpkeep.read(path), diskFreeBytes: nil, damagedStates: nil,
+                        try store.statistics(), UpkeepRecord.read(path), diskFreeBytes: nil, damagedStates: nil,
                         archives: try store.archiveStates(), limits: limits)
                     return health.problems.filter { $0.problem == .archive }.map(\.message)
                 }
@@ -256,7 +256,7 @@ import Testing
             settings.milliseconds = 100
             let options = settings
             let archiving = Task {
-                try await store.archive(
+                try await store.upkeep.archive(
                     to: place.archive, options, onFile: { _ in },
                     onProblem: { problem in told.withLock { $0.append(problem) } })
             }

@@ -93,8 +93,8 @@ import TraylogDomain
             try HandMadeArchive.write([1, 2], of: path, to: path + "-archives", drops: true)
             let reader = try StoreReader.open(path)
             defer { reader.close() }
-            let archives = try await reader.archives(in: path + "-archives")
-            #expect(try await reader.events(limit: .max, including: archives).elements.map(\.seq) == [1, 2, 3])
+            let archives = try await reader.upkeep.archives(in: path + "-archives")
+            #expect(try await reader.log.events(limit: .max, including: archives).elements.map(\.seq) == [1, 2, 3])
             #expect(
                 try await reader.history(of: "ann", limit: .max, including: archives).elements.map(\.seq) == [1, 3])
         }

@@ -395,10 +395,10 @@ import TraylogLog
             let archive = path + "-archive"
             let store = try Store.open(path, options: options())
             _ = try await store.perform(notify("ann"))
-            let archiving = Task { try await store.archive(to: archive) }
+            let archiving = Task { try await store.upkeep.archive(to: archive) }
             for number in 1...3 {
                 _ = try await store.perform((0..<10).map { notify("ann", "\(number).\($0)") })
-                let head = try await store.head()
+                let head = try await store.log.head()
                 let start = ContinuousClock.now
                 while (try? segments(archive).last?.last) != head.rawValue {
                     try #require(ContinuousClock.now - start < .seconds(10))

@@ -28,11 +28,11 @@ import TraylogLMDB
 
     private func waiting(_ store: some TrayQueries) async throws -> Answers {
         Answers(
-            head: try await store.head(), tray: try await store.tray(of: "ann"),
+            head: try await store.log.head(), tray: try await store.tray(of: "ann"),
             inbox: try await store.inbox(of: "ann", InboxQuery(limit: 2)),
             threads: try await store.threads(of: "ann", limit: 1),
             history: try await store.history(of: "ann", from: 2, limit: 3).elements,
-            events: try await store.events(from: 3, limit: 2).elements,
+            events: try await store.log.events(from: 3, limit: 2).elements,
             users: try await store.users(after: "ann", limit: 1).elements)
     }
 
@@ -42,7 +42,7 @@ import TraylogLMDB
             for user in ["ann", "bob", "ann", "cy", "ann"] { _ = try await store.perform(notify(user)) }
             let expected = try blocking(store)
             let found = try await waiting(store)
-            let statistics = try await store.statistics()
+            let statistics = try await store.upkeep.statistics()
             #expect(found == expected && statistics.head == 5)
             await store.close()
             let reader = try StoreReader.open(path)

@@ -15,15 +15,15 @@ struct SeenTreeHeadTests {
     }
 
     private func note(_ store: Store, asOf seq: UInt64? = nil) async throws -> SignedNote {
-        let head = try await store.treeHead(asOf: seq.map { .seq(Seq($0)) })
+        let head = try await store.proofs.treeHead(asOf: seq.map { .seq(Seq($0)) })
         return try Checkpoint(origin: "trays.example", head: head).signed(with: Self.key.get())
     }
 
     @Test(arguments: [1, 3, 4, 5, 7] as [UInt64])
     func aLaterCheckpointComesWithTheWayToIt(size: UInt64) async throws {
         let store = try await store(7)
-        let (head, note) = (try await store.treeHead(asOf: .seq(Seq(size))), try await note(store))
-        let kept = try await store.treeHead(head, seenIn: note)
+        let (head, note) = (try await store.proofs.treeHead(asOf: .seq(Seq(size))), try await note(store))
+        let kept = try await store.proofs.treeHead(head, seenIn: note)
         #expect(kept.note == note)
         #expect(kept.path.isEmpty == (size == 7))
         let text = kept.json
@@ -35,12 +35,12 @@ struct SeenTreeHeadTests {
 
     @Test func aCheckpointOfAnEarlierTreeOrOfAnotherLogIsLeftOut() async throws {
         let (store, other) = (try await store(5), try await store(9))
-        let head = try await store.treeHead()
+        let head = try await store.proofs.treeHead()
         for note in [try await note(store, asOf: 4), try await note(other), try await note(other, asOf: 5)] {
-            #expect(try await store.treeHead(head, seenIn: note).note == nil)
+            #expect(try await store.proofs.treeHead(head, seenIn: note).note == nil)
         }
         #expect(
-            try await store.treeHead(head, seenIn: nil)
+            try await store.proofs.treeHead(head, seenIn: nil)
                 == KeptTreeHead("{\"treeSize\":5,\"rootHash\":\"\(head.root)\"}"))
         await store.close()
         await other.close()
@@ -48,7 +48,7 @@ struct SeenTreeHeadTests {
 
     @Test func aTreeHeadThatDoesNotLeadToItsCheckpointIsRefused() async throws {
         let (store, other) = (try await store(7), try await store(7))
-        let kept = try await store.treeHead(store.treeHead(asOf: .seq(3)), seenIn: note(store))
+        let kept = try await store.proofs.treeHead(store.proofs.treeHead(asOf: .seq(3)), seenIn: note(store))
         let stranger = try await note(other)
         let text = kept.json
         let path = kept.path[0].hex

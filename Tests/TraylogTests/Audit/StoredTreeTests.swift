@@ -224,15 +224,17 @@ import TraylogPlatform
             defer { store.close() }
             _ = try await store.perform((0..<300).map { _ in notify("ann") })
             let head = try await store.storeTree()
-            #expect(try await store.treeHead() == head)
-            let proof = try await store.proof(of: 7)
+            #expect(try await store.proofs.treeHead() == head)
+            let proof = try await store.proofs.proof(of: 7)
             #expect(proof.isValid && proof.head == head)
-            #expect(try await store.treeGrowth(from: 7).isValid)
-            let report = try await store.auditReport(of: "ann")
+            #expect(try await store.proofs.treeGrowth(from: 7).isValid)
+            let report = try await store.proofs.auditReport(of: "ann")
             #expect(report.steps.count == 300 && report.treeHead == head)
             #expect(
-                try await store.entries(of: report, 0..<2, withProofs: true).allSatisfy { $0.proof?.isValid == true })
-            #expect(try await store.difference(of: "ann", from: .seq(299)).items.count == 1)
+                try await store.proofs.entries(of: report, 0..<2, withProofs: true).allSatisfy {
+                    $0.proof?.isValid == true
+                })
+            #expect(try await store.proofs.difference(of: "ann", from: .seq(299)).items.count == 1)
         }
     }
 

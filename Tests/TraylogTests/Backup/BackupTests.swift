@@ -31,8 +31,8 @@ import TraylogDomain
             var reports: [(BackupReport, Seq, String)] = []
             for round in 0..<4 {
                 let copy = "\(path)-\(round)"
-                let head = try await store.head()
-                reports.append((try await store.backup(to: copy), head, copy))
+                let head = try await store.log.head()
+                reports.append((try await store.upkeep.backup(to: copy), head, copy))
             }
             writing.cancel()
             do {

@@ -161,10 +161,10 @@ import TraylogLog
                 }
                 return events
             }
-            let first = try await store.head()
-            while try await store.head() == first { await Task.yield() }
+            let first = try await store.log.head()
+            while try await store.log.head() == first { await Task.yield() }
             for _ in 0..<3 {
-                let before = try await store.head()
+                let before = try await store.log.head()
                 let report = try await store.rebuild()
                 #expect(report.identical && report.events >= before.rawValue, "seed \(seed)")
             }
@@ -172,7 +172,7 @@ import TraylogLog
             let result = await writing.result
             if case .failure(let error) = result { #expect("\(error)".contains("cancelled"), "seed \(seed): \(error)") }
             let counted = try await digest.value().events
-            #expect(try await store.head() == Seq(counted), "seed \(seed)")
+            #expect(try await store.log.head() == Seq(counted), "seed \(seed)")
             await store.close()
             #expect(try replay(path).identical, "seed \(seed)")
             #expect(try findings(path).isEmpty, "seed \(seed)")

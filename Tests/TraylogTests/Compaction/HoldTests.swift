@@ -42,9 +42,9 @@ import TraylogPlatform
                     group.addTask {
                         for _ in 0..<sized(25, nightly: 500) {
                             if task.isMultiple(of: 2) {
-                                _ = try? await store.hold("ann")
+                                _ = try? await store.upkeep.hold("ann")
                             } else {
-                                _ = try? await store.release("ann")
+                                _ = try? await store.upkeep.release("ann")
                             }
                         }
                     }
@@ -52,7 +52,7 @@ import TraylogPlatform
             }
             var filter = EventFilter()
             filter.user = "ann"
-            let kinds = try await store.events(matching: filter, limit: 1_000).elements.map(\.kind)
+            let kinds = try await store.log.events(matching: filter, limit: 1_000).elements.map(\.kind)
             #expect(!kinds.isEmpty)
             for (index, kind) in kinds.enumerated() { #expect(kind == (index.isMultiple(of: 2) ? .held : .released)) }
             await store.close()

@@ -206,12 +206,12 @@ import TraylogPlatform
             let store = try Store.open(path, options: options())
             defer { store.close() }
             _ = try await store.perform((0..<3_000).map { notify("user\($0 % 500)") })
-            let task = Task { try await store.compact(before: .seq(3_000)) }
+            let task = Task { try await store.upkeep.compact(before: .seq(3_000)) }
             task.cancel()
             await #expect(throws: TraylogError.self) { try await task.value }
-            #expect(try await store.statistics().floor == .zero)
-            #expect(try await store.events(from: 1, limit: 10).elements.count == 10)
-            #expect(try await store.compact(before: .seq(3_000)).floor == 3_000)
+            #expect(try await store.upkeep.statistics().floor == .zero)
+            #expect(try await store.log.events(from: 1, limit: 10).elements.count == 10)
+            #expect(try await store.upkeep.compact(before: .seq(3_000)).floor == 3_000)
         }
     }
 

@@ -68,7 +68,7 @@ import TraylogPlatform
         try await withStorePath { path in
             let store = try Store.open(path)
             try await store.notify("ann", title: "A")
-            try await store.hold("ann")
+            try await store.upkeep.hold("ann")
             await #expect(throws: TraylogError.refused(.held(user: "ann"))) { try await store.erase("ann") }
             #expect(store.lastErasure(of: "ann") == nil)
             await store.close()

@@ -82,7 +82,7 @@ import TraylogPlatform
             let holders = (0..<2).map { _ in
                 Task { try await store.queries.longPool.run { () throws(TraylogError) in gate.pass() } }
             }
-            let asked = Task { try await store.events(matching: EventFilter()) }
+            let asked = Task { try await store.log.events(matching: EventFilter()) }
             let job = Task { try await store.history(of: "user1") }
             asked.cancel()
             // It is answered although nobody is free.
@@ -99,14 +99,15 @@ import TraylogPlatform
                 ("inbox", { _ = try await $0.inbox(of: "user1") }),
                 ("perform", { try await $0.notify("x", title: "1") }),
                 ("perform(mode:)", { _ = try await $0.perform([.notify("x", title: "1")], mode: .each) }),
-                ("tick", { try await $0.tick() }), ("hold", { try await $0.hold("user1") }),
-                ("verify", { _ = try await $0.verify() }), ("replay", { _ = try await $0.replay() }),
-                ("backup", { try await $0.backup(to: path + "-copy") }),
-                ("updateBackup", { try await $0.updateBackup(in: path + "-copy") }),
-                ("compact", { try await $0.compact(before: .seq(100)) }), ("erase", { try await $0.erase("user1") }),
+                ("tick", { try await $0.tick() }), ("hold", { try await $0.upkeep.hold("user1") }),
+                ("verify", { _ = try await $0.upkeep.verify() }), ("replay", { _ = try await $0.replay() }),
+                ("backup", { try await $0.upkeep.backup(to: path + "-copy") }),
+                ("updateBackup", { try await $0.upkeep.updateBackup(in: path + "-copy") }),
+                ("compact", { try await $0.upkeep.compact(before: .seq(100)) }),
+                ("erase", { try await $0.erase("user1") }),
                 ("storeTree", { try await $0.storeTree() }),
             ]
-            let head = try await store.head()
+            let head = try await store.log.head()
             for (name, call) in calls {
                 let gate = AsyncStream<Void>.makeStream()
                 let task = Task {
@@ -117,9 +118,9 @@ import TraylogPlatform
                 gate.continuation.finish()
                 #expect(await isCancellation { try await task.value }, "\(name)")
             }
-            #expect(try await store.head() == head)
+            #expect(try await store.log.head() == head)
             #expect(!FileManager.default.fileExists(atPath: path + "-copy"))
-            #expect(try await store.isHeld("user1") == false)
+            #expect(try await store.upkeep.isHeld("user1") == false)
         }
     }
 
@@ -127,7 +128,7 @@ import TraylogPlatform
 
     @Test func aCommandThatWaitsIsWithdrawn() async throws {
         try await withFilledStore { store, _ in
-            let head = try await store.head()
+            let head = try await store.log.head()
             let (gate, isHeld) = (Gate(), Gate())
             store.writer.perform(
                 { _ in
@@ -175,7 +176,7 @@ import TraylogPlatform
                 }
             }
             let (stored, cancelled) = outcomes.withLock { ($0.stored, $0.cancelled) }
-            let keys = Set(try await store.events(limit: .max).elements.compactMap(\.key))
+            let keys = Set(try await store.log.events(limit: .max).elements.compactMap(\.key))
             #expect(keys == stored, "seed \(seed)")
             #expect(keys.isDisjoint(with: cancelled) && stored.count + cancelled.count == 600, "seed \(seed)")
             await store.close()
@@ -226,7 +227,7 @@ import TraylogPlatform
             } else {
                 try FileManager.default.removeItem(atPath: copy)
             }
-            #expect(try await store.backup(to: copy).head == 2_000)
+            #expect(try await store.upkeep.backup(to: copy).head == 2_000)
         }
     }
 
@@ -250,7 +251,9 @@ import TraylogPlatform
         let store = try Store.temporary()
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
-            return try await TraylogError.translatingCancellation { try await store.events(matching: EventFilter()) }
+            return try await TraylogError.translatingCancellation {
+                try await store.log.events(matching: EventFilter())
+            }
         }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }

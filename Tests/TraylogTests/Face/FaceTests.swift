@@ -99,7 +99,7 @@ import TraylogFoundation
         let page = try await store.inbox(of: "ann")
         #expect(try JSONDecoder().decode(Page<Item, Cursor>.self, from: page.jsonData).json == page.json)
         #expect(try JSONDecoder().decode(Page<Item, Cursor>.self, from: JSONEncoder().encode(page)) == page)
-        let statistics = try await store.statistics()
+        let statistics = try await store.upkeep.statistics()
         let object = try JSONSerialization.jsonObject(with: JSONEncoder().encode(statistics)) as? [String: Any]
         #expect(object?["events"] as? Int == 1)
         struct Numbers: Codable, Equatable { var a: [Double] }
@@ -139,7 +139,7 @@ import TraylogFoundation
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {
-                    _ = try await store.events(limit: .max).elements
+                    _ = try await store.log.events(limit: .max).elements
                     await order.note("long")
                 }
             }

@@ -158,7 +158,7 @@ import TraylogPlatform
         try await withStore { (store: Store, caller: Caller) async throws in
             for call: @Sendable (Store) async throws -> Void in [
                 { try await $0.perform(.notify("bob", title: "2")) }, { try await $0.tick() },
-                { try await $0.hold("bob") },
+                { try await $0.upkeep.hold("bob") },
             ] {
                 let outcome = Outcome()
                 caller.begin(store) { store, _ in

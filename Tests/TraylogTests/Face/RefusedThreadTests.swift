@@ -60,8 +60,9 @@ import TraylogDomain
         let store = try Store.temporary()
         let calls: [(String, (Store) async throws -> Void)] = [
             ("traylog-query", { _ = try await $0.inbox(of: "ann") }),
-            ("traylog-query", { _ = try await $0.events(matching: EventFilter()) }),
-            ("traylog-job", { _ = try await $0.verify() }), ("traylog-values", { _ = try $0.project(Counted.self) }),
+            ("traylog-query", { _ = try await $0.log.events(matching: EventFilter()) }),
+            ("traylog-job", { _ = try await $0.upkeep.verify() }),
+            ("traylog-values", { _ = try $0.project(Counted.self) }),
         ]
         try await store.notify("ann", title: "1")
         for (name, call) in calls {
@@ -69,7 +70,7 @@ import TraylogDomain
             try await call(store)
         }
         // What needs no thread of its own is not concerned.
-        _ = try await refusing(["traylog-hold", "traylog-query"]) { try await store.hold("ann") }
+        _ = try await refusing(["traylog-hold", "traylog-query"]) { try await store.upkeep.hold("ann") }
         await store.close()
     }
 
@@ -164,7 +165,7 @@ import TraylogDomain
             }
         }
         #expect(refused == .outOfThreads)
-        #expect(try await store.verify().findings == [])
+        #expect(try await store.upkeep.verify().findings == [])
         await store.close()
     }
 
@@ -199,7 +200,7 @@ import TraylogDomain
                     return failure.code
                 }
             }
-            #expect(await code { _ = try await store.verify() } == .outOfThreads)
+            #expect(await code { _ = try await store.upkeep.verify() } == .outOfThreads)
             #expect(await code { _ = try Store.open(path + "-second") } == .outOfThreads)
             // Work that has its threads goes on.
             try await store.notify("ann", title: "2")
@@ -236,9 +237,9 @@ import TraylogDomain
                     for number in 0..<150 {
                         group.addTask {
                             switch number % 3 {
-                            case 0: _ = try await store.verify()
-                            case 1: _ = try await store.hold("user\(number)")
-                            default: try await store.backup(to: "\(path)-\(number)")
+                            case 0: _ = try await store.upkeep.verify()
+                            case 1: _ = try await store.upkeep.hold("user\(number)")
+                            default: try await store.upkeep.backup(to: "\(path)-\(number)")
                             }
                         }
                     }

@@ -112,15 +112,15 @@ import Testing
         let clock = TestClock()
         let (store, _) = try observed { $0.clock = { clock.now } }
         try await store.notify("ann", Content(title: "1", expiresAt: Timestamp(milliseconds: 2_000_000)))
-        #expect(try await store.event(1).recordedAt == Timestamp(milliseconds: 1_000_000))
+        #expect(try await store.log.event(1).recordedAt == Timestamp(milliseconds: 1_000_000))
         #expect(try await store.tick().expired == 0)
         clock.set(3_000_000)
         #expect(try await store.tick().expired == 1)
-        #expect(try await store.event(2).recordedAt == Timestamp(milliseconds: 3_000_000))
+        #expect(try await store.log.event(2).recordedAt == Timestamp(milliseconds: 3_000_000))
         // It is clamped, as the system's is.
         clock.set(5)
         try await store.notify("ann", title: "2")
-        #expect(try await store.event(3).recordedAt == Timestamp(milliseconds: 3_000_000))
+        #expect(try await store.log.event(3).recordedAt == Timestamp(milliseconds: 3_000_000))
         await store.close()
     }
 
@@ -129,19 +129,19 @@ import Testing
         let (store, _) = try observed { $0.clock = { clock.now } }
         try await store.notify("ann", Content(title: "1", expiresAt: Timestamp(milliseconds: 9_000_000)))
         try await store.notify("bob", title: "2")
-        try await store.hold("ann")
+        try await store.upkeep.hold("ann")
         try await store.recordAccess(of: "ann")
-        try await store.release("ann")
-        try await store.compact(before: .seq(2))
+        try await store.upkeep.release("ann")
+        try await store.upkeep.compact(before: .seq(2))
         try await store.erase("bob")
-        let events = try await store.events(limit: 100).elements
+        let events = try await store.log.events(limit: 100).elements
         #expect(events.map(\.kind).suffix(5) == [.held, .audited, .released, .compacted, .erased])
         #expect(Set(events.map(\.recordedAt)) == [Timestamp(milliseconds: 1_000_000)])
-        #expect(try await store.statistics().overdue == 0)
+        #expect(try await store.upkeep.statistics().overdue == 0)
         // None of them stands in the way of what comes later.
         clock.set(2_000_000)
         let seq = try #require(try await store.notify("ann", title: "3").seq)
-        #expect(try await store.event(seq).recordedAt == Timestamp(milliseconds: 2_000_000))
+        #expect(try await store.log.event(seq).recordedAt == Timestamp(milliseconds: 2_000_000))
         await store.close()
     }
 }

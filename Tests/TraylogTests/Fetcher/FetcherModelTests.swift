@@ -63,12 +63,12 @@ struct FetcherModelTests {
                     switch random.below(10) {
                     case 0..<2:
                         let result = try await fetcher.fetchNew()
-                        let expected = naive.fetchNew(inbox, head: try await store.head())
+                        let expected = naive.fetchNew(inbox, head: try await store.log.head())
                         #expect(result.new.map(\.seq) == expected.new, "seed \(seed) step \(step)")
                         #expect(result.hasGap == expected.gap, "seed \(seed) step \(step)")
                     case 2..<4:
                         try await fetchNextPage(
-                            fetcher, &naive, inbox, try await store.head(), "seed \(seed) step \(step)")
+                            fetcher, &naive, inbox, try await store.log.head(), "seed \(seed) step \(step)")
                     case 4: try await mark(fetcher, &naive, &random)
                     case 5:
                         try await fetcher.update()

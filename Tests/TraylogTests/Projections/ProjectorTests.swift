@@ -18,7 +18,7 @@ import TraylogPlatform
                 #expect(try await projector.value().events >= UInt64(count))
                 #expect(try await projector.value(through: receipt.seq).last >= UInt64(count))
             }
-            #expect(try await projector.value() == MainDigest.folded(try store.events(limit: .max).elements))
+            #expect(try await projector.value() == MainDigest.folded(try store.log.events(limit: .max).elements))
             #expect(projector.latest.position == 50)
             #expect(projector.progress.origin == .new)
             #expect(projector.progress.failure == nil)

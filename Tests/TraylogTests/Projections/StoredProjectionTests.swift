@@ -78,8 +78,8 @@ import TraylogPlatform
             }
             for _ in 0..<5 { try await projector.rebuild() }
             writer.join()
-            #expect(try await projector.value() == MainDigest.folded(try store.events(limit: .max).elements))
-            #expect(try await store.head() == 2_300)
+            #expect(try await projector.value() == MainDigest.folded(try store.log.events(limit: .max).elements))
+            #expect(try await store.log.head() == 2_300)
         }
     }
 

@@ -8,8 +8,8 @@ import Testing
     func aSequenceOfACancelledTaskThrowsInsteadOfEndingEarly(after count: Int) async throws {
         let store = try Store.temporary()
         _ = try await store.perform((0..<1_000).map { .notify("u\($0)", title: "x") }, mode: .each)
-        await expectCancelled(after: count) { store.allEvents() }
-        await expectCancelled(after: count) { store.allEvents(newestFirst: true) }
+        await expectCancelled(after: count) { store.log.allEvents() }
+        await expectCancelled(after: count) { store.log.allEvents(newestFirst: true) }
         await expectCancelled(after: count) { store.allUsers() }
         await store.close()
     }
@@ -19,7 +19,7 @@ import Testing
         _ = try await store.perform((0..<300).map { .notify("u\($0)", title: "x") }, mode: .each)
         let task = Task {
             var events = 0
-            for try await _ in store.allEvents() {
+            for try await _ in store.log.allEvents() {
                 events += 1
                 if events == 300 { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
             }

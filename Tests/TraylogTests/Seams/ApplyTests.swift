@@ -209,7 +209,7 @@ import TraylogPages
         let (first, second) = (try Store.temporary(options: options()), try Store.temporary(options: options()))
         _ = try await first.perform(notify("ann"))
         let records = try await first.records(after: 0)
-        let root = try await first.treeHead(asOf: .seq(0)).root
+        let root = try await first.proofs.treeHead(asOf: .seq(0)).root
         #expect(try await second.apply(records, expecting: 0, root: root, source: Self.position) == 1)
         #expect(try await second.sourcePosition() == Self.position)
         await first.close()

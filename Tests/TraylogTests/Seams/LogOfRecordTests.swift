@@ -22,7 +22,7 @@ import Testing
                         for caller in 0..<64 { group.addTask { try performWhileTasksWait(caller, store) } }
                         try await group.waitForAll()
                     }
-                    try #require(try await store.head() == 64 && log.taken == 64, "\(way)")
+                    try #require(try await store.log.head() == 64 && log.taken == 64, "\(way)")
                     // Nothing would change, which the log has to confirm.
                     try performWhileTasksWait(64, store)
                     await store.close()

@@ -22,12 +22,12 @@ import Testing
                 #expect(try await reader.tray(of: "ann", asOf: .seq(20)).unread == 20)
                 #expect(try await reader.inbox(of: "ann").elements.count == 20)
                 #expect(try await reader.history(of: "ann").elements.count == 21)
-                #expect(try await reader.verify().findings.isEmpty)
+                #expect(try await reader.upkeep.verify().findings.isEmpty)
                 #expect(try await reader.replay().differences.isEmpty)
-                #expect(try await reader.statistics().head == 21)
+                #expect(try await reader.upkeep.statistics().head == 21)
                 let copy = FileManager.default.temporaryDirectory.appending(path: "copy-\(UUID().uuidString)").path
                 do {
-                    _ = try await reader.backup(to: copy)
+                    _ = try await reader.upkeep.backup(to: copy)
                     Issue.record("It was copied.")
                 } catch TraylogError.failed(let failure) {
                     #expect(failure.code == .permissionDenied)

@@ -27,7 +27,7 @@ import TraylogFoundation
                 await store.close()
             }
             let store = try Store.open(root + "/s")
-            #expect(try await store.head() == Seq(UInt64(3 * spellings.count)))
+            #expect(try await store.log.head() == Seq(UInt64(3 * spellings.count)))
             await store.close()
         }
     }
@@ -47,8 +47,8 @@ import TraylogFoundation
             try #require(try await reader.tray(of: "ann").total == 1)
             await reader.close()
             try #require(FileManager.default.changeCurrentDirectoryPath(root + "/elsewhere"))
-            try await store.compact(before: .seq(1))
-            try await store.backup(to: "copy")
+            try await store.upkeep.compact(before: .seq(1))
+            try await store.upkeep.backup(to: "copy")
             try await store.erase("ann")
             try await store.notify("ben", title: "y")
             await store.close()
@@ -69,8 +69,8 @@ import TraylogFoundation
             }
             let store = try Store.open(root + "/s")
             for call in [
-                { try await store.backup(to: root + "/copy\0zz") },
-                { try await store.compact(before: .seq(1), archive: root + "/archive\0zz") },
+                { try await store.upkeep.backup(to: root + "/copy\0zz") },
+                { try await store.upkeep.compact(before: .seq(1), archive: root + "/archive\0zz") },
             ] as [() async throws -> Any] {
                 await #expect(throws: TraylogError.self) { _ = try await call() }
             }
@@ -95,7 +95,7 @@ import TraylogFoundation
             // Files that come later are nobody's business.
             try Data().write(to: URL(filePath: root + "/letter.txt"))
             let again = try Store.open(root)
-            #expect(try await again.head() == 1)
+            #expect(try await again.log.head() == 1)
             await again.close()
         }
     }
@@ -131,7 +131,7 @@ import TraylogFoundation
             await store.close()
             if how == "moved" {
                 let again = try Store.open(root + "/elsewhere")
-                #expect(try await again.head() == 1)
+                #expect(try await again.log.head() == 1)
                 await again.close()
             }
         }

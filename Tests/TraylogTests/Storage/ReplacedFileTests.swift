@@ -38,7 +38,7 @@ import TraylogPlatform
                 #expect(try await reader.tray(of: "ann").total == head)
                 #expect(try await reader.tray(of: "ann", asOf: .seq(Seq(head - 7))).total == head - 7)
                 await #expect(try reader.projected(LogDigest<Label>.self).value.events == head)
-                #expect(try await reader.statistics().head == Seq(head))
+                #expect(try await reader.upkeep.statistics().head == Seq(head))
                 while try await trays.next().map({ $0.total == head }) != true {}
                 while seq < head {
                     let event = try #require(try await log.next())

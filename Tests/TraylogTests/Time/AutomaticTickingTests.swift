@@ -36,7 +36,7 @@ struct AutomaticTickingTests {
                 ])
                 #expect(try await store.tray(of: "ann", asOf: .seq(5)).total == 2)
                 try await wait(store) { $0.total == 1 && $0.newest ?? 0 > 5 }
-                let events = try await store.events(from: 6, limit: .max).elements
+                let events = try await store.log.events(from: 6, limit: .max).elements
                 #expect(events.map(\.body) == [.expired(item: 1), .woken(item: 2), .expired(item: 4)])
                 #expect(events.allSatisfy { $0.recordedAt >= soon })
             }
@@ -65,7 +65,7 @@ struct AutomaticTickingTests {
                 #expect(try await store.tick() == TickReport(head: 3))
                 _ = try await store.perform(command("ann", back))
                 try await wait(store) { $0.total == 1 }
-                #expect(try await store.events(from: 4, limit: .max).elements.map(\.kind).last == .woken)
+                #expect(try await store.log.events(from: 4, limit: .max).elements.map(\.kind).last == .woken)
             }
         }
     }

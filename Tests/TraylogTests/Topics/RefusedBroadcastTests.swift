@@ -42,11 +42,11 @@ import TestSupport
             let retract = Command(user: nil, .retract(.seq(7)), key: "k")
             let first = try #require(try await store.perform(retract).seq)
             let last = try #require(try await store.perform(notify("ann")).seq)
-            let report = try await store.compact(before: .seq(last))
+            let report = try await store.upkeep.compact(before: .seq(last))
             #expect(report.dropped > 0)
             await store.close()
             store = try Store.open(path, options: options(isRelaxed: true))
-            await #expect(throws: TraylogError.self) { try await store.event(7) }
+            await #expect(throws: TraylogError.self) { try await store.log.event(7) }
             if isBlocking {
                 #expect(try synchronously { try store.perform(retract) } == .duplicate(first))
             } else {

@@ -201,7 +201,7 @@ import TestSupport
                     try await group.waitForAll()
                 }
             }
-            let events = try await store.events(from: 1, limit: .max).elements
+            let events = try await store.log.events(from: 1, limit: .max).elements
             var answers = 0
             for event in events {
                 guard case .acted(let item, _, _, let asOf) = event.body else { continue }
@@ -242,7 +242,7 @@ import TestSupport
                 switch error {
                 case .refused(.alreadyActed): return
                 case .refused(.changedSince(let changed, let asOf, let edited)):
-                    let edits = edits(of: item, in: try await store.events(from: item, limit: .max).elements)
+                    let edits = edits(of: item, in: try await store.log.events(from: item, limit: .max).elements)
                     #expect(changed == item && asOf == page.asOf && edited == edits.first { $0 > asOf })
                 default: throw error
                 }
@@ -277,7 +277,7 @@ import TestSupport
                     }
                     return await group.reduce(into: []) { $0.append($1) }.sorted()
                 }
-                let events = try await store.events(from: 1, limit: .max).elements.filter { $0.kind == .acted }
+                let events = try await store.log.events(from: 1, limit: .max).elements.filter { $0.kind == .acted }
                 #expect(events.count == 1, "round \(round): \(answers)")
                 let winner = try #require(events.first?.device)
                 let loser = winner == "phone" ? "laptop" : "phone"

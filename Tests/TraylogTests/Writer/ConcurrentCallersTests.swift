@@ -20,7 +20,7 @@ import TraylogPlatform
             }
             readers.stop()
             #expect(seqs.sorted() == (1...UInt64(seqs.count)).map { Seq($0) })
-            #expect(try await store.head() == Seq(UInt64(seqs.count)))
+            #expect(try await store.log.head() == Seq(UInt64(seqs.count)))
             await store.close()
             #expect(try replay(path).identical)
         }

@@ -131,7 +131,7 @@ import TraylogPlatform
                         for _ in 0..<30 {
                             let before = Timestamp(milliseconds: SystemClock.nowMilliseconds())
                             let seq = try #require(try await store.perform(notify("user\(task)")).seq)
-                            let recordedAt = try await store.event(seq).recordedAt
+                            let recordedAt = try await store.log.event(seq).recordedAt
                             #expect(recordedAt >= before)
                         }
                     }

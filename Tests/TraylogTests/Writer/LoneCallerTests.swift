@@ -80,7 +80,7 @@ import TraylogPlatform
             try appendAlone(store, notes)
             // A refusal comes from there, too.
             #expect(throws: TraylogError.self) { try store.blocking.perform(.mark(.read, [.seq(99)], of: "ann")) }
-            #expect(try await store.head() >= 1)
+            #expect(try await store.log.head() >= 1)
         }
     }
 
@@ -221,7 +221,7 @@ import TraylogPlatform
                 try await group.waitForAll()
             }
             let reader = try StoreReader.open(path)
-            let head = try await reader.head()
+            let head = try await reader.log.head()
             await reader.close()
             #expect(receipts.withLock { $0.count } == Int(head.rawValue) && receipts.withLock { $0.max() } == head)
             #expect(try replay(path).identical)

@@ -118,7 +118,7 @@ struct ArchiveCommand: StoreCommand {
                 var attempts = Attempts()
                 while !Task.isCancelled {
                     do throws(TraylogError) {
-                        try await store.archive(
+                        try await store.upkeep.archive(
                             to: place, options, onFile: { Self.print($0, isJSON: isJSON) },
                             onProblem: { Self.say($0 ?? "it works again") })
                         return

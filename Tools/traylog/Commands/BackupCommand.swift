@@ -40,7 +40,7 @@ struct BackupCommand: StoreCommand {
         let report = try withReader { try incremental && holdsBackup() ? try update($0) : try copy($0) }
         let findings = verify ? try verification() : []
         // A store on a medium that is read-only can be copied, and keeps no record of it.
-        if findings.isEmpty { try? StoreUpkeep.noteBackup(head: report.head, in: directory) }
+        if findings.isEmpty { try? UpkeepRecord.noteBackup(head: report.head, in: directory) }
         try printing { output in
             if global.json {
                 try output.json { $0.write(report) }

@@ -51,7 +51,7 @@ struct HealthCommand: StoreCommand {
         (limits.witness, limits.archive, limits.needsWriter) = (maxWitnessAge, maxArchiveLag, writer)
         let (statistics, archives) = try withReader { (try $0.statistics(), try $0.archiveStates()) }
         let health = StoreHealth(
-            statistics, StoreUpkeep.read(directory), diskFreeBytes: StoreHealth.diskFreeBytes(at: directory),
+            statistics, UpkeepRecord.read(directory), diskFreeBytes: StoreHealth.diskFreeBytes(at: directory),
             damagedStates: statistics.damagedStates, archives: archives, limits: limits)
         try printing { output in
             if global.json {

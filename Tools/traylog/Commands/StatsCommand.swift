@@ -57,7 +57,7 @@ struct StatsCommand: StoreCommand {
                 var table = Table(Self.columns, on: Terminal(.standardOutput), isEndless: true)
                 var before: StoreStatistics?
                 while !Task.isCancelled {
-                    let now = try await reader.statistics()
+                    let now = try await reader.upkeep.statistics()
                     if isJSON {
                         try output.json { $0.write(now) }
                     } else {

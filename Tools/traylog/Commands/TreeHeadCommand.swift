@@ -121,7 +121,7 @@ struct TreeHeadCommand: StoreCommand {
         let kept = try WitnessedStore.read(directory).flatMap { try? Checkpoint($0.body).head.size } ?? 0
         if kept <= head.size {
             try WitnessedStore.keep(round.note, directory)
-            try StoreUpkeep.noteWitnessed(head: Seq(head.size), in: directory)
+            try UpkeepRecord.noteWitnessed(head: Seq(head.size), in: directory)
         }
         return (round.note, !round.conflicts.isEmpty)
     }
@@ -135,7 +135,7 @@ struct TreeHeadCommand: StoreCommand {
             alarms.append(WitnessConversation.alarm(witness, round.note, theirs: theirs))
         }
         let isClear = alarms.isEmpty && round.problems.isEmpty
-        if !alarms.isEmpty || (isClear && StoreUpkeep.read(directory).failures.contains { $0.check == .witness }) {
+        if !alarms.isEmpty || (isClear && UpkeepRecord.read(directory).failures.contains { $0.check == .witness }) {
             record(.witness, findings: alarms, head: Seq(head.size))
         }
         let output = Output(.standardError)

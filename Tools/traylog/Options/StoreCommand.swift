@@ -118,7 +118,7 @@ extension StoreCommand {
     ///
     /// Nobody reads unrecorded: what cannot be recorded is not shown. The variable TRAYLOG_PURPOSE says what for.
     func recordReading(of user: String) throws {
-        guard StoreUpkeep.read(directory).recordsAccessSince != nil else { return }
+        guard UpkeepRecord.read(directory).recordsAccessSince != nil else { return }
         let (reader, device) = (Environment.userName, "command line")
         let purpose = Environment.value(of: "TRAYLOG_PURPOSE")
         try asOwner(
@@ -133,11 +133,11 @@ extension StoreCommand {
     /// Records what a check of the whole store found, so that `health` and the server know it.
     ///
     /// A store on a medium that is read-only keeps no record; where something was found, standard error says so.
-    func record(_ check: StoreUpkeep.Check, findings: [String], head: Seq) {
+    func record(_ check: UpkeepRecord.Check, findings: [String], head: Seq) {
         do throws(TraylogError) {
-            try StoreUpkeep.note(check, findings: findings, head: head, in: directory)
+            try UpkeepRecord.note(check, findings: findings, head: head, in: directory)
         } catch {
-            guard !findings.isEmpty || !StoreUpkeep.read(directory).failures.isEmpty else { return }
+            guard !findings.isEmpty || !UpkeepRecord.read(directory).failures.isEmpty else { return }
             let output = Output(.standardError)
             try? output.line(
                 "traylog: note: 'health' will not know the outcome of this check: \(VisibleText(error.description).text)"

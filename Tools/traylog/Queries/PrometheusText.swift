@@ -8,7 +8,7 @@ struct PrometheusText {
     init(_ statistics: StoreStatistics, _ archives: [ArchiveState], directory: String) {
         self.statistics = statistics
         health = StoreHealth(
-            statistics, StoreUpkeep.read(directory), diskFreeBytes: StoreHealth.diskFreeBytes(at: directory),
+            statistics, UpkeepRecord.read(directory), diskFreeBytes: StoreHealth.diskFreeBytes(at: directory),
             damagedStates: statistics.damagedStates, archives: archives)
     }
 

@@ -77,7 +77,7 @@ struct DeviceCommand: AsyncParsableCommand {
     /// Seconds for each of some changes that the server hands out one by one.
     private func take(_ store: Store, _ server: LocalServer, _ client: TrayClient) async throws -> Double {
         for index in 0..<changes { try await store.notify("ann", title: "New \(index)", thread: "t1") }
-        let head = try await store.head()
+        let head = try await store.log.head()
         let seconds = await time {
             await client.refresh(.pull)
             while await client.tray.tray.asOf < head { await Task.yield() }

@@ -42,7 +42,7 @@ struct FollowCommand: AsyncParsableCommand {
         let ownerSeconds = try await seconds {
             for commands in commands { _ = try await owner.store.perform(commands, mode: .each) }
         }
-        let head = try await owner.store.head()
+        let head = try await owner.store.log.head()
 
         let follower = try await ClusterNode.open(
             try directory.fresh(), NodeOptions(name: "follower", url: ""), log: log, lease: log)
@@ -50,7 +50,9 @@ struct FollowCommand: AsyncParsableCommand {
             await follower.start()
             _ = try await follower.wait(for: head, atMost: .seconds(3_600))
         }
-        guard try await follower.store.treeHead() == owner.store.treeHead() else { throw BenchError("the logs differ") }
+        guard try await follower.store.proofs.treeHead() == owner.store.proofs.treeHead() else {
+            throw BenchError("the logs differ")
+        }
         await follower.stop()
         await owner.stop()
 

@@ -71,7 +71,7 @@ struct TasksCommand: AsyncParsableCommand {
     private func read(_ store: Store) async throws -> Int {
         var passes = 0
         while !Task.isCancelled {
-            guard try await store.events(limit: events).elements.count == events else {
+            guard try await store.log.events(limit: events).elements.count == events else {
                 throw BenchError("events are missing")
             }
             passes += 1

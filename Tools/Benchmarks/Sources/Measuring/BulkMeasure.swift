@@ -18,7 +18,7 @@ struct BulkMeasure {
         let (watch, start) = (Stopwatch(), Stopwatch.processorSeconds)
         try await Self.append(batches, events: setup.events, keyed: hasKeys, to: store)
         let (seconds, processor) = (watch.seconds, Stopwatch.processorSeconds - start)
-        guard try await store.head() == Seq(UInt64(setup.events)) else {
+        guard try await store.log.head() == Seq(UInt64(setup.events)) else {
             throw BenchError("not every event was stored")
         }
         let closing = Stopwatch()

@@ -10,7 +10,7 @@ struct BytesMeasure {
     func run() async throws -> Figures {
         _ = try await BulkMeasure(setup).run()
         let store = try StoreReader.open(setup.directory)
-        let statistics = try await store.statistics()
+        let statistics = try await store.upkeep.statistics()
         await store.close()
         // A store of its own, of which nothing was compacted.
         let data = setup.directory + "/data-1/data.mdb"

@@ -39,7 +39,7 @@ struct Archiving: Sendable {
                     try FileManager.default.createDirectory(
                         atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
                 }
-                try await store.archive(
+                try await store.upkeep.archive(
                     to: place, options, onFile: { _ in },
                     onProblem: { [log] problem in
                         log.write([

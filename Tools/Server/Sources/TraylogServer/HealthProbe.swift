@@ -14,21 +14,21 @@ struct HealthProbe: Sendable {
         (self.store, self.limits) = (store, limits)
         found = Background(keptFor: { $0 * 20 }) { _ in
             do {
-                let statistics = try await store.statistics(checkingStates: false)
+                let statistics = try await store.upkeep.statistics(checkingStates: false)
                 return .success((statistics, try? await store.archiveStates()))
             } catch {
                 return .failure(error)
             }
         }
         damage = Background(keptFor: { max(.seconds(30), $0 * 100) }) { _ in
-            (try? await store.statistics()).map { ($0.damagedStates, .now) }
+            (try? await store.upkeep.statistics()).map { ($0.damagedStates, .now) }
         }
     }
 
     /// The health of the store now; its statistics may be a moment older.
     func latest() async -> StoreHealth {
         let found = await found.latest(within: nil)
-        let (upkeep, free) = (store.upkeep, store.availableDiskBytes)
+        let (upkeep, free) = (store.upkeepRecord, store.availableDiskBytes)
         switch found {
         case .success(let found):
             return StoreHealth(

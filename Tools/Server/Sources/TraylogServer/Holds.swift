@@ -36,13 +36,13 @@ final class Holds: Sendable {
 
     /// The event that put a person on hold; nil for somebody who is not held.
     func hold(of user: String, _ store: Store) async throws -> Event? {
-        guard let known = await latest(store) else { return try await store.hold(of: user) }
+        guard let known = await latest(store) else { return try await store.upkeep.hold(of: user) }
         return known.first { $0.user.map { $0.utf8.elementsEqual(user.utf8) } ?? false }
     }
 
     private func read(_ store: Store) async {
         let start = state.withLock { $0.through }
-        let found = try? await store.holdChanges(after: start)
+        let found = try? await store.upkeep.holdChanges(after: start)
         state.withLock { state in
             state.isReading = false
             guard let found else { return }

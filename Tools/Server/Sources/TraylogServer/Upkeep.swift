@@ -1,6 +1,6 @@
 @_spi(Operations) import Traylog
 
-extension StoreUpkeep.Check {
+extension UpkeepRecord.Check {
     /// Its name in front of what it found.
     var title: String {
         switch self {
@@ -19,7 +19,7 @@ extension Service {
     ///
     /// - Parameter findings: a report's.
     package func check<Report: Sendable>(
-        _ check: StoreUpkeep.Check, head: (Report) -> Seq, findings: (Report) -> [String],
+        _ check: UpkeepRecord.Check, head: (Report) -> Seq, findings: (Report) -> [String],
         _ run: () async throws -> Report
     ) async throws -> Report {
         do {
@@ -37,7 +37,7 @@ extension Service {
         do { try store.noteBackup(head: head) } catch { logUnrecorded("backup", error) }
     }
 
-    private func record(_ check: StoreUpkeep.Check, _ findings: [String], _ head: Seq) {
+    private func record(_ check: UpkeepRecord.Check, _ findings: [String], _ head: Seq) {
         do { try store.note(check, findings: findings, head: head) } catch { logUnrecorded(check.rawValue, error) }
     }
 
@@ -49,7 +49,7 @@ extension Service {
     ///
     /// It does not take the store out of service.
     var failedChecks: JSONValue? {
-        let failures = store.upkeep.failures
+        let failures = store.upkeepRecord.failures
         guard !failures.isEmpty else { return nil }
         return .array(
             failures.map { failure in

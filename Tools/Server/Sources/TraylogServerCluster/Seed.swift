@@ -78,7 +78,7 @@ struct Seed {
 
     private func check(_ head: String) async throws {
         let reader = try await StoreReader.opened(incoming)
-        let (own, report) = (try await reader.treeHead(), try await reader.verify())
+        let (own, report) = (try await reader.proofs.treeHead(), try await reader.upkeep.verify())
         await reader.close()
         guard "\(own.size):\(own.root)" == head, report.findings.isEmpty else {
             throw SeedProblem(

@@ -35,7 +35,8 @@ struct AccessRecordTests {
     private static func records(_ store: ServedStore, for purpose: String) async throws -> Int {
         var filter = EventFilter()
         (filter.user, filter.kinds) = ("ann", [.audited])
-        return try await store.server.services[0].store.events(matching: filter, limit: 1_000).elements.count { event in
+        return try await store.server.services[0].store.log.events(matching: filter, limit: 1_000).elements.count {
+            event in
             if case .audited(purpose, _) = event.body { true } else { false }
         }
     }
@@ -98,13 +99,13 @@ struct AccessRecordTests {
                 _ = try await store.send(.post, "/v1/users/user\(user)/notifications", #"{"title":"x"}"#)
             }
             let own = store.server.services[0].store
-            let before = try await own.head()
+            let before = try await own.log.head()
             for _ in 0..<3 {
                 #expect(try await store.send(.get, "/v1/log", headers: [.purpose: "once"]).status == .ok)
             }
             // Ann and the 70; the records themselves are no content.
-            #expect(try await own.head().events(after: before) == 71)
-            let newest = try await own.events(matching: EventFilter(), newestFirst: true, limit: 1)
+            #expect(try await own.log.head().events(after: before) == 71)
+            let newest = try await own.log.events(matching: EventFilter(), newestFirst: true, limit: 1)
             let record = try #require(newest.elements.first)
             #expect(record.device == "/v1/log")
         }

@@ -177,7 +177,8 @@ extension Call {
         case .edit(let item, _), .retract(let item):
             guard command.user == nil else { return }
             // The key must not learn whether there is such a broadcast, or whose it is.
-            guard case .seq(let seq) = item, let event = try? await store.events(from: seq, limit: 1).elements.first,
+            guard case .seq(let seq) = item,
+                let event = try? await store.log.events(from: seq, limit: 1).elements.first,
                 event.seq == seq, case .broadcast(let topic, _) = event.body, limits.admits(topic: topic)
             else { throw .outsidePrefix("the item is not in one of the key's topics") }
         default: guard command.user != nil else { throw .outsidePrefix("the command has no user") }

@@ -54,7 +54,7 @@ package actor AccessLog {
         var filter = EventFilter()
         (filter.user, filter.actor, filter.kinds) = (user, reading.key, [.audited])
         filter.since = Timestamp(milliseconds: Timestamp.now.milliseconds - Self.hourMilliseconds)
-        let known = try await store.events(matching: filter, newestFirst: true, limit: Self.mostLooked).elements
+        let known = try await store.log.events(matching: filter, newestFirst: true, limit: Self.mostLooked).elements
         if let event = known.first(where: { $0.isAudited(for: reading.purpose, at: reading.page) }) {
             return event.recordedAt
         }

@@ -27,8 +27,8 @@ package enum ClusterRoutes {
 
     private static func copy(_ call: Call) async throws -> Response {
         let copy = StoreCopy()
-        let report = try await call.store.backup(to: copy.directory)
-        let head = try await call.store.treeHead(asOf: .seq(report.head))
+        let report = try await call.store.upkeep.backup(to: copy.directory)
+        let head = try await call.store.proofs.treeHead(asOf: .seq(report.head))
         // A backup has none of this, and the new node must also know who was erased.
         if let settings = call.service.cluster?.settings {
             let own = settings.partitions.directory(call.service.configuration.directory, settings.partition)

@@ -38,7 +38,7 @@ final class Console: Sendable {
             Background { _ in
                 await service.treeAtStart.wait()
                 // A store that is too damaged for it still has pages.
-                return try? await service.store.treeHead()
+                return try? await service.store.proofs.treeHead()
             }
         }
         self.isSecure = isSecure

@@ -25,7 +25,7 @@ enum DifferencePage {
                     }
                     let end = try visit.moment("to")
                     from = try await store.seq(of: moment, field: "from")
-                    let head = try await store.head()
+                    let head = try await store.log.head()
                     to = try await store.seq(of: end ?? .seq(head), field: "to")
                     guard from <= to else { throw Problem.invalid("from", "must not be after the later moment") }
                     try await context.merge(
@@ -41,7 +41,7 @@ enum DifferencePage {
                 return visit.page(.difference, title, context) {
                     var context = UserPages.top(visit, "difference")
                     context["isCompared"] = true
-                    let difference = try await store.difference(
+                    let difference = try await store.proofs.difference(
                         of: user, from: .seq(from), to: .seq(to), limit: mostRows + 1)
                     context["difference"] = try await self.context(difference, visit)
                     return context
@@ -69,7 +69,7 @@ enum DifferencePage {
 
     private static func context(_ difference: TrayDifference, _ visit: Visit) async throws -> [String: Any] {
         let steps = Array(difference.steps.suffix(mostRows))
-        let events = try await visit.store.events(of: steps)
+        let events = try await visit.store.proofs.events(of: steps)
         return [
             "items": difference.items.suffix(mostRows).reversed().map(Self.context),
             "itemCount": count(difference.items.count), "hasMoreItems": difference.items.count > mostRows,
@@ -109,7 +109,7 @@ extension Store {
     /// The event of a moment; what is wrong with it is about a field of the form.
     fileprivate func seq(of moment: Moment, field: String) async throws -> Seq {
         do throws(TraylogError) {
-            return try await seq(of: moment)
+            return try await log.seq(of: moment)
         } catch .refused(let refusal) {
             throw Problem.invalid(field, refusal.message)
         }

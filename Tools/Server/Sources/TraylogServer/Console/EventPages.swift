@@ -16,7 +16,7 @@ enum EventPages {
                 if case .success(let event) = try await find(seq, visit.store) {
                     try await visit.reader().record([event])
                 }
-                guard let disclosure = try await visit.store.disclosure(of: seq) else {
+                guard let disclosure = try await visit.store.proofs.disclosure(of: seq) else {
                     throw Problem(
                         .gone, "Erased", "the salt and the payload of event \(seq) were erased", error: "erased")
                 }
@@ -29,7 +29,7 @@ enum EventPages {
                 if let storing = try await storing(visit) { return storing }
                 return visit.page(.tree, "Tree heads", ["section": "tree"]) {
                     await visit.service.treeAtStart.wait()
-                    let head = try await visit.store.treeHead()
+                    let head = try await visit.store.proofs.treeHead()
                     return [
                         "section": "tree", "size": Figures.count(head.size), "sizeValue": "\(head.size)",
                         "root": head.root.hex, "publicKey": visit.service.checkpointKey.publicKey.text,
@@ -45,7 +45,7 @@ enum EventPages {
     /// The browser asks again, also without a script.
     private static func storing(_ visit: Visit) async throws -> Response? {
         guard visit.service.treeAtStart.isUnderWay else { return nil }
-        let (all, stored) = (UInt64(try await visit.store.head()), try await visit.store.storedTreeSize())
+        let (all, stored) = (UInt64(try await visit.store.log.head()), try await visit.store.proofs.storedTreeSize())
         guard all > stored, all - stored > mostHashed else { return nil }
         var response = visit.page(.tree, "Tree heads", ["section": "tree"]) {
             [
@@ -69,7 +69,7 @@ enum EventPages {
 
     private static func event(_ visit: Visit) async throws -> [String: Any] {
         let (seq, store) = (try seq(visit), visit.store)
-        let head = try await store.head()
+        let head = try await store.log.head()
         var context: [String: Any] = [
             "section": "log", "seq": seq.description, "store": visit.service.storeIdentity,
             "previous": seq > 1 ? "\(seq - 1)" : "", "hasPrevious": seq > 1,
@@ -93,7 +93,7 @@ enum EventPages {
         let isStoring = visit.service.treeAtStart.isUnderWay && head > Seq.zero + mostHashed
         context["isStoring"] = isStoring
         guard !isStoring else { return context }
-        let proof = try await store.proof(of: seq)
+        let proof = try await store.proofs.proof(of: seq)
         context["treeSize"] = Figures.count(proof.head.size)
         context["root"] = proof.head.root.hex
         context["leafHash"] = proof.leafHash.hex
@@ -116,7 +116,7 @@ enum EventPages {
 
     private static func find(_ seq: Seq, _ store: Store) async throws -> Result<Event, Refusal> {
         do throws(TraylogError) {
-            return .success(try await store.event(seq))
+            return .success(try await store.log.event(seq))
         } catch .refused(let refusal) {
             return .failure(refusal)
         }

@@ -65,7 +65,7 @@ struct EventRow {
         let wanted = words?.lowercased()
         for var row in rows {
             for item in row.items.prefix(wanted == nil ? 1 : mostLookedAt) {
-                if titles[item] == nil { titles[item] = .some(try? await store.event(item).shownTitle) }
+                if titles[item] == nil { titles[item] = .some(try? await store.log.event(item).shownTitle) }
                 let title = titles[item] ?? nil
                 row.subject = row.subject ?? title
                 if let title, let wanted, title.lowercased().contains(wanted) {

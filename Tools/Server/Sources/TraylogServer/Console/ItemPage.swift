@@ -29,7 +29,7 @@ enum ItemPage {
             ConsolePage(.get, "/users/{u}/items/{item}/decision", .key(.audit)) { visit in
                 let seq = try seq(visit)
                 var record = try await visit.store.decision(on: .seq(seq), by: visit.segment("u"))
-                record.seen = try await visit.store.treeHead(
+                record.seen = try await visit.store.proofs.treeHead(
                     record.treeHead, seenIn: visit.service.witnesses?.published)
                 return file("decision-\(seq).json", "application/json", record.json + "\n")
             },
@@ -78,10 +78,10 @@ enum ItemPage {
         _ item: ItemReference, of user: String, _ moment: Moment?, _ visit: Visit
     ) async throws -> Told {
         let store = visit.store
-        let head = try await store.head()
+        let head = try await store.log.head()
         var told = Told(
             user: user, item: try await store.item(item, of: user, asOf: moment),
-            asOf: try await store.seq(of: moment ?? .seq(head)))
+            asOf: try await store.log.seq(of: moment ?? .seq(head)))
         told.trouble = try await visit.trouble {
             let life = try await store.life(of: item, of: user, asOf: moment)
             told.story = try await store.story(of: life).clauses
@@ -247,8 +247,8 @@ enum ItemPage {
         context["older"] = older.map { [["seq": $0.seq.description]] } ?? []
         // Of a filtered list only the list itself knows quickly what stands above.
         guard !list.isFiltered else { return }
-        let head = try await store.head()
-        let end = try await store.seq(of: moment ?? .seq(head))
+        let head = try await store.log.head()
+        let end = try await store.log.seq(of: moment ?? .seq(head))
         // Nothing stands between the item and `low`.
         var (low, high, newer) = (item.position, item.position, Item?.none)
         while high < end, newer == nil {

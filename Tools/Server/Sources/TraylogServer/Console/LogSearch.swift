@@ -25,13 +25,13 @@ struct LogSearch {
     func run(below end: Seq?, in store: Store) async throws -> (events: [Event], next: Seq?) {
         guard topic == nil || !filter.kinds.isEmpty else { return ([], nil) }
         let (clock, start) = (ContinuousClock(), ContinuousClock.now)
-        var high = try await store.head()
+        var high = try await store.log.head()
         if let end { high = min(high, end - 1) }
-        if let until = filter.until { high = min(high, try await store.seq(of: .time(until))) }
+        if let until = filter.until { high = min(high, try await store.log.seq(of: .time(until))) }
         var events: [Event] = []
         while high > .zero {
             let (part, low) = try await part(through: high, store)
-            let page = try await store.eventsAboutItems(
+            let page = try await store.log.eventsAboutItems(
                 matching: part, newestFirst: true, from: high, limit: topic == nil ? limit - events.count : Self.window)
             for event in page.elements where event.seq >= low && isOfTopic(event) {
                 events.append(event)
@@ -51,7 +51,7 @@ struct LogSearch {
         guard high > Seq.zero + Self.window, filter.user == nil else { return (part, 1) }
         let low = high - Self.window + 1
         // An event that left the log says no time: then the rest is one step.
-        guard let time = try? await store.event(low).recordedAt else { return (part, 1) }
+        guard let time = try? await store.log.event(low).recordedAt else { return (part, 1) }
         if let since = filter.since, since > time { return (part, 1) }
         part.since = time
         return (part, low)

@@ -16,7 +16,7 @@ enum LookedPage {
                 var context = UserPages.top(visit, "looked")
                 context["isEmpty"] = page.looks.isEmpty
                 context["recordsAccess"] =
-                    visit.store.upkeep.recordsAccessSince.map { [Moments.context($0)] } ?? []
+                    visit.store.upkeepRecord.recordsAccessSince.map { [Moments.context($0)] } ?? []
                 context["looks"] = page.looks.map { event -> [String: Any] in
                     var purpose: String?
                     if case .audited(let said, _) = event.body { purpose = said }
@@ -43,7 +43,7 @@ enum LookedPage {
         let start = ContinuousClock.now
         var (looks, next) = ([Event](), first)
         while true {
-            let page = try await store.events(matching: filter, newestFirst: true, from: next, limit: window)
+            let page = try await store.log.events(matching: filter, newestFirst: true, from: next, limit: window)
             for event in page.elements where event.kind == .audited {
                 looks.append(event)
                 if looks.count == rows, event.seq > 1 { return (looks, event.seq - 1) }

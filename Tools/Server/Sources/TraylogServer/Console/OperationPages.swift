@@ -18,7 +18,7 @@ enum OperationPages {
                 return visit.page(.operations, "Operations", context)
             },
             ConsolePage(.get, "/findings", .key(.audit)) { visit in
-                let upkeep = visit.store.upkeep
+                let upkeep = visit.store.upkeepRecord
                 return visit.page(
                     .findings, "Findings",
                     [
@@ -66,7 +66,7 @@ enum OperationPages {
     }
 
     private static func overview(_ visit: Visit) async throws -> [String: Any] {
-        let statistics = try await visit.store.statistics(checkingStates: false)
+        let statistics = try await visit.store.upkeep.statistics(checkingStates: false)
         return [
             "section": "operations", "head": statistics.head.description,
             "floor": max(statistics.floor, 1).description, "bytes": Figures.bytes(statistics.bytes),

@@ -24,7 +24,7 @@ enum OverviewPage {
                 }
             },
             ConsolePage(.get, "/pulse", .anybody) { visit in
-                let statistics = try await visit.store.statistics(checkingStates: false)
+                let statistics = try await visit.store.upkeep.statistics(checkingStates: false)
                 let health = await visit.service.health()
                 return .json([
                     "head": JSONValue(statistics.head), "floor": JSONValue(statistics.floor),
@@ -42,10 +42,10 @@ enum OverviewPage {
     }
 
     private static func figures(_ visit: Visit) async throws -> [String: Any] {
-        let statistics = try await visit.store.statistics(checkingStates: false)
+        let statistics = try await visit.store.upkeep.statistics(checkingStates: false)
         let minute = Timestamp(milliseconds: Timestamp.now.milliseconds - 60_000)
         // Before the floor nothing is known, and nothing of it is a minute old.
-        let before = (try? await visit.store.seq(of: .time(minute))) ?? statistics.floor
+        let before = (try? await visit.store.log.seq(of: .time(minute))) ?? statistics.floor
         let lately = statistics.head.events(after: before)
         let health = await visit.service.health()
         let countedAt = await visit.service.healthProbe.damagedTrays()?.time
@@ -89,7 +89,7 @@ enum OverviewPage {
 
     /// Of how many events the tree is stored, and whether that goes on.
     private static func tree(_ visit: Visit) async throws -> String {
-        let size = Figures.count(try await visit.store.storedTreeSize(), "event")
+        let size = Figures.count(try await visit.store.proofs.storedTreeSize(), "event")
         return size + (visit.service.treeAtStart.isUnderWay ? ", storing more" : "")
     }
 
@@ -190,8 +190,8 @@ enum OverviewPage {
     }
 
     private static func newest(_ visit: Visit) async throws -> [[String: Any]] {
-        let head = try await visit.store.head()
-        let events = try await visit.store.events(from: head - rows + 1, limit: rows).elements
+        let head = try await visit.store.log.head()
+        let events = try await visit.store.log.events(from: head - rows + 1, limit: rows).elements
         try await visit.reader().record(events)
         let rows = await EventRow.withSubjects(events.reversed().map { EventRow(event: $0) }, visit.store)
         return rows.map(\.context)
@@ -204,11 +204,13 @@ struct LastCompaction: Sendable {
 
     init(_ store: Store) {
         found = Background { last in
-            let floor = (try? await store.statistics(checkingStates: false))?.floor ?? .zero
+            let floor = (try? await store.upkeep.statistics(checkingStates: false))?.floor ?? .zero
             guard floor > last?.floor ?? .zero else { return nil }
             var filter = EventFilter()
             filter.kinds = [.compacted]
-            guard let page = try? await store.events(matching: filter, newestFirst: true, limit: 1) else { return nil }
+            guard let page = try? await store.log.events(matching: filter, newestFirst: true, limit: 1) else {
+                return nil
+            }
             return (page.elements.first ?? last?.event, floor)
         }
     }

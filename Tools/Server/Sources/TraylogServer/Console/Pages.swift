@@ -268,7 +268,7 @@ extension Visit {
 
     /// The checks that found something, which every page names until a clean one.
     private var failures: [[String: Any]] {
-        store.upkeep.failures.map { failure in
+        store.upkeepRecord.failures.map { failure in
             let name = failure.check.title
             return [
                 "name": name, "count": Figures.count(failure.count, "problem"),

@@ -36,18 +36,18 @@ struct RecentFigures: Sendable {
         private var through = Seq.zero
 
         mutating func count(_ store: Store, now: Timestamp) async throws {
-            let head = try await store.head()
+            let head = try await store.log.head()
             let oldest = Timestamp(milliseconds: now.milliseconds - days * day)
             var next = through + 1
             if next == 1 {
                 // The first time: from the event after the days' beginning on.
-                var first = try await store.statistics(checkingStates: false).floor + 1
-                if let before = try? await store.seq(of: .time(oldest)) { first = before + 1 }
+                var first = try await store.upkeep.statistics(checkingStates: false).floor + 1
+                if let before = try? await store.log.seq(of: .time(oldest)) { first = before + 1 }
                 next = max(first, head - mostEvents + 1)
-                if next > first { begin = try? await store.event(next).recordedAt }
+                if next > first { begin = try? await store.log.event(next).recordedAt }
             }
             while next <= head {
-                let page = try await store.events(from: next, limit: chunk)
+                let page = try await store.log.events(from: next, limit: chunk)
                 for event in page.elements where event.isArrival {
                     came[event.recordedAt.milliseconds / step, default: 0] += 1
                 }

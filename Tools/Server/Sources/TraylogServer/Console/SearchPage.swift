@@ -22,7 +22,7 @@ enum SearchPage {
     /// The page of an event whose number was typed, where there is no user of that name.
     private static func event(_ text: String, _ visit: Visit) async throws -> String? {
         guard visit.may(.audit), let seq = TypedTime.number(text)?.seq, seq > .zero else { return nil }
-        guard try await seq <= visit.store.head() else { return nil }
+        guard try await seq <= visit.store.log.head() else { return nil }
         let named = try await visit.store.users(prefix: text, limit: 1).elements.first
         return named.map { $0.utf8.elementsEqual(text.utf8) } == true ? nil : "\(visit.site)/events/\(seq)"
     }

@@ -118,14 +118,14 @@ enum TimelinePages {
         var rounds = 0
         let start = ContinuousClock.now
         while high > .zero {
-            let page = try await store.events(
+            let page = try await store.log.events(
                 matching: own, newestFirst: true, from: high, limit: isFiltered ? window : pageRows(visit))
             let low = page.next == nil ? nil : page.elements.last?.seq
-            let steps = try await store.auditSteps(of: user, from: low.map(Moment.seq), to: .seq(high)).steps
-            let events = try await store.events(of: steps)
+            let steps = try await store.proofs.auditSteps(of: user, from: low.map(Moment.seq), to: .seq(high)).steps
+            let events = try await store.proofs.events(of: steps)
             // Most events name their item by its number; words are those of the item, too.
             var worded: Set<Seq>?
-            if let text = filter.text { worded = try await store.seqs(of: events, withWords: text) }
+            if let text = filter.text { worded = try await store.log.seqs(of: events, withWords: text) }
             for (step, event) in zip(steps, events).reversed() where matching.matches(event) {
                 if worded?.contains(event.seq) ?? true { rows.append(EventRow(event: event, step: step)) }
             }
@@ -142,8 +142,8 @@ enum TimelinePages {
 
     /// The newest event that a page may show.
     private static func newest(_ visit: Visit, _ filter: EventFilter) async throws -> Seq {
-        var high = try await visit.store.head()
-        if let until = filter.until { high = min(high, try await visit.store.seq(of: .time(until))) }
+        var high = try await visit.store.log.head()
+        if let until = filter.until { high = min(high, try await visit.store.log.seq(of: .time(until))) }
         if let before = try visit.seq("before") { high = min(high, before - 1) }
         return high
     }

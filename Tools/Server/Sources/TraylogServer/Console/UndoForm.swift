@@ -28,7 +28,7 @@ enum UndoForm {
             return [["isVoided": true, "voidedBy": undo.description, "path": PercentEncoding.encode(user)]]
         }
         guard
-            let difference = try? await visit.store.difference(
+            let difference = try? await visit.store.proofs.difference(
                 of: user, from: .seq(event.seq - 1), to: .seq(event.seq))
         else { return [] }
         let changed = difference.items.count

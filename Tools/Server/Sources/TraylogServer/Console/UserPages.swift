@@ -92,7 +92,7 @@ enum UserPages {
         if let order { trays = Array(trays.sorted(by: order.precedes).prefix(pageUsers)) }
         let next = order == nil ? found.next : nil
         var all: UInt64 = 0
-        for store in visit.stores { all += try await store.statistics(checkingStates: false).users }
+        for store in visit.stores { all += try await store.upkeep.statistics(checkingStates: false).users }
         let held = await held(visit)
         let letters = all > pageUsers && order == nil ? try await UserSearch.letters(in: visit.stores) : []
         return search(visit).merging([
@@ -164,8 +164,8 @@ enum UserPages {
         let list = try ItemList(visit, limit: pageItems)
         var view = View(list: list, query: list.query)
         let moment = try visit.moment("asOf")
-        view.head = try await visit.store.head()
-        view.asOf = try await visit.store.seq(of: moment ?? .seq(view.head))
+        view.head = try await visit.store.log.head()
+        view.asOf = try await visit.store.log.seq(of: moment ?? .seq(view.head))
         view.isPast = moment != nil
         if let text = visit.query["cursor"] {
             guard let cursor = Traylog.Cursor(text) else {
@@ -272,7 +272,7 @@ enum UserPages {
         // That somebody looked, perhaps just now, is no cause of what the tray shows.
         if visit.query["asOf"] == nil { filter.kinds = Set(EventKind.allCases).subtracting([.audited]) }
         if asOf > .zero {
-            let before = try await visit.store.events(matching: filter, newestFirst: true, from: asOf, limit: 2)
+            let before = try await visit.store.log.events(matching: filter, newestFirst: true, from: asOf, limit: 2)
             if let event = before.elements.first, visit.may(.audit) {
                 context["event"] = [EventRow(event: event).context]
             }
@@ -290,7 +290,7 @@ enum UserPages {
             context["hasEarlier"] = !before.elements.isEmpty
         }
         if asOf < head {
-            let after = try await visit.store.events(matching: filter, from: asOf + 1, limit: 1)
+            let after = try await visit.store.log.events(matching: filter, from: asOf + 1, limit: 1)
             context["later"] = after.elements.first?.seq.description ?? ""
             context["hasLater"] = !after.elements.isEmpty
         }
@@ -351,7 +351,7 @@ enum UserPages {
     ///
     /// All are varints, about three bytes an event.
     private static func moments(_ visit: Visit) async throws -> Response {
-        let report = try await visit.store.auditSteps(of: visit.segment("u"))
+        let report = try await visit.store.proofs.auditSteps(of: visit.segment("u"))
         var bytes: [UInt8] = []
         bytes.reserveCapacity(report.steps.count * 4)
         func append(_ number: UInt64) {
@@ -366,7 +366,7 @@ enum UserPages {
         append(UInt64(seq))
         append(UInt64(unread))
         let timed = timedPositions(report.steps.count)
-        let events = try await visit.store.events(of: timed.map { report.steps[$0 - 1] })
+        let events = try await visit.store.proofs.events(of: timed.map { report.steps[$0 - 1] })
         append(UInt64(timed.count))
         var (position, time) = (0, Int64(0))
         for (next, event) in zip(timed, events) {

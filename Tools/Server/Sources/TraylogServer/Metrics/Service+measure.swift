@@ -19,7 +19,7 @@ extension Service {
 
     /// The store's sizes; none of a store that cannot be read.
     private func figures(_ dimensions: [(String, String)]) async -> [ServerMetrics.Figure] {
-        guard let statistics = try? await store.statistics(checkingStates: false) else { return [] }
+        guard let statistics = try? await store.upkeep.statistics(checkingStates: false) else { return [] }
         return [
             ("traylog_head", Double(UInt64(statistics.head))),
             ("traylog_floor", Double(UInt64(statistics.floor))),

@@ -149,9 +149,9 @@ extension Call {
     nonisolated(nonsending) func etag(asOf moment: Moment?) async throws -> String {
         let version = try await store.version(of: user)
         guard let moment else { return "\"\(version)\"" }
-        let seq = try await store.seq(of: moment)
+        let seq = try await store.log.seq(of: moment)
         // Until a time has come, what it shows changes as the head does.
-        if case .time = moment, seq == (try await store.head()) { return "\"\(version)\"" }
+        if case .time = moment, seq == (try await store.log.head()) { return "\"\(version)\"" }
         let mark = service.history.mark(at: seq)
         return "\"asOf-\(version.stream)-\(seq)\(mark.isEmpty ? "" : "-\(mark)")\""
     }

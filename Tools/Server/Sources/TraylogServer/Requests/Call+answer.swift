@@ -18,7 +18,7 @@ extension Call {
         guard request.method == .get || request.method == .head else { return try await handled() }
         try await waitForWrites()
         guard service.cluster != nil else { return try await handled() }
-        if let seq = try awaitedByTag(), try await store.head() < seq, await isBehind() {
+        if let seq = try awaitedByTag(), try await store.log.head() < seq, await isBehind() {
             try await wait(for: seq)
         }
         do {

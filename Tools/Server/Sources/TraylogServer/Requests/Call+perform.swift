@@ -71,7 +71,7 @@ extension Call {
         writer.endObject()
         var headers: HTTPFields = [:]
         var seen = receipt.seq
-        if seen == nil { seen = try await store.head() }
+        if seen == nil { seen = try await store.log.head() }
         headers[.seq] = seen?.description
         var status = HTTPResponse.Status.ok
         switch receipt {

@@ -227,7 +227,7 @@ extension Call {
     /// - Throws: ``Problem`` 503 when it does not come.
     package func wait(for seq: Seq) async throws {
         let deadline = ContinuousClock.now + .seconds(5)
-        while try await store.head() < seq {
+        while try await store.log.head() < seq {
             guard ContinuousClock.now < deadline else {
                 throw Problem.unavailable("event \(seq) is not here yet")
             }

@@ -12,7 +12,7 @@ enum AdminRoutes {
             let (archive, isDryRun) = (try text("archive", members), try flag("dryRun", members))
             let name = call.callerName
             return { service, job in
-                let report = try await service.store.compact(
+                let report = try await service.store.upkeep.compact(
                     before: moment, archive: archive, isDryRun: isDryRun, actor: name, progress: job.progress)
                 return JSONValue(writing: { $0.write(report, isDryRun: isDryRun) })
             }
@@ -87,7 +87,7 @@ enum AdminRoutes {
                 let report = try await service.check(
                     .verification, head: { Seq($0.events) }, findings: \.findings
                 ) {
-                    var report = try await service.store.verify(archives: archive, progress: job.progress)
+                    var report = try await service.store.upkeep.verify(archives: archive, progress: job.progress)
                     if let kept { report.findings += try await finding(of: kept, service) }
                     return report
                 }
@@ -112,7 +112,7 @@ enum AdminRoutes {
 
     private static func finding(of kept: (size: Seq, root: String), _ service: Service) async throws -> [String] {
         do throws(TraylogError) {
-            let head = try await service.store.treeHead(asOf: .seq(kept.size))
+            let head = try await service.store.proofs.treeHead(asOf: .seq(kept.size))
             if "\(head.root)" == kept.root { return [] }
         } catch .refused(.upToBeyondHead) {
             if let cluster = service.cluster, await cluster.status().role != .owner {
@@ -143,7 +143,7 @@ enum AdminRoutes {
                 throw Problem.invalid("dest", "must be an absolute path")
             }
             return { service, job in
-                let report = try await service.store.backup(to: destination, progress: job.progress)
+                let report = try await service.store.upkeep.backup(to: destination, progress: job.progress)
                 service.noteBackup(head: report.head)
                 return JSONValue(writing: { $0.write(report) })
             }
@@ -170,7 +170,7 @@ enum AdminRoutes {
             .get, "/v1/admin/stats", as: "getStatistics", "Sizes and counts", .key(.admin), origins: .own,
             partition: .named, answers: .json(.statistics), refusals: []
         ) { call in
-            .json(try await call.store.statistics().jsonBytes)
+            .json(try await call.store.upkeep.statistics().jsonBytes)
         }
     }
 

@@ -14,9 +14,9 @@ enum AuditRoutes {
             query: ["from", "to", "limit", "asOf"], answers: .lines(.event)
         ) { call in
             let (store, user) = (call.store, call.user)
-            let head = try await store.head()
-            let end = try await store.seq(of: call.asOf() ?? .seq(head))
-            let to = try await call.moment("to").asyncMap { try await store.seq(of: $0) }
+            let head = try await store.log.head()
+            let end = try await store.log.seq(of: call.asOf() ?? .seq(head))
+            let to = try await call.moment("to").asyncMap { try await store.log.seq(of: $0) }
             let last = min(end, to ?? end)
             let first = try await call.moment("from").asyncMap { try await store.first(atOrAfter: $0) } ?? 1
             let limit = try call.limit(1...Int.max)
@@ -44,15 +44,15 @@ enum AuditRoutes {
             query: ["from", "to", "asOf"], answers: .lines(.auditLine)
         ) { call in
             let store = call.store
-            let report = try await store.auditReport(
+            let report = try await store.proofs.auditReport(
                 of: call.user, from: call.moment("from"), to: call.moment("to"), asOf: call.asOf())
-            let seen = try await store.treeHead(report.treeHead, seenIn: call.service.witnesses?.published)
+            let seen = try await store.proofs.treeHead(report.treeHead, seenIn: call.service.witnesses?.published)
             let first = JSONValue(writing: { $0.write(report, seen: seen) }).bytes
             return .lines { writer in
                 try await writer.write(ByteBuffer(bytes: first + [UInt8(ascii: "\n")]))
                 for start in stride(from: 0, to: report.steps.count, by: eventsAtOnce) {
                     let range = start..<min(start + eventsAtOnce, report.steps.count)
-                    let entries = try await store.entries(of: report, range, withProofs: true)
+                    let entries = try await store.proofs.entries(of: report, range, withProofs: true)
                     try await writer.write(ByteBuffer(bytes: entries.flatMap { $0.jsonBytes + [UInt8(ascii: "\n")] }))
                 }
             }
@@ -67,10 +67,10 @@ enum AuditRoutes {
         ) { call in
             guard let from = try call.moment("from") else { throw Problem.invalid("from", "must be given") }
             let to = try call.moment("to") ?? call.asOf()
-            let difference = try await call.store.difference(of: call.user, from: from, to: to)
+            let difference = try await call.store.proofs.difference(of: call.user, from: from, to: to)
             let store = call.store
             var events: [Event] = []
-            for step in difference.steps { events += try await store.events(from: step.seq, limit: 1).elements }
+            for step in difference.steps { events += try await store.log.events(from: step.seq, limit: 1).elements }
             return .json(JSONValue(writing: { $0.write(difference, events) }))
         }
     }
@@ -93,7 +93,7 @@ enum AuditRoutes {
             }
             return note
         }
-        let head = try await call.store.treeHead()
+        let head = try await call.store.proofs.treeHead()
         return try Checkpoint(origin: call.service.origin, head: head).signed(with: call.service.checkpointKey)
     }
 
@@ -104,10 +104,10 @@ enum AuditRoutes {
         }
         let (seq, note) = (try call.seq(), try await checkpoint(call))
         let size = try Checkpoint(note.body).head.size
-        if size < UInt64(seq), UInt64(seq) <= UInt64(try await call.store.head()) {
+        if size < UInt64(seq), UInt64(seq) <= UInt64(try await call.store.log.head()) {
             throw Problem.unavailable("no checkpoint with event \(seq) has been seen by a quorum of witnesses yet")
         }
-        return try LogProof(try await call.store.proof(of: seq, asOf: .seq(Seq(size))), note)
+        return try LogProof(try await call.store.proofs.proof(of: seq, asOf: .seq(Seq(size))), note)
     }
 
     private static var proofs: [Route] {
@@ -118,7 +118,7 @@ enum AuditRoutes {
                 query: ["asOf"], partition: .named, takesLimitedKeys: true, answers: .json(.treeHead)
             ) {
                 call in
-                let head = try await call.store.treeHead(asOf: call.asOf())
+                let head = try await call.store.proofs.treeHead(asOf: call.asOf())
                 return .json(JSONValue(writing: { $0.write(head) }))
             },
             Route(
@@ -136,7 +136,7 @@ enum AuditRoutes {
                 guard let first = try call.number("first")?.seq else { throw Problem.invalid("first", "must be given") }
                 let second = try call.number("second")?.seq
                 if let second, second < first { throw Problem.invalid("second", "is before first") }
-                let growth = try await call.store.treeGrowth(from: first, to: second)
+                let growth = try await call.store.proofs.treeGrowth(from: first, to: second)
                 return .json(JSONValue(writing: { $0.write(growth) }))
             },
             Route(
@@ -147,7 +147,7 @@ enum AuditRoutes {
                 if try call.accepts(logProof) {
                     return text(try await proveWithCheckpoint(call).text, type: logProof)
                 }
-                let proof = try await call.store.proof(of: call.seq(), asOf: call.asOf())
+                let proof = try await call.store.proofs.proof(of: call.seq(), asOf: call.asOf())
                 return .json(JSONValue(writing: { $0.write(proof) }))
             },
         ]
@@ -159,7 +159,7 @@ extension Store {
     fileprivate func first(atOrAfter moment: Moment) async throws -> Seq {
         switch moment {
         case .seq(let seq): seq
-        case .time(let time): try await seq(of: .time(time - .milliseconds(1))) + 1
+        case .time(let time): try await log.seq(of: .time(time - .milliseconds(1))) + 1
         }
     }
 }

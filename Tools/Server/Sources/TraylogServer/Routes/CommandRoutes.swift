@@ -102,7 +102,7 @@ enum CommandRoutes {
     }
 
     private static func answer(_ results: [Result<Receipt, Problem>], _ call: Call) async throws -> Response {
-        let head = try await call.store.head()
+        let head = try await call.store.log.head()
         let value: JSONValue = [
             "head": JSONValue(head), "results": .array(results.map { .object($0.members) }),
         ]
@@ -244,7 +244,7 @@ private struct StoreLines: LinePerformer {
     }
 
     func end() async throws -> [(name: String, value: JSONValue)] {
-        [("head", JSONValue(try await call.store.head()))]
+        [("head", JSONValue(try await call.store.log.head()))]
     }
 }
 

@@ -71,7 +71,7 @@ enum FeedRoutes {
     private static func treeHead(_ call: Call, _ seq: Seq) async throws -> String? {
         let wishes = try call.headers.text(.prefer)?.split(separator: ",").map(\.trimmingSpaces) ?? []
         guard wishes.contains("tree-head") else { return nil }
-        let head = try await call.store.treeHead(asOf: .seq(seq))
+        let head = try await call.store.proofs.treeHead(asOf: .seq(seq))
         return "\(head.size):\(head.root)"
     }
 

@@ -34,7 +34,7 @@ extension Feed {
         try checkHistory(of: offset)
         let refusal: Refusal
         do {
-            return try await store.seq(of: .seq(offset.seq))
+            return try await store.log.seq(of: .seq(offset.seq))
         } catch TraylogError.refused(let reason) {
             refusal = reason
         }
@@ -105,7 +105,7 @@ struct UserFeed: Feed {
         case nil, "-1":
             let beginning = FeedPosition(seq: .zero, stream: stream)
             return FeedPosition(seq: try await seq(offset(beginning)), stream: stream)
-        case "now": return FeedPosition(seq: try await store.head(), stream: stream)
+        case "now": return FeedPosition(seq: try await store.log.head(), stream: stream)
         case let text?:
             guard let offset = FeedOffset(text), offset.store == identity, case .user(let owner) = offset.feed else {
                 throw Problem.invalid("offset", "is not of this feed")
@@ -124,7 +124,7 @@ struct UserFeed: Feed {
 
     /// Refuses an offset from a time when nobody had the name, if somebody had it since or before.
     private func checkNobodyCame(after seq: Seq) async throws {
-        if let erasedAt = authenticator.lastErasure(of: user), try await store.seq(of: .time(erasedAt)) > seq {
+        if let erasedAt = authenticator.lastErasure(of: user), try await store.log.seq(of: .time(erasedAt)) > seq {
             throw gone("erased", "somebody who had the name meanwhile was erased", nil)
         }
         guard let first = try await store.history(of: user, limit: 1).elements.first, first.seq <= seq else { return }
@@ -196,7 +196,7 @@ struct LogFeed: Feed {
     func start(_ text: String?) async throws -> FeedPosition {
         switch text {
         case nil, "-1": return FeedPosition(seq: try await seq(offset(FeedPosition(seq: .zero))))
-        case "now": return FeedPosition(seq: try await store.head())
+        case "now": return FeedPosition(seq: try await store.log.head())
         case let text?:
             guard let offset = FeedOffset(text), offset.store == identity, offset.feed == .log else {
                 throw Problem.invalid("offset", "is not of this feed")
@@ -206,9 +206,9 @@ struct LogFeed: Feed {
     }
 
     func page(after position: FeedPosition) async throws -> FeedPage {
-        let (seq, head) = (position.seq, try await store.head())
+        let (seq, head) = (position.seq, try await store.log.head())
         guard seq < head else { return FeedPage([], through: position, isAtHead: true) }
-        let found = try await store.events(matching: filter, from: seq + 1, limit: FeedRoutes.pageEvents)
+        let found = try await store.log.events(matching: filter, from: seq + 1, limit: FeedRoutes.pageEvents)
         let events = found.elements.filter { $0.seq <= head && limits?.admits($0) ?? true }
         try await reader.record(events)
         guard let next = found.next, next <= head else {

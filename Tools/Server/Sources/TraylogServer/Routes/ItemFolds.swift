@@ -32,7 +32,7 @@ package final class ItemFolds: Sendable {
     /// What the body reads from the store is not older than where the updates begin.
     func listening<Value>(to user: String, _ body: (ItemListener) async throws -> Value) async throws -> Value {
         let listener = ItemListener()
-        let start = try await store.head()
+        let start = try await store.log.head()
         let fold = folds.withLock { folds in
             let name = Array(user.utf8)
             if let fold = folds[name], fold.add(listener) { return fold }
@@ -119,7 +119,7 @@ private final class ItemFold: Sendable {
                 tell(ItemUpdate(tray: tray, items: ItemUpdate.reload(asOf: tray.asOf)))
                 last = tray.asOf
             } catch TraylogError.refused(.erased) {
-                let tray = Tray(user: user, asOf: try await store.head())
+                let tray = Tray(user: user, asOf: try await store.log.head())
                 tell(ItemUpdate(tray: tray, items: ItemUpdate.reload(asOf: tray.asOf)))
                 throw TraylogError.refused(.erased(user: user))
             }
@@ -127,7 +127,7 @@ private final class ItemFold: Sendable {
     }
 
     private func tell(from last: Seq, to end: Seq) async throws {
-        let difference = try await store.difference(of: user, from: .seq(last), to: .seq(end))
+        let difference = try await store.proofs.difference(of: user, from: .seq(last), to: .seq(end))
         var items: ByteBuffer?
         if difference.items.count > Self.mostItems {
             items = ItemUpdate.reload(asOf: end)

@@ -13,7 +13,7 @@ enum PersonRoutes {
             body: .fields(["actor", "device"]), answers: .json(.receipt), refusals: []
         ) { call in
             let (actor, device, _) = try await who(call, ["actor", "device"])
-            return .json(receipt(try await call.store.hold(call.user, actor: actor, device: device)))
+            return .json(receipt(try await call.store.upkeep.hold(call.user, actor: actor, device: device)))
         }
     }
 
@@ -23,7 +23,7 @@ enum PersonRoutes {
             body: .fields(["actor", "device"]), answers: .json(.receipt), refusals: []
         ) { call in
             let (actor, device, _) = try await who(call, ["actor", "device"])
-            return .json(receipt(try await call.store.release(call.user, actor: actor, device: device)))
+            return .json(receipt(try await call.store.upkeep.release(call.user, actor: actor, device: device)))
         }
     }
 
@@ -32,7 +32,7 @@ enum PersonRoutes {
             .get, "/v1/users/{u}/hold", as: "getHold", "Whether a person is on legal hold", .key(.users), origins: .own,
             answers: .json(.hold), refusals: []
         ) { call in
-            let event = try await call.store.hold(of: call.user)
+            let event = try await call.store.upkeep.hold(of: call.user)
             return .json(
                 .present([
                     ("user", .string(call.user)), ("held", .bool(event != nil)),

@@ -41,13 +41,13 @@ package actor TopicIndex {
     }
 
     private func catchUp() async throws {
-        let head = try await store.head()
+        let head = try await store.log.head()
         var filter = EventFilter()
         filter.kinds = [.subscribed, .unsubscribed, .broadcast, .erased]
         while through < head {
             // Before the first event, every erasure so far is part of the names that the log has.
             if through == .zero { erasedThrough = head }
-            let page = try await store.events(matching: filter, from: through + 1, limit: Self.eventsAtOnce)
+            let page = try await store.log.events(matching: filter, from: through + 1, limit: Self.eventsAtOnce)
             // Somebody else may have come further meanwhile.
             let new = page.elements.drop { $0.seq <= through }
             if new.contains(where: { $0.kind == .erased && $0.seq > erasedThrough }) {

@@ -138,7 +138,7 @@ package final class Witnesses: Sendable {
     /// The newest checkpoint, with the cosignatures that it has; nil for an empty log.
     private func candidate() async -> SignedNote? {
         let head: TreeHead
-        do { head = try await store.treeHead() } catch {
+        do { head = try await store.proofs.treeHead() } catch {
             log.write([("witnesses", "no tree head"), ("error", .string("\(error)"))])
             return nil
         }
@@ -169,7 +169,7 @@ package final class Witnesses: Sendable {
                 case .failed(let reason): return fault(index, reason)
                 case .ahead(let size):
                     // Somebody else may have sent a later one, as `traylog tree-head` does.
-                    if size <= (try await store.treeHead().size) { return }
+                    if size <= (try await store.proofs.treeHead().size) { return }
                     return await alarm(index, witness, note)
                 case .conflict: return await alarm(index, witness, note)
                 }
@@ -186,7 +186,7 @@ package final class Witnesses: Sendable {
     private func path(from size: UInt64, to note: SignedNote) async throws -> [MerkleHash] {
         let end = try Checkpoint(note.body).head.size
         guard size > 0, size < end else { return [] }
-        return try await store.treeGrowth(from: Seq(size), to: Seq(end)).consistency.path
+        return try await store.proofs.treeGrowth(from: Seq(size), to: Seq(end)).consistency.path
     }
 
     // MARK: Answers
@@ -227,7 +227,7 @@ package final class Witnesses: Sendable {
             let place = state.candidates.firstIndex { $0.body == merged.body }
             if let place { state.candidates.removeFirst(place + 1) }
         }
-        try StoreUpkeep.noteWitnessed(head: Seq(size), in: self.directory)
+        try UpkeepRecord.noteWitnessed(head: Seq(size), in: self.directory)
     }
 
     private func fault(_ index: Int, _ reason: String) {
@@ -257,7 +257,7 @@ package final class Witnesses: Sendable {
                 if !FileManager.default.fileExists(atPath: path) {
                     try SmallFile.write(Data((note.text + (theirs?.text ?? "")).utf8), to: path)
                 }
-                try StoreUpkeep.note(
+                try UpkeepRecord.note(
                     .witness, findings: alarms, head: Seq((try? Checkpoint(note.body).head.size) ?? 0),
                     in: self.directory)
             }
@@ -273,10 +273,10 @@ package final class Witnesses: Sendable {
         guard isClear else { return }
         do {
             try await onQueue {
-                guard StoreUpkeep.read(self.directory).failures.contains(where: { $0.check == .witness }) else {
+                guard UpkeepRecord.read(self.directory).failures.contains(where: { $0.check == .witness }) else {
                     return
                 }
-                try StoreUpkeep.note(.witness, findings: [], head: .zero, in: self.directory)
+                try UpkeepRecord.note(.witness, findings: [], head: .zero, in: self.directory)
             }
         } catch { log.write([("unrecorded", "witness"), ("error", .string("\(error)"))]) }
     }
@@ -294,8 +294,8 @@ package final class Witnesses: Sendable {
         do {
             let note = try SignedNote(parsing: text)
             let head = try policy.check(note, log: key.publicKey, now: Self.now).checkpoint.head
-            guard head.size <= UInt64(try await store.head()),
-                try await store.treeHead(asOf: .seq(Seq(head.size))) == head
+            guard head.size <= UInt64(try await store.log.head()),
+                try await store.proofs.treeHead(asOf: .seq(Seq(head.size))) == head
             else {
                 throw NoteError.malformedNote("it is of another log than this store's, as after a restore of a backup")
             }

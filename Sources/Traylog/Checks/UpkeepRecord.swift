@@ -9,10 +9,10 @@ import TraylogWriter
 /// same check finds nothing; a clean verification, which includes a replay, clears both.
 ///
 /// ```swift
-/// let upkeep = StoreUpkeep.read("/var/lib/trays")
-/// for failure in upkeep.failures { print(failure.check, failure.count, failure.findings) }
+/// let record = UpkeepRecord.read("/var/lib/trays")
+/// for failure in record.failures { print(failure.check, failure.count, failure.findings) }
 /// ```
-@_spi(Operations) public struct StoreUpkeep: Hashable, Sendable, Codable {
+@_spi(Operations) public struct UpkeepRecord: Hashable, Sendable, Codable {
     /// A check of the whole store.
     public enum Check: String, CaseIterable, Sendable, Codable {
         /// `traylog verify`.
@@ -70,14 +70,14 @@ import TraylogWriter
     /// Reads the record of the store in a directory.
     ///
     /// A missing file means that nothing was recorded. A failure whose file cannot be read still counts as a failure.
-    public static func read(_ directory: String) -> StoreUpkeep {
-        var upkeep = StoreUpkeep()
-        upkeep.lastBackup = run(text(directory, backupFile))
-        upkeep.lastVerification = run(text(directory, verificationFile))
-        upkeep.lastWitnessed = run(text(directory, witnessedFile))
+    public static func read(_ directory: String) -> UpkeepRecord {
+        var record = UpkeepRecord()
+        record.lastBackup = run(text(directory, backupFile))
+        record.lastVerification = run(text(directory, verificationFile))
+        record.lastWitnessed = run(text(directory, witnessedFile))
         let access = text(directory, accessFile)?.split(separator: "\n").first
-        upkeep.recordsAccessSince = access.flatMap(time)
-        upkeep.failures = Check.allCases.compactMap { check in
+        record.recordsAccessSince = access.flatMap(time)
+        record.failures = Check.allCases.compactMap { check in
             guard Files.exists("\(directory)/\(failureFile(check))") else { return nil }
             let text = text(directory, failureFile(check)) ?? ""
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
@@ -88,7 +88,7 @@ import TraylogWriter
             return Failure(
                 check: check, time: time, count: count, findings: Array(lines.dropFirst().prefix(keptFindings)))
         }
-        return upkeep
+        return record
     }
 
     /// Records a backup that ended now.
@@ -219,10 +219,10 @@ import TraylogWriter
 }
 
 @_spi(Operations) extension Store {
-    /// The times of this store's last backup and checks; see ``StoreUpkeep``.
+    /// The times of this store's last backup and checks; see ``UpkeepRecord``.
     ///
     /// Reads a few small files.
-    public var upkeep: StoreUpkeep { StoreUpkeep.read(directory) }
+    public var upkeepRecord: UpkeepRecord { UpkeepRecord.read(directory) }
 
     /// Bytes that may still be written to the disk of the store; nil where the system does not tell.
     public var availableDiskBytes: UInt64? {
@@ -230,15 +230,15 @@ import TraylogWriter
     }
 
     /// Records a backup that ended now.
-    public func noteBackup(head: Seq) throws(TraylogError) { try StoreUpkeep.noteBackup(head: head, in: directory) }
+    public func noteBackup(head: Seq) throws(TraylogError) { try UpkeepRecord.noteBackup(head: head, in: directory) }
 
-    /// Records whether the log has who reads what is stored about a person; see ``StoreUpkeep``.
+    /// Records whether the log has who reads what is stored about a person; see ``UpkeepRecord``.
     public func noteAccessRecording(_ isOn: Bool) throws(TraylogError) {
-        try StoreUpkeep.noteAccessRecording(isOn, in: directory)
+        try UpkeepRecord.noteAccessRecording(isOn, in: directory)
     }
 
     /// Records a check that ended now, with what it found.
-    public func note(_ check: StoreUpkeep.Check, findings: [String], head: Seq) throws(TraylogError) {
-        try StoreUpkeep.note(check, findings: findings, head: head, in: directory)
+    public func note(_ check: UpkeepRecord.Check, findings: [String], head: Seq) throws(TraylogError) {
+        try UpkeepRecord.note(check, findings: findings, head: head, in: directory)
     }
 }
