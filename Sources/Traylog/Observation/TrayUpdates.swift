@@ -91,8 +91,7 @@ struct TrayUpdates: AsyncSequence, Sendable {
 /// The part of a ``TrayUpdates`` iteration that needs no `await`.
 ///
 /// It is an object, and has the tray: all that an asynchronous function holds over an `await` stays in its task's memory, and
-/// thousands of tasks wait here. For the same reason none of its methods is inlined, because their variables took 2 KB of each task,
-/// and one alone throws, because each call that may throw has room for an error there.
+/// thousands of tasks wait here. For the same reason none of its methods is inlined: their variables took 2 KB of each task.
 private final class TrayWatch: @unchecked Sendable {
     // @unchecked: one task has the iterator, and waits while the task of `asks()` writes the answer.
 
