@@ -2,7 +2,9 @@
 
 import datetime
 import json
+import tempfile
 import unittest
+from urllib.parse import quote
 
 from served import Server
 
@@ -99,6 +101,57 @@ class NovuRouteTests(unittest.TestCase):
             for key in ("k", "k", "x" * 256, "x" * 256):
                 self.assertEqual(self.trigger(server, "/bulk", events, headers={"Idempotency-Key": key}).status, 201)
             self.assertEqual((self.total(server, "fay"), self.total(server, "gus")), (4, 2))
+
+    def test_topics_know_their_subscribers_after_a_restart_and_a_compaction(self):
+        with tempfile.TemporaryDirectory() as directory:
+            with Server(directory=directory) as server:
+                made = server.post("/compat/novu/v2/topics/news/subscriptions", {"subscriberIds": ["ann", "bob", "x" * 300]}).json
+                self.assertEqual([part["subscriber"]["subscriberId"] for part in made["data"]], ["ann", "bob"])
+                self.assertEqual([(error["subscriberId"], error["code"]) for error in made["errors"]], [("x" * 300, "invalid")])
+                self.subscribe(server, "other", "ann")
+                head = server.post("/v1/topics/news/broadcasts", {"title": "t"}).json["seq"]
+                self.assertEqual(server.post("/v1/topics/empty/broadcasts", {"title": "t"}).status, 201)
+                job = server.post("/v1/admin/compactions", {"before": head}).headers["Location"]
+                while server.get(job).json["state"] == "running":
+                    pass
+                self.assertEqual(server.get(job).json["state"], "done")
+            with Server(directory=directory) as server:
+                topics = "/compat/novu/v2/topics"
+                self.assertEqual([each["key"] for each in server.get(topics).json["data"]], ["news", "other"])
+                listed = server.get(f"{topics}/news/subscriptions").json
+                self.assertEqual(listed["data"], made["data"])
+                one = listed["data"][1]
+                self.assertEqual(server.get(f"{topics}/news/subscriptions/{quote(one['identifier'])}").json, one)
+                self.assertEqual(server.get(f"{topics}/other/subscriptions/{quote(one['identifier'])}").status, 404)
+                self.assertEqual(server.get("/compat/novu/v1/topics/news/subscribers/bob").status, 200)
+                self.assertEqual(server.get("/compat/novu/v1/topics/other/subscribers/bob").status, 404)
+                self.assertEqual(server.post(f"{topics}?failIfExists=true", {"key": "news"}).status, 422)
+                self.assertEqual(server.call("DELETE", f"{topics}/news").json, {"acknowledged": True})
+                self.assertEqual([each["key"] for each in server.get(topics).json["data"]], ["other"])
+                self.assertEqual(server.post(f"{topics}?failIfExists=true", {"key": "news"}).status, 200)
+
+    def test_what_concerns_all_users_of_a_large_store_is_refused_and_everything_else_works(self):
+        with Server() as server:
+            self.subscribe(server, "news", "ann", "bob")
+            for start in range(0, 10_000, 500):
+                answer = server.post("/v1/commands", [{"kind": "notify", "user": f"u{start + n}"} for n in range(500)])
+                self.assertEqual(answer.status, 200)
+            topic = {"type": "Topic", "topicKey": "news"}
+            for answer in (
+                server.get("/compat/novu/v2/topics"), server.get("/compat/novu/v2/topics/news/subscriptions"),
+                server.call("DELETE", "/compat/novu/v2/topics/news"),
+                self.trigger(server, "", {"name": "w", "to": topic, "actor": "ann"}),
+                self.trigger(server, "", {"name": "w", "to": [topic, "carl"]}),
+            ):
+                self.assertEqual((answer.status, answer.json["error"]), (422, "unsupported"), answer)
+                self.assertIn("10000", answer.json["detail"])
+            self.assertEqual((self.total(server, "ann"), self.total(server, "carl")), (0, 0))
+            for actor in ({}, {"actor": "carl"}):
+                self.assertEqual(self.trigger(server, "", {"name": "w", "to": topic, **actor}).status, 201)
+            self.assertEqual((self.total(server, "ann"), self.total(server, "bob")), (2, 2))
+            mine = server.get("/compat/novu/v2/topics/news/subscriptions?subscriberId=ann").json["data"]
+            self.assertEqual(server.get("/compat/novu/v2/subscribers/ann/subscriptions").json["data"], mine)
+            self.assertEqual(len(mine), 1)
 
 
 @unittest.skipUnless(novu_py, "novu-py is not installed")

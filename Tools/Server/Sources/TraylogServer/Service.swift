@@ -28,7 +28,6 @@ package final class Service: Sendable {
     let accessLog: AccessLog?
     package let answers: OpenAnswers
     package let devices: any Devices
-    package let topics: TopicIndex
     package let items: ItemFolds
     package let log: ServiceLog
     let treeAtStart: TreeAtStart
@@ -62,7 +61,6 @@ package final class Service: Sendable {
         self.cluster = cluster
         self.pass = pass
         self.devices = devices
-        topics = TopicIndex(store)
         writerProbe = WriterProbe(store)
         healthProbe = HealthProbe(store, limits: configuration.healthLimits)
         items = ItemFolds(store)

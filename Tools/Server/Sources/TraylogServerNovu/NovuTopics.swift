@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import Traylog
 
-/// Novu's topics: a topic is there as soon as somebody is subscribed to it or it has a broadcast, and has no name but its key.
+/// Novu's topics: a topic is listed as long as somebody is subscribed to it, and has no name but its key.
 enum NovuTopics {
     private static let path = "/compat/novu/v2/topics"
     private static let ofAll = Route.Partitioning.all { try await $0.read($1) }
@@ -22,8 +22,8 @@ enum NovuTopics {
         ) { call in
             if call.query["name"] != nil { throw NovuTriggers.unsupported("names of topics") }
             let key = call.query["key"]
-            let topics = try await call.topics.allTopics().filter { key.map($0.contains) ?? true }
-            return try page(call, topics, name: { $0 }) { ["_id": .string($0), "key": .string($0)] }
+            let topics = try await call.novuTopics().filter { key.map($0.contains) ?? true }
+            return try await page(call, topics, name: { $0 }) { ["_id": .string($0), "key": .string($0)] }
         }
     }
 
@@ -38,7 +38,7 @@ enum NovuTopics {
                 throw Problem.invalid("key", "must be given")
             }
             let isStrict = try call.flag("failIfExists")
-            if isStrict, try await call.topics.allTopics().contains(key) {
+            if isStrict, try await !call.novuSubscribers(of: key).isEmpty {
                 throw Problem(.unprocessableContent, "Refused", "the topic is there already", error: "keyConflict")
             }
             return .json(try topic(key))
@@ -61,7 +61,7 @@ enum NovuTopics {
             partition: .all { try await $0.leaveTopic($1) }, answers: .json(.novuAcknowledged)
         ) { call in
             let name = call.segment("topic")
-            let users = try await call.service.topics.subscriptions(to: name).map(\.user)
+            let users = try await NovuAudience(of: call.store).subscribers(of: [name])
             _ = try await perform(users, .unsubscribe(topic: name), call)
             return .json(["acknowledged": true])
         }
@@ -73,10 +73,14 @@ enum NovuTopics {
             .novu(.users), origins: .allowed,
             query: pageFields + ["subscriberId"], partition: ofAll, answers: .json(.novuSubscriptions)
         ) { call in
-            let user = call.query["subscriberId"]
-            let all = try await call.topics.subscriptions(to: call.segment("topic"))
-                .filter { user?.utf8.elementsEqual($0.user.utf8) ?? true }
-            return try page(call, all, name: \.user) { $0.novu }
+            let topic = call.segment("topic")
+            let users =
+                if let user = call.query["subscriberId"] {
+                    try await call.novuSubscription(of: user, to: topic).map { [$0.user] } ?? []
+                } else { try await call.novuSubscribers(of: topic) }
+            return try await page(call, users, name: { $0 }) {
+                try await call.novuSubscription(of: $0, to: topic)?.novu
+            }
         }
     }
 
@@ -88,9 +92,9 @@ enum NovuTopics {
             query: pageFields + ["key"], answers: .json(.novuSubscriptions)
         ) { call in
             let key = call.query["key"]
-            let all = try await call.service.topics.subscriptions(of: call.user)
+            let all = try await call.store.novuSubscriptions(of: call.user)
                 .filter { key?.utf8.elementsEqual($0.topic.utf8) ?? true }
-            return try page(call, all, name: \.topic) { $0.novu }
+            return try await page(call, all, name: \.topic) { $0.novu }
         }
     }
 
@@ -100,9 +104,10 @@ enum NovuTopics {
             .novu(.users),
             origins: .allowed, partition: ofAll, answers: .json(.novuSubscription)
         ) { call in
-            let identifier = call.segment("identifier")
-            let all = try await call.topics.subscriptions(to: call.segment("topic"))
-            guard let found = all.first(where: { $0.identifier == identifier }) else {
+            let topic = call.segment("topic")
+            guard let user = subscriber(of: call.segment("identifier"), topic),
+                let found = try await call.novuSubscription(of: user, to: topic)
+            else {
                 throw Problem(.notFound, "Not found", "there is no such subscription")
             }
             return .json(found.novu)
@@ -116,8 +121,7 @@ enum NovuTopics {
             .novu(.users), origins: .allowed, answers: .json(.novuTopicSubscriber)
         ) { call in
             let (name, user) = (call.segment("topic"), call.user)
-            let all = try await call.service.topics.subscriptions(to: name)
-            guard all.contains(where: { $0.user.utf8.elementsEqual(user.utf8) }) else {
+            guard try await call.store.isSubscribed(user, to: name) else {
                 throw Problem(.notFound, "Not found", "the subscriber is not subscribed to the topic")
             }
             return .json([
@@ -152,10 +156,10 @@ enum NovuTopics {
             }
             let topic = call.segment("topic")
             let users = try subscribers(body, of: topic)
-            let before = try await call.service.topics.subscriptions(to: topic)
+            var known = try await subscriptions(of: users, to: topic, call)
             let results = try await perform(users, action(topic), call)
-            let after = try await call.service.topics.subscriptions(to: topic)
-            return .json(answer(users, results, before + after), status == 201 ? .created : .ok)
+            if method == .post { known = try await subscriptions(of: users, to: topic, call) }
+            return .json(answer(users, results, known), status == 201 ? .created : .ok)
         }
     }
 
@@ -180,18 +184,33 @@ enum NovuTopics {
         try await call.store.perform(users.map { call.attributed(Command(user: $0, action)) }, mode: .each)
     }
 
+    /// The subscription of each user; nil for one who has none, or whose name nobody can have.
+    private static func subscriptions(
+        of users: [String], to topic: String, _ call: Call
+    ) async throws -> [NovuSubscription?] {
+        var all: [NovuSubscription?] = []
+        for user in users {
+            do {
+                all.append(try await call.store.novuSubscription(of: user, to: topic))
+            } catch TraylogError.refused {
+                all.append(nil)
+            }
+        }
+        return all
+    }
+
     private static func answer(
-        _ users: [String], _ results: [Result<Receipt, Refusal>], _ known: [TopicIndex.Subscription]
+        _ users: [String], _ results: [Result<Receipt, Refusal>], _ known: [NovuSubscription?]
     ) -> JSONValue {
         var (data, errors): ([JSONValue], [JSONValue]) = ([], [])
-        for (user, result) in zip(users, results) {
+        for ((user, result), subscription) in zip(zip(users, results), known) {
             if case .failure(let refusal) = result {
                 errors.append([
                     "subscriberId": .string(user), "code": .string(refusal.code.rawValue),
                     "message": .string(refusal.message),
                 ])
-            } else if let found = known.last(where: { $0.user.utf8.elementsEqual(user.utf8) }) {
-                data.append(found.novu)
+            } else if let subscription {
+                data.append(subscription.novu)
             }
         }
         let counts: JSONValue = [
@@ -213,8 +232,8 @@ enum NovuTopics {
 
     /// A part of a list that is in the order of its names' bytes.
     private static func page<Element>(
-        _ call: Call, _ all: [Element], name: (Element) -> String, _ json: (Element) -> JSONValue
-    ) throws -> Response {
+        _ call: Call, _ all: [Element], name: (Element) -> String, _ json: (Element) async throws -> JSONValue?
+    ) async throws -> Response {
         for field in ["orderDirection", "orderBy"] where call.query[field] != nil {
             throw NovuTriggers.unsupported(field)
         }
@@ -229,8 +248,12 @@ enum NovuTopics {
             range = max(range.lowerBound, end - limit)..<max(range.lowerBound, end)
         }
         let shown = all[range].prefix(limit)
+        var data: [JSONValue] = []
+        for element in shown {
+            if let value = try await json(element) { data.append(value) }
+        }
         return .json([
-            "data": .array(shown.map(json)),
+            "data": .array(data),
             "next": shown.last.flatMap { shown.endIndex < all.endIndex ? .string(name($0)) : nil } ?? .null,
             "previous": shown.first.flatMap { shown.startIndex > 0 ? .string(name($0)) : nil } ?? .null,
             "totalCount": .int(all.count), "totalCountCapped": false,
@@ -239,23 +262,8 @@ enum NovuTopics {
 
     /// Whose subscription has this identifier.
     private static func subscriber(of identifier: String, _ topic: String) -> String? {
-        let prefix = TopicIndex.Subscription.prefix(topic)
+        let prefix = NovuSubscription.prefix(topic)
         guard identifier.utf8.starts(with: prefix.utf8) else { return nil }
         return String(decoding: identifier.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
-    }
-}
-
-extension TopicIndex.Subscription {
-    fileprivate static func prefix(_ topic: String) -> String { "tk=\(topic):si=" }
-
-    fileprivate var identifier: String { Self.prefix(topic) + user }
-
-    fileprivate var novu: JSONValue {
-        [
-            "_id": .string(identifier), "id": .string(identifier), "identifier": .string(identifier),
-            "topic": ["_id": .string(topic), "key": .string(topic)],
-            "subscriber": ["_id": .string(user), "subscriberId": .string(user)],
-            "createdAt": .string(since.description), "updatedAt": .string(since.description),
-        ]
     }
 }

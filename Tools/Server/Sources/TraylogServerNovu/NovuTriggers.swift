@@ -9,8 +9,6 @@ enum NovuTriggers {
     static let root = "/compat/novu"
     private static let path = "\(root)/v1/events/trigger"
 
-    /// More than these are not found in topics: each would be a notification of its own.
-    private static let mostExpanded = 10_000
     /// Commands of more bytes are performed one after the other, because a transaction of them would be too large.
     private static let mostBytesTogether = 512 << 10
 
@@ -86,9 +84,10 @@ enum NovuTriggers {
     /// Performs all or, where one is refused, none.
     private static func perform(_ triggers: [Trigger], _ call: Call) async throws -> [JSONValue] {
         var (commands, owners): ([Command], [Trigger]) = ([], [])
+        var audience: NovuAudience?
         var bytes = 0
         for trigger in triggers {
-            let own = try await trigger.commands(call).map(call.attributed)
+            let own = try await trigger.commands(call, &audience).map(call.attributed)
             commands += own
             owners += own.map { _ in trigger }
             bytes += own.count * trigger.bytes
@@ -220,24 +219,20 @@ enum NovuTriggers {
         func isActor(_ user: String) -> Bool { actor.map { $0.utf8.elementsEqual(user.utf8) } ?? false }
 
         /// What is to be stored: one broadcast where that reaches everybody once, else a notification for each.
-        fileprivate func commands(_ call: Call) async throws -> [Command] {
+        ///
+        /// - Parameter audience: of the store; found here where it is asked for first.
+        fileprivate func commands(_ call: Call, _ audience: inout NovuAudience?) async throws -> [Command] {
             guard !topics.isEmpty else { return users.map { notify($0) } }
-            var (all, known) = (users, Set(users.map { Array($0.utf8) }))
-            var hasActor = false
-            for topic in topics {
-                for user in try await call.service.topics.subscriptions(to: topic).map(\.user) {
-                    guard !isActor(user) else {
-                        hasActor = true
-                        continue
-                    }
-                    if known.insert(Array(user.utf8)).inserted { all.append(user) }
-                }
+            if users.isEmpty, topics.count == 1 {
+                let isToActor =
+                    if let actor { try await call.store.isSubscribed(actor, to: topics[0]) } else { false }
+                if !isToActor { return [broadcast(topics[0])] }
             }
-            if users.isEmpty, topics.count == 1, !hasActor { return [broadcast(topics[0])] }
-            guard all.count <= NovuTriggers.mostExpanded else {
-                throw NovuTriggers.unsupported(
-                    "an event with an actor or several recipients for more than \(NovuTriggers.mostExpanded) subscribers"
-                )
+            var (all, known) = (users, Set(users.map { Array($0.utf8) }))
+            let found = if let audience { audience } else { try await NovuAudience(of: call.store) }
+            audience = found
+            for user in found.subscribers(of: topics) where !isActor(user) {
+                if known.insert(Array(user.utf8)).inserted { all.append(user) }
             }
             return all.map { notify($0) }
         }
