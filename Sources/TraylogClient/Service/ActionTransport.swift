@@ -102,9 +102,10 @@ final class ActionTransport: OutboxTransport {
                     code: "unknownOutcome",
                     "The action that this undoes has no answer yet, so its event is unknown: resend that one first.")
             }
-            guard let seq = ActionReceipt(undone.receipt)?.seq,
-                case .command(let command) = try UserAction(undone.payload)
-            else { return nil }
+            guard let seq = ActionReceipt(undone.receipt)?.seq else { return nil }
+            guard case .command(let command) = try UserAction(undone.payload) else {
+                throw OutboxFailure.reject(code: "notUndoable", "An undo that was sent cannot be undone.")
+            }
             return (
                 Command(user: command.user, .undo(event: seq), occurredAt: entry.createdAt, device: command.device), id
             )

@@ -46,6 +46,21 @@ class DeviceTests(unittest.TestCase):
                 self.assert_equal_trays(device, server, "ann")
                 self.assertEqual(server.get("/v1/users/ann/history").lines[-1]["device"], "test")
 
+    def test_an_undo_of_an_undo_that_was_sent_fails_by_name(self):
+        with Server() as server:
+            server.notify("ann", title="n")
+            with Device(server, "ann") as device:
+                self.assertTrue(device.wait())
+                entry = device.ask("mark", **{"as": "read", "items": [1]})["id"]
+                for _ in range(2):
+                    self.assertTrue(device.wait())
+                    entry = device.ask("undo", id=entry)["id"]
+                self.assertTrue(device.wait())
+                listed = [(one["id"], one["state"], one["error"]) for one in device.ask("outbox")["entries"] if one["state"] == "failed"]
+                self.assertEqual(listed, [(entry, "failed", "notUndoable")])
+                self.assertEqual(device.ask("tray")["unread"], 1)
+                self.assert_equal_trays(device, server, "ann")
+
     def test_answers_quiet_times_and_searches_work_offline_and_reach_the_server(self):
         actions = [{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}]
         with Server() as server, Proxy(server.port) as proxy:
