@@ -39,7 +39,7 @@ if "ID=ubuntu\n" in Path("/etc/os-release").read_text():
 # Seconds of a suite or file that has not run here yet, by module or file; of all others 3.
 GUESSES = {"FuzzTests": 15, "FaultTests": 15, "CrashTests": 9, "ModelTests": 7, "CommandLineTests": 6, "CompatibilityTests": 6,
            "ClusterTests": 6, "DocumentationTests": 1, "TraylogArchiveTests": 1, "TraylogAuditTests": 1, "SampleTests": 1,
-           "test_cluster": 115, "test_bell": 110, "test_partitions": 110, "test_console_pages": 95, "test_bell_firefox": 95,
+           "test_cluster": 115, "test_bell": 110, "test_partitions": 110, "test_console_pages": 95, "test_bell_firefox": 95, "test_bell_life": 40,
            "test_transport": 90, "test_report": 45, "test_device_killed": 45, "test_console_axe": 40, "test_cluster_devices": 35,
            "test_device": 30, "test_console_journeys": 30, "test_keys": 30, "test_schema": 30, "test_live_items": 25}
 # What the tests took here last time, and which were flaky in the last nightly run.

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import shutil
+import signal
 import time
 import unittest
 
@@ -117,10 +118,25 @@ class Browser(Page):
         self.driver.switch_to.active_element.send_keys(*keys)
 
     def offline(self, is_offline):
-        if is_offline:
-            self.driver.set_network_conditions(offline=True, latency=0, throughput=0)
-        else:
-            self.driver.delete_network_conditions()
+        """Cuts this tab off, or connects it again."""
+        self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", {
+            "offline": is_offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1})
+
+    def front(self):
+        self.driver.execute_cdp_cmd("Page.bringToFront", {})
+
+    def kill(self):
+        """Ends the browser as a crash does."""
+        directory = self.driver.capabilities["chrome"]["userDataDir"]
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{name}/cmdline", "rb") as file:
+                    words = file.read().decode(errors="replace").split("\0")
+            except OSError:
+                continue
+            if f"--user-data-dir={directory}" in words and not any(word.startswith("--type=") for word in words):
+                os.kill(int(name), signal.SIGKILL)
+        self.__exit__()
 
     def tab(self):
         return self.driver.current_window_handle

@@ -249,12 +249,17 @@ class Proxy:
         self.received += len(head) + 4 + len(body)
         return head, body
 
-    def exchange(self, head, body, client, half=False):
-        """One request on a connection of its own; the answer goes to the client, unless there is none."""
+    def forward(self, head, body):
+        """Passes a request on, and returns the connection that its answer comes by."""
         lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"connection:")]
         upstream = socket.create_connection(("127.0.0.1", self.target), timeout=60)
+        upstream.sendall(b"\r\n".join(lines + [b"Connection: close"]) + b"\r\n\r\n" + body)
+        return upstream
+
+    def exchange(self, head, body, client, half=False):
+        """One request on a connection of its own; the answer goes to the client, unless there is none."""
+        upstream = self.forward(head, body)
         try:
-            upstream.sendall(b"\r\n".join(lines + [b"Connection: close"]) + b"\r\n\r\n" + body)
             while True:
                 data = upstream.recv(65536)
                 if not data:

@@ -143,6 +143,18 @@ class Firefox(Page):
     def size(self, width, height=900):
         self.send("browsingContext.setViewport", context=self.context, viewport={"width": width, "height": height})
 
+    def offline(self, is_offline):
+        """Cuts this tab off, or connects it again."""
+        self.send("emulation.setNetworkConditions", contexts=[self.context], networkConditions={"type": "offline"} if is_offline else None)
+
+    def front(self):
+        """A tab that is switched to is in front."""
+
+    def kill(self):
+        """Ends the browser as a crash does."""
+        self.process.kill()
+        self.__exit__()
+
     def tab(self):
         return self.context
 

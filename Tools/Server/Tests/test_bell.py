@@ -842,6 +842,31 @@ class TabsTest(BellCase):
                 browser.close_tab()
             browser.switch(first)
 
+    def test_a_tab_without_a_connection_leaves_the_stream_to_one_that_has_it(self):
+        self.fill(1)
+        browser, first = self.browser, self.browser.tab()
+        self.show()
+        self.badge("1")
+        second = browser.new_tab()
+        try:
+            self.show()
+            self.badge("1")
+            browser.switch(first)
+            browser.offline(True)
+            browser.switch(second)
+            self.fill(1)
+            self.badge("2", seconds=10)
+            browser.wait("document.querySelector('traylog-bell').client.state === 'live'")
+            # A page that is opened now is not offline either.
+            self.show()
+            self.badge("2", seconds=10)
+        finally:
+            browser.close_tab()
+            browser.switch(first)
+            browser.offline(False)
+        self.fill(1)
+        self.badge("3", seconds=15)
+
     def streams(self):
         """The streams that the server holds, once that is a number at rest: one that was left takes a moment."""
         def count():

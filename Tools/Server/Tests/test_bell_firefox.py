@@ -5,10 +5,11 @@ import unittest
 import pytest
 
 import test_bell
+import test_bell_life
 import test_bell_looks
 import test_bell_offline
 import test_bell_system
-from firefox import FirefoxCase
+from firefox import Firefox, FirefoxCase, missing
 
 pytestmark = pytest.mark.nightly
 
@@ -18,8 +19,7 @@ class FirefoxBellTest(FirefoxCase, test_bell.BellTest):
 
 
 class FirefoxCountsTest(FirefoxCase, test_bell.CountsTest):
-    # It has no way to cut a page off; the restarts of the server in the flows do the same to it.
-    test_a_page_that_was_offline_catches_up = None
+    pass
 
 
 class FirefoxTabsTest(FirefoxCase, test_bell.TabsTest):
@@ -48,8 +48,12 @@ class FirefoxSettingsTest(FirefoxCase, test_bell_looks.SettingsTest):
 
 
 class FirefoxOfflineTest(FirefoxCase, test_bell_offline.OfflineTest):
-    # Another browser's process is none to kill here.
-    test_random_marks_in_three_tabs_and_on_a_device_lose_and_double_nothing_when_browser_and_server_are_killed = None
+    pass
+
+
+@unittest.skipIf(missing(), missing() or "")
+class FirefoxLifeTest(test_bell_life.LifeCase, unittest.TestCase):
+    browser_type = Firefox
 
 
 class FirefoxSystemTest(FirefoxCase, test_bell_system.SystemTest):

@@ -91,6 +91,8 @@ class Tray:
                 item.snoozed = event["until"]
             elif kind == "woken":
                 item.snoozed, item.position, item.seen, item.read = None, seq, False, False
+            elif kind == "acted":
+                self.mark(item, "read")
             elif kind in ("retracted", "expired"):
                 item.gone = True
 

@@ -178,6 +178,8 @@ a.title{text-decoration:none;-webkit-user-select:text;user-select:text}
 `;
 
 const SVG = "http://www.w3.org/2000/svg";
+// How long an open panel waits before it asks again for what did not come.
+const AGAIN = 5000;
 const UNITS = [["hour", 3600], ["minute", 60]];
 
 function h(name, attributes = {}, ...children) {
@@ -422,7 +424,7 @@ class TraylogBell extends Element {
 	#end() {
 		this.#watch?.abort();
 		if (this.#client && this.#client !== this.#given) this.#client.stop();
-		this.#list?.close?.();
+		this.#list?.close();
 		this.#unread?.close();
 		this.#client = this.#list = this.#unread = null;
 	}
@@ -711,7 +713,7 @@ class TraylogBell extends Element {
 	}
 
 	#open() {
-		this.#list?.close?.();
+		this.#list?.close();
 		this.#unread?.close();
 		this.#list = this.#unread = null;
 		this.#active = 0;
@@ -724,9 +726,8 @@ class TraylogBell extends Element {
 			const { filter } = this.#tabs[this.#tab];
 			const text = this.#words;
 			const isGrouped = !text && this.#has("group") && this.#tab === 0;
-			const all = { ...filter, text, ...(isGrouped && { thread: this.#thread }) };
-			if (isGrouped && this.#thread === undefined) this.#list = this.#group();
-			else this.#list = this.#client.inbox({ pageSize: 30, ...all });
+			const all = { ...filter, text, ...(isGrouped && (this.#thread === undefined ? { group: true } : { thread: this.#thread })) };
+			this.#list = this.#client.inbox({ pageSize: 30, ...all });
 			// No count of the tray has the unread ones of these views.
 			if (text || filter.view || all.thread !== undefined) this.#count(this.#client.inbox({ ...all, unread: true, pageSize: 100 }));
 			this.#load();
@@ -735,19 +736,16 @@ class TraylogBell extends Element {
 		this.#draw();
 	}
 
-	// A list of threads, which can do nothing before its module is there.
-	#group() {
-		const list = { items: [], isGrouped: true };
-		list.loadMore = list.refresh = () => import("./groups.js").then(({ group }) => group(list, this.#client, () => this.#draw()));
-		return list;
-	}
-
 	async #count(unread) {
 		this.#unread = unread;
-		try {
-			while (this.#unread === unread && !unread.end && unread.items.length < 1000) await unread.loadMore();
-		} catch {
-			// Its list says what is wrong.
+		while (this.#unread === unread && !unread.end && unread.items.length < 1000) {
+			try {
+				await unread.loadMore();
+			} catch {
+				// The list above it says what is wrong.
+				if (!this.#isOpen) return;
+				await new Promise((go) => setTimeout(go, AGAIN));
+			}
 		}
 		this.#showAll();
 	}
@@ -772,11 +770,12 @@ class TraylogBell extends Element {
 		fill(all, drawing("all"), this.#say("markAll", { n }));
 	}
 
-	async #load(isAnew = false) {
+	async #load(isAnew = false, isAgain = false) {
 		const list = this.#list;
 		if (!list || this.#isLoading === list) return;
 		this.#isLoading = list;
-		this.#failed = null;
+		// What failed is said until it has come.
+		if (!isAgain) this.#failed = null;
 		clearTimeout(this.#timers.loading);
 		this.#timers.loading = setTimeout(() => {
 			if (this.#isLoading !== list || list.loaded) return;
@@ -785,8 +784,11 @@ class TraylogBell extends Element {
 		}, 6000);
 		try {
 			await (isAnew ? list.refresh() : list.loadMore());
+			if (list === this.#list) this.#failed = null;
 		} catch (problem) {
 			if (list === this.#list) this.#failed = problem;
+			clearTimeout(this.#timers.again);
+			this.#timers.again = setTimeout(() => this.#isOpen && this.#failed && this.#client?.state === "live" && this.#load(this.#list.loaded, true), AGAIN);
 		}
 		if (list !== this.#list) return;
 		this.#isLoading = false;
@@ -1020,9 +1022,7 @@ class TraylogBell extends Element {
 	}
 
 	async #try(promise) {
-		const result = await Promise.resolve(promise).catch(() => null);
-		if (result && this.#list?.isGrouped) this.#list.refresh().catch(() => {});
-		return result;
+		return Promise.resolve(promise).catch(() => null);
 	}
 
 	#link({ data }) {
@@ -1171,10 +1171,6 @@ class TraylogBell extends Element {
 		if (this.#wantsSee && this.#isOpen) {
 			this.#wantsSee = false;
 			this.#try(this.#client.see());
-		}
-		if (this.#isOpen && this.#list?.isGrouped) {
-			clearTimeout(this.#timers.groups);
-			this.#timers.groups = setTimeout(() => this.#load(true), 300);
 		}
 	}
 

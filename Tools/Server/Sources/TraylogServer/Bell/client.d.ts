@@ -49,6 +49,8 @@ export interface Item {
 	data?: unknown;
 	actions?: { id: string; label: string }[];
 	outcome?: { action: string; note?: string; actor: string; seq: number; at: string; asOf: number };
+	/** Of a list with `group`: how many items more its thread has, and what they are about. */
+	group?: { more: number; names: string[] };
 }
 
 /** What a write answers. `seq` is the event's, for `undo`; without one nothing changed. */
@@ -91,6 +93,8 @@ export interface InboxOptions {
 	thread?: string | null;
 	/** One category, or any of several. */
 	category?: string | string[];
+	/** The newest item of each thread of the inbox alone, with how many others there are. */
+	group?: boolean;
 	/** 1 to 100; 20 without it. */
 	pageSize?: number;
 }

@@ -61,6 +61,7 @@ class Inbox {
 	hold = false;
 	#client;
 	#filter;
+	#isGrouped;
 	#size;
 	#cursor = null;
 	// Items below this position come with later pages.
@@ -72,8 +73,9 @@ class Inbox {
 	#waiting = [];
 	#work = null;
 
-	constructor(client, { pageSize = 20, ...filter }) {
+	constructor(client, { pageSize = 20, group, ...filter }) {
 		this.#client = client;
+		this.#isGrouped = group;
 		this.#filter = filter;
 		this.#size = Math.min(Math.max(pageSize, 1), 100);
 	}
@@ -149,7 +151,11 @@ class Inbox {
 		return done;
 	}
 
-	#fetch(cursor, limit) {
+	async #fetch(cursor, limit) {
+		if (this.#isGrouped) {
+			const { threads, ...page } = await this.#client.threads({ limit, cursor });
+			return { ...page, items: threads.map(({ newest, more, names }) => ({ ...newest, group: { more, names } })) };
+		}
 		const { thread, category, ...more } = this.#filter;
 		const query = new URLSearchParams({ limit });
 		for (const name in more) if (more[name]) query.set(name, more[name]);
@@ -185,7 +191,7 @@ class Inbox {
 		if (!this.loaded) return;
 		const { text, actor, level, since, until } = this.#filter;
 		// What the server alone can tell is asked anew.
-		if (text || actor || level || since || until) return this.renew(asOf);
+		if (this.#isGrouped || text || actor || level || since || until) return this.renew(asOf);
 		for (const seq of gone) this.#known.delete(seq);
 		for (const item of items) if (this.#known.has(item.seq) || item.position >= this.#last) this.#learn(this.#known, item, asOf);
 		this.#asOf = Math.max(this.#asOf, asOf);
@@ -201,7 +207,7 @@ class Inbox {
 			else if (item === known.item) this.#known.delete(seq);
 		}
 		items.sort((a, b) => b.position - a.position);
-		const top = (hold && this.items[0]?.position) || Infinity;
+		const top = (hold && !this.#isGrouped && this.items[0]?.position) || Infinity;
 		const shown = new Set(this.items.map((item) => item.seq));
 		const waits = (item) => item.position > top && !shown.has(item.seq);
 		this.#waiting = items.filter(waits);
@@ -239,6 +245,7 @@ export class TrayClient extends EventTarget {
 	#pulse = 0;
 	#grace = 0;
 	#skew = 0;
+	#tries = 0;
 	#wake = () => {};
 	#sleep = 0;
 	#doubt = 0;
@@ -319,7 +326,6 @@ export class TrayClient extends EventTarget {
 		this.#refusal = null;
 		this.#wake();
 		this.#sendAgain();
-		this.#channel?.postMessage({ retry: true });
 		if (this.#name) this.#meet();
 	}
 
@@ -598,8 +604,8 @@ export class TrayClient extends EventTarget {
 		this.dispatchEvent(new Event("state"));
 	}
 
-	#hear({ tray, items, state, denied, isFirst, retry, hello, ping }) {
-		if (retry) return this.#wake();
+	#hear({ tray, items, state, denied, tries = 0, isFirst, hello, ping }) {
+		if (hello) this.#wake();
 		if (hello || ping) {
 			// By a timer: a frozen page still gets messages, but neither timers nor its stream.
 			if (this.#turn?.leads) setTimeout(() => this.#channel?.postMessage(hello ? { ...this.#standing, tray: this.#base ?? undefined, isFirst: true } : {}));
@@ -613,6 +619,7 @@ export class TrayClient extends EventTarget {
 			this.#know(tray, true);
 		}
 		if (state) {
+			this.#tries = tries;
 			if (state === "live") this.#refusal = null;
 			this.#become(state, denied && new TrayProblem(denied));
 		}
@@ -621,7 +628,7 @@ export class TrayClient extends EventTarget {
 	// Problems cross between tabs as what they say.
 	get #standing() {
 		const { error, status, detail } = this.#denied ?? {};
-		return { state: this.#state, ...(status && { denied: { error, status, detail } }) };
+		return { state: this.#state, tries: this.#tries, ...(status && { denied: { error, status, detail } }) };
 	}
 
 	async #catchUp() {
@@ -737,21 +744,24 @@ export class TrayClient extends EventTarget {
 
 	async #lead(turn) {
 		const { signal } = turn;
-		for (let tries = 0; !signal.aborted;) {
+		while (!signal.aborted) {
 			let problem = null;
 			const began = performance.now();
 			try {
-				await this.#connect(turn, () => (tries = 0));
+				await this.#connect(turn);
 				if (performance.now() - began > FIRST_WAIT) continue;
 			} catch (cause) {
 				problem = cause instanceof TrayProblem ? cause : lost();
 			}
 			if (signal.aborted) return;
 			if (problem && isRefusal(problem)) this.#become("refused", problem);
-			else if (problem || tries) this.#become("offline");
+			else if (problem || this.#tries) this.#become("offline");
+			const tries = this.#tries++;
 			this.#channel?.postMessage(this.#standing);
 			if (problem?.status === 403 && this.#isOwn) this.#checkUser();
-			await this.#wait(tries++, problem, signal);
+			await this.#wait(tries, problem, signal);
+			// Another tab may reach what this one cannot.
+			if (problem) return;
 		}
 	}
 
@@ -762,18 +772,17 @@ export class TrayClient extends EventTarget {
 	}
 
 	// Where other people's streams have taken the connections, the tray is asked for now and then.
-	#connect(turn, onEvent, stream = 0) {
-		if (!this.#channel) return this.#listen(turn, onEvent);
-		if (stream === STREAMS) return this.#poll(turn, onEvent);
+	#connect(turn, stream = 0) {
+		if (!this.#channel) return this.#listen(turn);
+		if (stream === STREAMS) return this.#poll(turn);
 		return navigator.locks.request(`traylog-stream ${stream} ${this.#server}`, { ifAvailable: true }, (lock) => lock
-			? Promise.race([this.#listen(turn, onEvent), turn.over])
-			: this.#connect(turn, onEvent, stream + 1));
+			? Promise.race([this.#listen(turn), turn.over])
+			: this.#connect(turn, stream + 1));
 	}
 
-	async #poll({ signal }, onEvent) {
+	async #poll({ signal }) {
 		const tray = await this.get("tray");
 		if (signal.aborted) return;
-		onEvent();
 		this.#tell({ tray, isFirst: tray.revision !== this.#base?.revision, state: "live" });
 		await this.#pause(PULSE, signal);
 	}
@@ -794,7 +803,7 @@ export class TrayClient extends EventTarget {
 		this.#wake = () => {};
 	}
 
-	async #listen(turn, onEvent) {
+	async #listen(turn) {
 		// Its lock may have come after its end.
 		if (turn.signal.aborted) return;
 		const attempt = new AbortController();
@@ -823,7 +832,6 @@ export class TrayClient extends EventTarget {
 					if (id) this.#lastEvent = id;
 					if (event === "items") this.#tell({ items: JSON.parse(data) });
 					if (event !== "tray") continue;
-					onEvent();
 					this.#tell({ tray: JSON.parse(data), isFirst, state: "live" });
 					isFirst = false;
 				}
