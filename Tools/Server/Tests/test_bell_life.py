@@ -359,7 +359,9 @@ class Life:
             name = list(VIEWS)[shown["panel"]]
             drawn |= {"articles": shown["articles"], "all": shown["all"]}
             count = sum(not item[3] for item in view[name]) if name == "archived" else view["tray"]["unread"]
-            due |= {"articles": [[item[0], item[3]] for item in view[name]], "all": count or False}
+            # A panel that nobody scrolls has the first page of 30.
+            articles = [[item[0], item[3]] for item in view[name]][:max(30, len(drawn["articles"]))]
+            due |= {"articles": articles, "all": count or False}
         return view, drawn, due
 
     def check_views(self):
