@@ -128,7 +128,7 @@ import TraylogJSON
     }
 
     private func check(by text: String, _ head: TreeHead) throws(Refusal) -> HandedOutCheck {
-        guard let check else {
+        guard var check else {
             do throws(TraylogError) {
                 return try HandedOutCheck(treeHeads: [text], publicKey: publicKey)
             } catch {

@@ -20,6 +20,27 @@ struct StrangersFilesTests {
         }
     }
 
+    @Test func aFileOfAnotherTreeIsOneFinding() throws {
+        try withStore { store in
+            try store.append(
+                (1...30).map { #"{"kind":"notify","user":"ada","title":"\#($0)"}"# }.joined(separator: "\n"))
+            let (file, head) = (store.directory + "-file", store.directory + "-head")
+            let history = try store.run("audit", "ada", "--complete").text
+            let proofs = try (1...5).map { try store.run("prove", "\($0)", "--json").text }.joined()
+            let report = try store.run("audit", "ada", "--json").text
+            try store.append(#"{"kind":"notify","user":"ada","title":"Later"}"#)
+            try store.run("tree-head", "--json").text.write(toFile: head, atomically: true, encoding: .utf8)
+            for (text, size) in [(history, 31), (proofs, 31), (report, 31)] {
+                try text.write(toFile: file, atomically: true, encoding: .utf8)
+                let run = try TraylogRun.of(["check", file, "--tree-head", head])
+                #expect(run.status == 1 && run.lines.count == 2, "\(run.text)")
+                #expect(
+                    run.lines.first?.contains("is \(size), and the tree head is of 32 events") == true, "\(run.text)")
+                #expect(run.lines.last == "not proved: 1 finding")
+            }
+        }
+    }
+
     @Test func aFindingIsNoLongerThanAPersonReads() throws {
         try withDirectory { directory in
             let (file, head) = (directory + "/file", directory + "/head")
