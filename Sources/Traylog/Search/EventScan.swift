@@ -11,24 +11,33 @@ struct EventScan {
     /// The part of the log that the search has not read yet.
     var range: (first: UInt64, last: UInt64)
     let newestFirst: Bool
-    /// Seqs that one part spans.
-    let window: UInt64
+    /// Seqs that one part spans; fewer where one of them is damaged, so that it hides none before it.
+    var window: UInt64
 
     /// The events of the next part, in order; nil at the end.
     mutating func next() throws(TraylogError) -> [Event]? {
         try queries.translatingErrors { _ in try Cancellation.checkCurrent() }
         guard range.first <= range.last else { return nil }
-        var part = range
-        if newestFirst {
-            part.first = try start(endingWith: range.last)
-            range.last = part.first - 1
-        } else {
-            part.last = try end(beginningWith: range.first)
-            range.first = part.last + 1
+        while true {
+            var part = range
+            if newestFirst {
+                part.first = try start(endingWith: range.last)
+            } else {
+                part.last = try end(beginningWith: range.first)
+            }
+            do throws(TraylogError) {
+                let events = try read(part.first, part.last)
+                if newestFirst { range.last = part.first - 1 } else { range.first = part.last + 1 }
+                return newestFirst ? events.reversed() : events
+            } catch {
+                guard error.failure?.code == .damaged, window > 1 else { throw error }
+                window /= 2
+            }
         }
-        let events = try read(part.first, part.last)
-        return newestFirst ? events.reversed() : events
     }
+
+    /// Where the next part begins.
+    var place: Seq { Seq(newestFirst ? range.last : range.first) }
 
     /// The last seq of a part.
     ///

@@ -17,7 +17,8 @@ extension BlockingQueries {
     ///   - from: where to begin: ``Page/next`` of the page before; nil for the oldest event, or the newest one.
     ///   - limit: the greatest number of events, all of which are in memory.
     ///   - archives: searched as well, as if nothing had left the log.
-    /// - Throws: ``TraylogError``: refused `invalid`; failed.
+    /// - Throws: ``TraylogError``: refused `invalid`; failed. A damaged event fails the page that begins with it: the page before
+    ///   ends there.
     /// - Complexity: O(events in the range of the filter's times); with a user, of that user's own events.
     @available(*, noasync, message: "use `await store.log.events`; this call blocks a thread that tasks share")
     public func events(
@@ -83,14 +84,20 @@ extension BlockingQueries {
             queries: queries, archives: archives, user: filter.user, range: range, newestFirst: newestFirst,
             window: 1_000)
         var page = Page<Event, Seq>([], asOf: head)
-        while let part = try scan.next() {
-            for event in try choose(part) {
-                guard page.elements.count < limit else {
-                    page.next = event.seq
-                    return page
+        do throws(TraylogError) {
+            while let part = try scan.next() {
+                for event in try choose(part) {
+                    guard page.elements.count < limit else {
+                        page.next = event.seq
+                        return page
+                    }
+                    page.elements.append(event)
                 }
-                page.elements.append(event)
             }
+        } catch {
+            // What was found before the damage is an answer; the next page begins with it, and says so.
+            guard error.failure?.code == .damaged, !page.elements.isEmpty else { throw error }
+            page.next = scan.place
         }
         return page
     }

@@ -35,6 +35,29 @@ struct DamageFaultTests {
         }
     }
 
+    @Test(arguments: [
+        (["history", "ada", "--newest-first", "--limit", "3"], [10, 8], false),
+        (["history", "ada", "--newest-first", "--limit", "2"], [10, 8], true),
+        (["history", "ada", "--kind", "notified"], [2, 4], false), (["history", "ada", "--since", "6"], [], false),
+        (["log", "--from", "4", "--limit", "5"], [4, 5], false),
+        (["log", "--from", "2", "--limit", "3"], [2, 3, 4], true),
+        (["log", "--newest-first", "--limit", "9"], [10, 9, 8, 7], false),
+        (["log", "--text", "title"], [1, 2, 3, 4, 5], false),
+        (["log", "--from", "6", "--limit", "3"], [], false),
+    ])
+    func aSearchShowsWhatIsSoundBeforeDamageAndNeverSaysThatThereAreNoEvents(
+        query: [String], seqs: [Int], isWhole: Bool
+    ) throws {
+        try withDamage { store in
+            let run = try TraylogRun.of(["--store", store.directory] + query)
+            #expect(run.status == (isWhole ? 0 : 74) && !run.text.contains("no events"), "\(run.text)")
+            #expect(run.errorText.contains("event 6 is damaged") != isWhole)
+            #expect(run.errorText.contains("--skip-damaged") != isWhole)
+            let json = try TraylogRun.of(["--store", store.directory] + query + ["--json"])
+            #expect(try json.outputs("seq") == seqs.map { .number(Double($0)) })
+        }
+    }
+
     @Test func findingsAboutTheLogComeFirstAndNoRebuildIsAdvisedWhileItIsInDoubt() throws {
         try withDamage { store in
             let run = try store.run("verify")

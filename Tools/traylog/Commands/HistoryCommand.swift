@@ -58,7 +58,6 @@ struct HistoryCommand: StoreCommand {
             }
             try printing { output in
                 var isEmpty = true
-                defer { if isEmpty, !global.json, !form.csv { try? output.line("no events") } }
                 if form.csv { try output.line(CSVText.line(Event.csvNames)) }
                 let terminal = Terminal(.standardOutput)
                 var table = Table(Self.columns(on: terminal), on: terminal)
@@ -72,6 +71,7 @@ struct HistoryCommand: StoreCommand {
                         try output.lines(table.lines(events.map { Self.row($0, on: terminal) }))
                     }
                 }
+                if isEmpty, !global.json, !form.csv { try output.line("no events") }
                 if let more = found.more, !global.json, !form.csv { try output.line("more: \(more)") }
             }
         }

@@ -118,8 +118,14 @@ struct EventSearch {
     /// The next events; nil after the last.
     mutating func take() throws(TraylogError) -> [Event]? {
         guard let start = next, rest > 0 else { return nil }
-        let page = try reader.events(
-            matching: filter, newestFirst: newestFirst, from: start, limit: min(rest, Self.size), including: archives)
+        let page: Page<Event, Seq>
+        do throws(TraylogError) {
+            page = try reader.events(
+                matching: filter, newestFirst: newestFirst, from: start, limit: min(rest, Self.size),
+                including: archives)
+        } catch {
+            throw error.withWayAroundDamage
+        }
         let wanted = page.elements.prefix { newestFirst ? $0.seq >= first : $0.seq <= last }
         next = wanted.count < page.elements.count ? nil : page.next
         rest -= wanted.count

@@ -39,14 +39,18 @@ struct EventChunks {
             do throws(TraylogError) {
                 return (try fetch(first, size), size)
             } catch {
-                guard case .failed(var failure) = error, failure.code == .damaged else { throw error }
-                guard size == 1 else {
-                    size /= 2
-                    continue
-                }
-                failure.message += "; `traylog export --skip-damaged` passes over what is damaged"
-                throw .failed(failure)
+                guard error.failure?.code == .damaged, size > 1 else { throw error.withWayAroundDamage }
+                size /= 2
             }
         }
+    }
+}
+
+extension TraylogError {
+    /// The same; of a damaged event, with the command that passes over it.
+    var withWayAroundDamage: TraylogError {
+        guard case .failed(var failure) = self, failure.code == .damaged else { return self }
+        failure.message += "; `traylog export --skip-damaged` passes over what is damaged"
+        return .failed(failure)
     }
 }
