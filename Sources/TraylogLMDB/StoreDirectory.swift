@@ -36,11 +36,10 @@ struct StoreDirectory: Sendable {
 
     /// Files that Traylog's programs keep beside a store, and that may stay when it is made anew.
     private static let companions: Set = [
-        "archived-to", "checkpoint.key", "checkpoint.key.pub", "checkpoint.witnessed", "devices.jsonl", "failed-replay",
-        "failed-verify",
-        "failed-witness", "last-backup", "last-verified", "last-witnessed", "lost+found",
-        "open.lock",
-        "partitions", "wake", "writer.lock", "CURRENT.new",
+        "archived-to", "checkpoint.key", "checkpoint.key.pub", "checkpoint.witnessed", "devices.jsonl", "failed-read",
+        "failed-replay", "failed-verify", "failed-witness", "last-backup", "last-verified", "last-witnessed",
+        "lost+found",
+        "open.lock", "partitions", "wake", "writer.lock", "CURRENT.new",
     ]
 
     /// Refuses to make a store among files that do not belong to one.

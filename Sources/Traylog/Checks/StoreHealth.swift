@@ -14,7 +14,7 @@ import TraylogPlatform
 @_spi(Operations) public struct StoreHealth: Hashable, Sendable {
     /// What can be wrong with a store.
     public enum Problem: String, CaseIterable, Sendable, Codable {
-        /// A check found something, and none of its kind was clean since.
+        /// A check found something, and none of its kind was clean since; or a read met damage, and no verification came since.
         case check
         /// The store cannot be read.
         case store
@@ -202,7 +202,7 @@ import TraylogPlatform
             note(.states, "\(Words.count(damagedStates, "damaged state")): run `traylog replay --rebuild`")
         }
         if let since = statistics.overdueSince, age(since).milliseconds > Self.tickTolerance.milliseconds {
-            note(.overdue, "\(Words.count(statistics.overdue)) due since \(age(since).words): run `traylog tick`")
+            note(.overdue, "\(statistics.overdueWords) due since \(age(since).words): run `traylog tick`")
         }
         if let mapPercent, mapPercent >= Self.fullMapPercent {
             note(.map, "the map is \(mapPercent) % full: raise mapSizeBytes, or compact")
@@ -220,7 +220,8 @@ import TraylogPlatform
         // A compaction writes a new file beside the old one.
         let wanted = max(Self.smallestFreeBytes, (statistics?.bytes ?? 0) / 10)
         if let diskFreeBytes, diskFreeBytes < wanted {
-            note(.disk, "only \(Words.bytes(diskFreeBytes)) are free on the disk")
+            let free = diskFreeBytes == 0 ? "no byte is" : "only \(Words.bytes(diskFreeBytes)) are"
+            note(.disk, "\(free) free on the disk: make room")
         }
     }
 
@@ -275,6 +276,10 @@ import TraylogPlatform
         if failure.check == .witness {
             return "\(failure.findings.first ?? "a witness knows another log of this name"): noticed\(when)"
         }
+        if failure.check == .reading {
+            let first = failure.findings.first.map { ": \($0)" } ?? ""
+            return "reading met damage\(when)\(first); run `traylog verify` to find all of it"
+        }
         let found = "\(failure.check.rawValue) found \(Words.count(failure.count, "problem"))\(when)"
         let again = "run `traylog \(failure.check.rawValue)`"
         guard let first = failure.findings.first else { return "\(found): \(again) to see what" }
@@ -288,9 +293,11 @@ import TraylogPlatform
         "traylog_problem":
             "What is wrong with the store: 0 for nothing, 1 for what may wait, 2 for what needs somebody.",
         "traylog_disk_free_bytes": "Bytes that may still be written to the store's disk.",
-        "traylog_overdue": "What is due and a tick would still deal with, up to 1,000.",
+        "traylog_overdue":
+            "What is due and a tick would still deal with; it counts to 1,000, which means 1,000 or more.",
         "traylog_damaged_states": "Stored states with a wrong checksum.",
-        "traylog_check_findings": "What the last check found, with nothing clean since.",
+        "traylog_check_findings":
+            "What the last check found, with nothing clean since; of read, damage that reading met, with no verification since.",
         "traylog_last_backup_seconds": "When the last backup ended, in Unix time; left out for never.",
         "traylog_backup_age_seconds": "How long ago the last backup ended; +Inf for never.",
         "traylog_last_verification_seconds":
@@ -315,9 +322,9 @@ import TraylogPlatform
             let severity = findings.filter { $0.problem == problem }.map(\.severity).max()
             add("problem", Double(severity?.rawValue ?? 0), label: "problem", problem.rawValue)
         }
-        add("disk_free_bytes", diskFreeBytes.map(Double.init))
-        add("overdue", (statistics?.overdue).map(Double.init))
-        add("damaged_states", damagedStates.map(Double.init))
+        add("disk_free_bytes", diskFreeBytes.map { Double($0) })
+        add("overdue", (statistics?.overdue).map { Double($0) })
+        add("damaged_states", damagedStates.map { Double($0) })
         for check in UpkeepRecord.Check.allCases {
             let count = upkeep.failures.first { $0.check == check }?.count ?? 0
             add("check_findings", Double(count), label: "check", check.rawValue)
@@ -339,6 +346,11 @@ import TraylogPlatform
     }
 
     private func seconds(_ time: Timestamp) -> Double { Double(time.milliseconds / 1_000) }
+}
+
+@_spi(Operations) extension StoreStatistics {
+    /// ``overdue`` in words: it counts to 1,000.
+    public var overdueWords: String { Words.count(overdue) + (overdue >= 1_000 ? " or more" : "") }
 }
 
 /// Numbers in messages.

@@ -6,7 +6,8 @@ import TraylogWriter
 ///
 /// The record is a few small files beside the store's data. The command line and the server both write it, so `traylog health`
 /// knows about the server's checks, and the server about the command line's. A failed check stays in the record until the
-/// same check finds nothing; a clean verification, which includes a replay, clears both.
+/// same check finds nothing; a clean verification, which includes a replay, clears both. Damage that a read met stays until a
+/// verification, which finds it again or shows that there is none.
 ///
 /// ```swift
 /// let record = UpkeepRecord.read("/var/lib/trays")
@@ -19,6 +20,8 @@ import TraylogWriter
         case verification = "verify"
         /// `traylog replay`.
         case replay
+        /// No check, but what reading met: damage, which stays until a verification says more.
+        case reading = "read"
         /// What witnesses of the log say; a finding is a witness that knows another log of the same name.
         case witness
     }
@@ -120,7 +123,7 @@ import TraylogWriter
             if findings.isEmpty {
                 // The mark of a clean verification comes last: a crash in between leaves too little, never too much.
                 // It includes a replay.
-                for cleared in check == .verification ? [.verification, .replay] : [check] {
+                for cleared in check == .verification ? [.verification, .replay, .reading] : [check] {
                     try remove(directory, failureFile(cleared))
                 }
                 if check == .verification { try write(run: head, directory, verificationFile) }
@@ -130,8 +133,22 @@ import TraylogWriter
                 }
                 let lines = ["\(now.milliseconds) \(findings.count)"] + named
                 try replace(directory, failureFile(check), lines.map { $0 + "\n" }.joined())
+                if check == .verification { try remove(directory, failureFile(.reading)) }
             }
         }
+    }
+
+    /// Records damage that a read met now, unless it is known.
+    ///
+    /// A verification that found something has found this, too.
+    ///
+    /// - Throws: ``TraylogError`` if the directory cannot be written.
+    public static func noteDamage(_ finding: String, head: Seq, in directory: String) throws(TraylogError) {
+        let failures = read(directory).failures
+        guard !failures.contains(where: { $0.check == .verification }) else { return }
+        let known = failures.first { $0.check == .reading }?.findings ?? []
+        guard !known.contains(finding), known.count < keptFindings else { return }
+        try note(.reading, findings: known + [finding], head: head, in: directory)
     }
 
     /// Records from now on, or no longer, that the log has who reads what is stored about a person; repeated, it changes nothing.
@@ -235,6 +252,11 @@ import TraylogWriter
     /// Records whether the log has who reads what is stored about a person; see ``UpkeepRecord``.
     public func noteAccessRecording(_ isOn: Bool) throws(TraylogError) {
         try UpkeepRecord.noteAccessRecording(isOn, in: directory)
+    }
+
+    /// Records damage that a read met now; see ``StoreUpkeep``.
+    public func noteDamage(_ finding: String) throws(TraylogError) {
+        try StoreUpkeep.noteDamage(finding, head: .zero, in: directory)
     }
 
     /// Records a check that ended now, with what it found.

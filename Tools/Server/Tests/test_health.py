@@ -86,7 +86,7 @@ class HealthTests(unittest.TestCase):
         self.assertEqual("Needs attention" in state, bool(expected), state)
         shown = text_of(Visitor(server, "operator").get(""))
         words = {
-            "disk": "are free on the disk", "check": "Verification found", "overdue": "due since",
+            "disk": "are free on the disk", "check": "(Verification|Reading) found", "overdue": "due since",
             "backup": "(There is no|The last) backup", "verification": "(There is no|The last) verified head",
             "archive": "The copies of .* lack the log of the last 10 min",
         }
@@ -133,6 +133,74 @@ class HealthTests(unittest.TestCase):
             self.check(server, "check")
             self.program(server, "verify")
             self.check(server)
+
+    def flip(self, server, text):
+        """Changes a bit of a text wherever the store's files have it, and says in how many places."""
+        changed = 0
+        for path in pathlib.Path(self.store(server)).rglob("*"):
+            content = path.read_bytes() if path.is_file() else b""
+            while (place := content.find(text)) >= 0:
+                content = content[:place] + bytes([text[0] ^ 1]) + content[place + 1:]
+                path.write_bytes(content)
+                changed += 1
+        return changed
+
+    def test_damage_that_a_read_meets_begins_everywhere_and_ends_with_a_verification(self):
+        for path in ("/v1/users/ann/history", "/console/users/ann/timeline"):
+            with self.subTest(path=path), console_server() as server:
+                for number in range(1, 4):
+                    server.notify("ann", title=f"Title number {number}.")
+                self.job(server, "backups", {"dest": os.path.join(server.directory, "copy")})
+                self.job(server, "verifications", {})
+                server.owns = False
+                server.stop()
+                self.assertGreater(self.flip(server, b"Title number 2."), 0)
+                with console_server(directory=server.directory) as damaged:
+                    damaged.owns = False
+                    self.check(damaged, options=())
+                    if path.startswith("/v1"):
+                        self.assertEqual(damaged.get(path).status, 500)
+                    else:
+                        self.assertIn("event 2 is damaged", text_of(Visitor(damaged, "auditor").get(path.removeprefix("/console"))))
+                    self.check(damaged, "check", options=())
+                    told = json.loads(self.program(damaged, "health", "--json", statuses=(1,)))
+                    self.assertEqual([(failed["check"], failed["count"]) for failed in told["failedChecks"]], [("read", 1)])
+                    self.assertIn("event 2 is damaged", told["problems"][0])
+                    self.assertNotIn(server.directory, told["problems"][0])
+                    self.assertIn("event 2 is damaged", text_of(Visitor(damaged, "auditor").get("/findings")))
+                    # The same damage, met again, is one finding; a verification that finds it takes the place of it.
+                    damaged.get("/v1/users/ann/history")
+                    self.assertIn('traylog_check_findings{check="read"} 1', damaged.get("/metrics").body.decode())
+                    self.job(damaged, "verifications", {})
+                    damaged.get("/v1/users/ann/history")
+                    told = json.loads(self.program(damaged, "health", "--json", statuses=(1,)))
+                    self.assertEqual([failed["check"] for failed in told["failedChecks"]], ["verify"])
+                    damaged.stop()
+                self.assertGreater(self.flip(server, bytes([b"T"[0] ^ 1]) + b"itle number 2."), 0)
+                with console_server(directory=server.directory) as sound:
+                    self.check(sound, "check", options=())
+                    self.job(sound, "verifications", {})
+                    self.check(sound, options=())
+
+    def test_each_figure_is_the_same_in_the_command_line_and_in_the_metrics(self):
+        with console_server() as server:
+            for number in range(3):
+                server.notify("ann", title=str(number))
+            self.job(server, "backups", {"dest": os.path.join(server.directory, "copy")})
+            self.job(server, "verifications", {})
+            told = json.loads(self.program(server, "health", "--json"))
+            seconds = {name: time.mktime(time.strptime(told[name][:19] + "UTC", "%Y-%m-%dT%H:%M:%S%Z")) - time.timezone
+                       for name in ("lastBackupAt", "lastVerifiedAt")}
+            wanted = {
+                "traylog_head": told["head"], "traylog_overdue": told["overdue"], "traylog_damaged_states": told["damagedStates"],
+                "traylog_reader_lag_commits": told["readerLag"], "traylog_file_bytes": told["bytes"],
+                "traylog_last_backup_seconds": seconds["lastBackupAt"], "traylog_last_verification_seconds": seconds["lastVerifiedAt"],
+            }
+            for text in (server.get("/metrics").body.decode(), self.program(server, "stats", "--prometheus")):
+                found = {name: value for name, labels, value in figures(text) if not labels}
+                self.assertEqual({name: found[name] for name in wanted}, wanted)
+                # Others write to this disk, too.
+                self.assertAlmostEqual(found["traylog_disk_free_bytes"] / told["diskFreeBytes"], 1, delta=0.2)
 
     def test_what_nobody_has_set_a_limit_for_is_a_warning_and_never_a_zero(self):
         with console_server() as server:

@@ -21,7 +21,7 @@ extension StoreHealth {
         let free = diskFreeBytes.map { "\($0.asBytes) free on the disk" }
         return [
             "head \(statistics.head), last event \(statistics.lastEventAt.map(ago) ?? "never")",
-            statistics.writer.map { "writer \($0.pid)" } ?? "no writer", "\(statistics.overdue.grouped) due",
+            statistics.writer.map { "writer \($0.pid)" } ?? "no writer", "\(statistics.overdueWords) due",
             free ?? "", "map \(mapPercent ?? 0) % full", "lag \((readerLag ?? 0).grouped)",
             "backup \(upkeep.lastBackup.map { ago($0.time) } ?? "never")",
             "verified \(upkeep.lastVerification.map { "through \($0.head) \(ago($0.time))" } ?? "never")",

@@ -15,7 +15,7 @@ struct StatisticsText {
             ("erased", Cell(statistics.erased.counted("user"))),
             ("last event", statistics.lastEventAt.map { Cell(zoned: $0) } ?? Cell("none")),
             ("writer", Cell(statistics.writer?.words ?? "nobody")),
-            ("due, no tick", Cell(statistics.overdue.grouped)),
+            ("due, no tick", Cell(statistics.overdueWords)),
             ("file", Cell(statistics.bytes.asBytes)), ("free in it", Cell(statistics.freeBytes.asBytes)),
             ("may grow to", Cell(statistics.mapSizeBytes.asBytes)),
             ("unflushed", Cell(statistics.unflushed.counted("event"))),

@@ -44,6 +44,8 @@ package final class Service: Sendable {
     /// One buffer, which all answers share.
     package let description: ByteBuffer
     private let draining = Mutex(false)
+    /// Held while damage that a read met is recorded, as several may meet it at once.
+    let damageNotes = Mutex(())
 
     init(
         store: Store, configuration: ServiceConfiguration, authenticator: Authenticator,

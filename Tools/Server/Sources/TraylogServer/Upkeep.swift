@@ -6,6 +6,7 @@ extension UpkeepRecord.Check {
         switch self {
         case .verification: "Verification"
         case .replay: "Replay"
+        case .reading: "Reading"
         case .witness: "A witness"
         }
     }
@@ -29,6 +30,18 @@ extension Service {
         } catch let error as TraylogError {
             if error.failure?.code == .damaged { record(check, [error.description], .zero) }
             throw error
+        }
+    }
+
+    /// Records damage that a read met: a store that answers with an error is not healthy, whenever it was last verified.
+    ///
+    /// - Parameter error: any that a read ended with; the others are left alone.
+    package func noteDamage(_ error: any Error) {
+        guard case TraylogError.failed(let failure) = error, failure.code == .damaged else { return }
+        // Where the server keeps its files is nobody's business who reads findings.
+        let finding = failure.message.replacing(configuration.directory, with: "the store")
+        damageNotes.withLock { _ in
+            do { try store.noteDamage(finding) } catch { logUnrecorded(StoreUpkeep.Check.reading.rawValue, error) }
         }
     }
 

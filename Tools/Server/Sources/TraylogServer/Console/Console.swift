@@ -33,7 +33,7 @@ final class Console: Sendable {
         (self.service, self.partitions) = (service, partitions)
         let services = partitions?.services ?? [service]
         compactions = services.map { LastCompaction($0.store) }
-        recents = services.map { RecentFigures($0.store) }
+        recents = services.map { RecentFigures($0) }
         treeHeads = services.map { service in
             Background { _ in
                 await service.treeAtStart.wait()

@@ -63,6 +63,7 @@ struct Pages: Sendable {
 /// The templates, by the names that they have for each other.
 enum PageTemplate: String, CaseIterable {
     case audience
+    case confirm
     case difference
     case event
     case failed
@@ -99,6 +100,7 @@ enum PageTemplate: String, CaseIterable {
     fileprivate var source: [UInt8] {
         switch self {
         case .audience: PackageResources.audience_mustache
+        case .confirm: PackageResources.confirm_mustache
         case .difference: PackageResources.difference_mustache
         case .event: PackageResources.event_mustache
         case .failed: PackageResources.failed_mustache
@@ -257,6 +259,8 @@ extension Visit {
                     "key": session.key.name ?? session.keyID, "keyID": session.keyID, "form": session.formToken(),
                     "role": role,
                     "mayUsers": may(.users), "mayAudit": may(.audit), "mayAdmin": may(.admin),
+                    "searches": [may(.users) ? "users" : "", may(.audit) ? "events, keys and words" : ""]
+                        .filter { !$0.isEmpty }.joined(separator: ", "),
                 ] as [String: Any]
         }
         for section in ["overview", "users", "log", "tree", "operations"] where context["section"] as? String == section
@@ -284,6 +288,7 @@ extension Visit {
 
     /// The problem of an error; whoever may read the log is told which event or page is damaged.
     func problem(_ error: any Error) -> Problem {
+        service.noteDamage(error)
         if case TraylogError.failed(var failure) = error, may(.audit) {
             // Where the server keeps its files is nobody's business here.
             failure.message = failure.message.replacing(service.configuration.directory, with: "the store")

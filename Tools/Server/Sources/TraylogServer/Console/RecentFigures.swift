@@ -63,13 +63,14 @@ struct RecentFigures: Sendable {
 
     private let counted: Background<State>
 
-    init(_ store: Store) {
+    init(_ service: Service) {
         counted = Background { last in
             var state = last ?? State()
             do {
-                try await state.count(store, now: .now)
+                try await state.count(service.store, now: .now)
                 state.failure = nil
             } catch {
+                service.noteDamage(error)
                 state.failure = Problem(error).detail
             }
             return state

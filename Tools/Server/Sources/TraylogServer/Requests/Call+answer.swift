@@ -8,7 +8,13 @@ extension Call {
     ///
     /// With partitions, the answer says whose it is.
     package nonisolated(nonsending) func answer() async throws -> Response {
-        var response = try await answered()
+        var response: Response
+        do {
+            response = try await answered()
+        } catch {
+            service.noteDamage(error)
+            throw error
+        }
         if let partition = service.partition { response.headers[.partition] = String(partition) }
         return response
     }

@@ -37,6 +37,7 @@ enum LiveStream {
             } catch TraylogError.refused(.erased) {
                 last = end(.erased)
             } catch {
+                service.noteDamage(error)
                 let problem = Problem(error)
                 last =
                     problem.error == EndReason.erased.rawValue

@@ -186,6 +186,7 @@ enum CommandRoutes {
         }
 
         private func end(_ error: any Error, _ answers: AnswerQueue) -> Result<Void, any Error> {
+            call.service.noteDamage(error)
             var problem = Problem(error)
             if problem.status == .tooManyRequests { call.service.admission.note(.bytes) }
             if problem.status.code >= 500 {
