@@ -15,6 +15,10 @@ enum Program {
             Problem(usage: problem).report(json: wantsJSON)
             exit(ExitStatus.usage.rawValue)
         }
+        if let problem = Suggestion.problem(ofHelp: Array(options)) {
+            Problem(usage: problem).report(json: wantsJSON)
+            exit(ExitStatus.usage.rawValue)
+        }
         var command: any ParsableCommand
         do {
             // '-h' asks for help where it stands alone: the parser would find it in '-hugo', too, which may be a name.

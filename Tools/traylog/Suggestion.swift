@@ -1,4 +1,5 @@
 import ArgumentParser
+@_spi(Operations) import Traylog
 
 /// What somebody may have meant who typed an option or a command that there is not.
 ///
@@ -21,9 +22,19 @@ enum Suggestion {
         }
         let isOfNoCommand = !arguments.contains(where: names.contains)
         guard isOfNoCommand, let place = message.lowercased().firstRange(of: "unexpected argument"),
-            let word = quoted(in: String(message[place.upperBound...]), after: "'"), let near = nearest(word, names)
+            let word = quoted(in: String(message[place.upperBound...]), after: "'"),
+            let near = NearestName.of(word, among: names)
         else { return message }
         return "\(firstLine(message)). There is no command '\(word)'. Did you mean '\(near)'?\(rest(message))"
+    }
+
+    /// What is wrong with `help COMMAND` for a command that there is not: the parser would show the overview, as if all were well.
+    static func problem(ofHelp arguments: [String]) -> String? {
+        guard arguments.first == "help", let word = arguments.dropFirst().first(where: { !$0.hasPrefix("-") }),
+            word != "help", !names.contains(word)
+        else { return nil }
+        let near = NearestName.of(word, among: names).map { " Did you mean '\($0)'?" } ?? ""
+        return "There is no command '\(word)'.\(near) 'traylog help' lists all."
     }
 
     private static func replacing(_ message: String, unknown name: String, in command: any ParsableCommand.Type)
@@ -35,7 +46,7 @@ enum Suggestion {
         let options = help.split { !("a"..."z" ~= $0 || $0 == "-") }.filter { $0.hasPrefix("--") }.map {
             String($0.dropFirst(2))
         }
-        let own = (synonyms[name] ?? []).first(where: options.contains) ?? nearest(name, options)
+        let own = (synonyms[name] ?? []).first(where: options.contains) ?? NearestName.of(name, among: options)
         return line + (own.map { " Did you mean '--\($0)'?" } ?? "") + rest(message)
     }
 
@@ -49,28 +60,6 @@ enum Suggestion {
         TraylogCommand.configuration.groupedSubcommands.flatMap(\.subcommands).first { command in
             command.configuration.commandName.map(arguments.contains) ?? false
         } ?? TraylogCommand.self
-    }
-
-    /// The name that is at most two letters away from five, and so on.
-    static func nearest(_ word: String, _ names: [String]) -> String? {
-        let most = max(1, word.count * 2 / 5)
-        return names.map { ($0, distance(word, $0)) }.filter { $0.1 <= most }.min { $0.1 < $1.1 }?.0
-    }
-
-    /// Letters to add, take away, change or exchange with their neighbour.
-    static func distance(_ first: String, _ second: String) -> Int {
-        let (a, b) = (Array(first), Array(second))
-        var rows = [Array(0...b.count)]
-        for i in 0..<a.count {
-            var row = [i + 1]
-            for j in 0..<b.count {
-                var least = min(rows[i][j] + (a[i] == b[j] ? 0 : 1), min(rows[i][j + 1], row[j]) + 1)
-                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { least = min(least, rows[i - 1][j - 1] + 1) }
-                row.append(least)
-            }
-            rows.append(row)
-        }
-        return rows[a.count][b.count]
     }
 
     // MARK: Text

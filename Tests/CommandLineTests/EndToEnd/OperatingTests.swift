@@ -119,6 +119,43 @@ struct OperatingTests {
         }
     }
 
+    @Test func aThousandOverdueItemsAreAThousandOrMore() throws {
+        try withStore { store in
+            let line = #"{"kind":"notify","user":"ada","expiresAt":"2020-01-01T00:00:00Z"}"#
+            try store.append([String](repeating: line, count: 1_001).joined(separator: "\n"))
+            let run = try store.run("health")
+            #expect(run.status == 1 && run.text.contains("1,000 or more due since"), "\(run.text)")
+            #expect(try store.run("stats").text.contains("1,000 or more"))
+            #expect(try store.run("health", "--json").outputs("overdue") == [1_000])
+        }
+    }
+
+    @Test func aHoldOnANameThatNobodyHasIsDoneWithANote() throws {
+        try withStore { store in
+            try store.append(#"{"kind":"notify","user":"dave"}"#)
+            let note = #"there is no user "davee" yet; did you mean "dave"?"#
+            for command in ["release", "hold"] {
+                let run = try store.run(command, "davee")
+                #expect(run.status == 0 && run.errorText == "traylog: note: \(note)\n", "\(run.errorText)")
+            }
+            // It is a user from then on.
+            #expect(try store.run("hold", "davee").errorText.isEmpty)
+            #expect(try store.run("hold", "dave").errorText.isEmpty)
+            let json = try store.run("hold", "dvae", "--json")
+            #expect(try json.outputs("result") == ["appended"] && json.lines.count == 1)
+            #expect(try json.errors("note") == ["unknownUser"] && json.errorText.contains("did you mean"))
+            #expect(try store.run("hold", "zoe").errorText == "traylog: note: there is no user \"zoe\" yet\n")
+        }
+    }
+
+    @Test func helpOnACommandThatThereIsNotIsAUsageError() throws {
+        let run = try TraylogRun.of(["help", "inbx"])
+        #expect(run.status == 64 && run.text.isEmpty)
+        #expect(run.errorText.contains("There is no command 'inbx'. Did you mean 'inbox'?"), "\(run.errorText)")
+        #expect(try TraylogRun.of(["help", "inbox"]).text.contains("USAGE: traylog inbox"))
+        #expect(try TraylogRun.of(["help"]).text.contains("SUBCOMMANDS") && TraylogRun.of(["help"]).status == 0)
+    }
+
     @Test func figuresHaveTheFormOfPrometheus() throws {
         try withStore { store in
             try fill(store)

@@ -72,7 +72,9 @@ class OptionTests(unittest.TestCase):
             self.assertEqual(server.get("/v1/users/a/tray", who=server.token("a")).status, 401)
             other = run("--store", self.store, "--dev", "--listen", "127.0.0.1:0")
             self.assertEqual(other.returncode, 69, other)
-        self.assertNotEqual(run("key", "new", "--scope", "everything").returncode, 0)
+        wrong = run("key", "new", "--scope", "everything")
+        self.assertNotEqual(wrong.returncode, 0)
+        self.assertIn("'everything' is no scope: there are publish, users, audit, admin and metrics", wrong.stderr)
 
     def test_flags_come_before_the_environment_and_that_before_a_file(self):
         config = self.file("config", json.dumps({"store": self.store, "listen": "nonsense", "dev": True}))

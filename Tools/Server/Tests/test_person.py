@@ -1,8 +1,10 @@
 """Legal holds, complete histories and dossiers while the server runs: by route, by the console, and by the command line."""
 
+import html
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import stat
@@ -108,6 +110,11 @@ class CommandTests(PersonCase):
         # The server refuses as the program would.
         self.assertIn("invalid", self.program(server, "audit", "nobody", "--complete", status=65).stderr)
         self.assertIn("invalid", self.program(server, "hold", "x" * 300, status=65).stderr)
+        # A name that nobody has is held, with a note; one that somebody has is held without.
+        done = self.program(server, "hold", "bbo")
+        self.assertIn("appended", done.stdout)
+        self.assertEqual(done.stderr, 'traylog: note: there is no user "bbo" yet; did you mean "bob"?\n')
+        self.assertEqual(self.program(server, "release", "bbo").stderr, "")
         # What no server does for others is refused as before.
         self.assertEqual(self.program(server, "notify", "ann", "--title", "x", status=69).stdout, "")
         server.stop()
@@ -194,12 +201,34 @@ class ConsoleTests(PersonCase):
                 self.assertNotIn("On legal hold", text_of(visitor.get(f"/users/bob{page.replace('1', '2')}")), (role, page))
             self.assertRegex(text_of(visitor.get("/users")), r"ann on hold")
         self.assertIn("ann since", text_of(operator.get("/operations")).replace("\n", " "))
-        self.assertEqual(operator.send("/users/ann/release", {"form": operator.form("/users/ann")}).status, 303)
+        asked = operator.send("/users/ann/release", {"form": operator.form("/users/ann")})
+        self.assertEqual(asked.status, 200)
+        self.assertIn("End the legal hold?", text_of(asked))
+        self.assertIn("On legal hold", text_of(operator.get("/users/ann")))
+        self.assertEqual(operator.send("/users/ann/release", self.fields(asked)).status, 303)
         self.assertNotIn("On legal hold", text_of(operator.get("/users/ann")))
         self.assertEqual(operator.send("/holds", {"form": operator.form("/operations"), "held": "bob"}).status, 303)
         self.assertIn("On legal hold", text_of(operator.get("/users/bob")))
         auditor = Visitor(server, "auditor")
         self.assertEqual(auditor.send("/users/bob/release", {"form": auditor.form()}).status, 403)
+
+    def fields(self, answer):
+        """The fields of the form that a page has in its middle."""
+        form = re.search(r'<form method="post"[^>]*class="stack">(.*?)</form>', answer.body.decode()).group(1)
+        return {name: html.unescape(value) for name, value in re.findall(r'name="([^"]+)" value="([^"]*)"', form)}
+
+    def test_a_hold_on_a_name_that_nobody_has_asks_first(self):
+        server = self.start()
+        operator = Visitor(server, "operator")
+        asked = operator.send("/holds", {"form": operator.form("/operations"), "held": "anne <b>"})
+        self.assertEqual(asked.status, 200)
+        self.assertIn('There is no user "anne <b>" yet', text_of(asked))
+        asked = operator.send("/holds", {"form": operator.form("/operations"), "held": "anne"})
+        self.assertIn('There is no user "anne" yet; did you mean "ann"?', text_of(asked))
+        self.assertEqual(server.get("/v1/users/anne/hold").json["held"], False)
+        self.assertNotIn("/users/anne\"", operator.get("/users").body.decode())
+        self.assertEqual(operator.send("/holds", self.fields(asked)).status, 303)
+        self.assertEqual(server.get("/v1/users/anne/hold").json["held"], True)
 
     def test_the_buttons_save_files_that_prove_themselves(self):
         server = self.start()

@@ -8,7 +8,7 @@ struct HoldCommand: StoreCommand {
         discussion: """
             Until 'release' no event of the user leaves the log by a compaction, and 'erase' is refused with 'held'. \
             The hold is an event of the log, with whoever asked for it as its actor. While a server has the store open, \
-            the command asks it.
+            the command asks it. The name may be new: a note on standard error says so, and whom it may mean.
 
             EXAMPLES
               traylog hold alice --actor legal@example.org

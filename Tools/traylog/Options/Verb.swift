@@ -1,5 +1,7 @@
 import ArgumentParser
-import Traylog
+import TerminalText
+@_spi(Operations) @_spi(JSON) import Traylog
+@_spi(JSON) import TraylogJSON
 
 /// A command line that is one command to the store.
 protocol Verb: StoreCommand {
@@ -31,12 +33,27 @@ extension StoreCommand {
         _ own: (BlockingStore) throws -> Receipt, _ method: String, _ action: String, of user: String,
         _ members: [(name: String, value: String?)]
     ) throws {
+        // Before it is done: then the user is known. A store that is new, or a name that none can have, has its own answer.
+        let note = try? withReader { try $0.noteOnUnknown(user) }
         try show(
             asOwner(own) { server in
                 try server.send(method, action, of: user, members).map { answer in
                     if answer.isAppended, let seq = answer.seq { .appended(seq) } else { .unchanged }
                 }
             })
+        guard let note else { return }
+        let output = Output(.standardError)
+        if global.json {
+            try output.json { writer in
+                writer.beginObject()
+                writer.member("note", "unknownUser")
+                writer.member("message", note)
+                writer.endObject()
+            }
+        } else {
+            try output.line("traylog: note: \(VisibleText(note).text)")
+        }
+        try output.flush()
     }
 
     private func show(_ receipt: Receipt) throws {

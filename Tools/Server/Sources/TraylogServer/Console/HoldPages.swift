@@ -10,20 +10,48 @@ enum HoldPages {
                 _ = try await visit.form()
                 return try await set(true, visit.segment("u"), visit)
             },
-            ConsolePage(.post, "/users/{u}/release", .key(.admin)) { visit in
-                _ = try await visit.form()
-                return try await set(false, visit.segment("u"), visit)
+            ConsolePage(.post, "/users/{u}/release", .key(.admin), form: ["confirm"]) { visit in
+                let (fields, user) = (try await visit.form(), visit.segment("u"))
+                guard fields["confirm"] == nil else { return try await set(false, user, visit) }
+                return confirmation(
+                    "End the legal hold?",
+                    "This person's data may then be erased, and compactions may take it out of the log. What is gone does not "
+                        + "come back, also if you hold the person again.",
+                    button: "End the hold", [("confirm", "yes")], to: "/users/\(PercentEncoding.encode(user))/release",
+                    user,
+                    visit)
             },
-            ConsolePage(.post, "/holds", .key(.admin), form: ["held"]) { visit in
-                let user = try await visit.form()["held"]?.trimmingSpaces ?? ""
+            ConsolePage(.post, "/holds", .key(.admin), form: ["held", "confirm"]) { visit in
+                let fields = try await visit.form()
+                let user = fields["held"]?.trimmingSpaces ?? ""
                 guard !user.isEmpty else { throw Problem.invalid("held", "is missing: name the user") }
-                return try await set(true, user, visit)
+                guard fields["confirm"] == nil, let note = try await visit.store.noteOnUnknown(user) else {
+                    return try await set(true, user, visit)
+                }
+                return confirmation(
+                    "Hold somebody who is not known?",
+                    note.prefix(1).uppercased() + note.dropFirst() + (note.hasSuffix("?") ? "" : ".")
+                        + " A hold protects exactly this name, and the name is a user from then on.",
+                    button: "Hold this name", [("held", user), ("confirm", "yes")], to: "/holds", user, visit)
             },
             ConsolePage(.get, "/users/{u}/complete-history", .key(.audit)) { visit in
                 try await file(visit, isDossier: false)
             },
             ConsolePage(.get, "/users/{u}/dossier", .key(.audit)) { visit in try await file(visit, isDossier: true) },
         ]
+    }
+
+    /// A page that asks before it does what a form has asked for.
+    private static func confirmation(
+        _ title: String, _ words: String, button: String, _ fields: [(name: String, value: String)], to address: String,
+        _ user: String, _ visit: Visit
+    ) -> Response {
+        visit.page(
+            .confirm, title,
+            [
+                "section": "operations", "words": words, "button": button, "address": address, "user": user,
+                "fields": fields.map { ["name": $0.name, "value": $0.value] },
+            ])
     }
 
     private static func set(_ isHeld: Bool, _ user: String, _ visit: Visit) async throws -> Response {

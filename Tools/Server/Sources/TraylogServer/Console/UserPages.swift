@@ -229,10 +229,32 @@ enum UserPages {
             "gone": gone.map { ["seq": $0.seq.description, "title": $0.content.title ?? "Item \($0.seq)"] },
             "hasGone": !gone.isEmpty,
         ]
+        if view.list.isFiltered, page.elements.isEmpty, view.query.cursor == nil {
+            let elsewhere = try await elsewhere(visit, view, at)
+            (context["elsewhere"], context["hasElsewhere"]) = (elsewhere, !elsewhere.isEmpty)
+        }
         for view in [InboxQuery.View.archived, .snoozed] {
             context["\(view.rawValue)-count"] = try await count(of: view, of: user, at, store)
         }
         return context
+    }
+
+    /// How many items match in the other views of the tray, where none does in this one.
+    private static func elsewhere(_ visit: Visit, _ view: View, _ at: Moment?) async throws -> [[String: Any]] {
+        var found: [[String: Any]] = []
+        let titles = [(InboxQuery.View.inbox, "Inbox"), (.archived, "Archived"), (.snoozed, "Snoozed")]
+        for (other, title) in titles where other.rawValue != view.list.view {
+            var query = view.query
+            (query.view, query.limit) = (other, mostCounted)
+            let page = try await visit.store.inbox(of: visit.segment("u"), query, asOf: at)
+            guard !page.elements.isEmpty else { continue }
+            let count = "\(page.elements.count)\(page.next == nil ? "" : "+")"
+            found.append([
+                "otherView": other.rawValue, "otherTitle": title,
+                "matches": count + (count == "1" ? " match" : " matches"),
+            ])
+        }
+        return found
     }
 
     /// The newest items that are no longer in the tray and have the words that are searched: what people look for has often expired.

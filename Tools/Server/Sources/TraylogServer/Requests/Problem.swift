@@ -166,7 +166,11 @@ extension Problem {
             self = .unavailable("the store's files are not where the server left them; its log says more")
         case .diskFull, .mapFull:
             self.init(
-                .insufficientStorage, "No space left", shown("the store has no space left: \(failure.code)"))
+                .insufficientStorage, "No space left",
+                shown(
+                    failure.code == .diskFull
+                        ? "the disk of the store is full: nothing is stored until there is room"
+                        : "the store's file is as large as it may become: raise mapSizeBytes, or compact the store"))
         default: self.init(.internalServerError, "The store failed", shown("the store failed: \(failure.code)"))
         }
         members.append(("code", .string(failure.code.rawValue)))

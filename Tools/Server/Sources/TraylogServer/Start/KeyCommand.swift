@@ -28,7 +28,10 @@ package struct KeyCommand: ParsableCommand {
         package func run() throws {
             let scopes = try scope.split(separator: ",").map { name in
                 guard let scope = KeyScope(rawValue: name.trimmingSpaces) else {
-                    throw ValidationError("'\(name)' is no scope")
+                    let all = KeyScope.allCases.map(\.rawValue)
+                    throw ValidationError(
+                        "'\(name)' is no scope: there are \(all.dropLast().joined(separator: ", ")) and \(all.last ?? "")"
+                    )
                 }
                 return scope
             }
