@@ -254,9 +254,9 @@ import TraylogWriter
         try UpkeepRecord.noteAccessRecording(isOn, in: directory)
     }
 
-    /// Records damage that a read met now; see ``StoreUpkeep``.
+    /// Records damage that a read met now; see ``UpkeepRecord``.
     public func noteDamage(_ finding: String) throws(TraylogError) {
-        try StoreUpkeep.noteDamage(finding, head: .zero, in: directory)
+        try UpkeepRecord.noteDamage(finding, head: .zero, in: directory)
     }
 
     /// Records a check that ended now, with what it found.

@@ -9,7 +9,7 @@ struct HealthFigureTests {
         var statistics = StoreStatistics()
         statistics.overdue = Int(clamping: number)
         let health = StoreHealth(
-            statistics, StoreUpkeep.read("/nowhere"), diskFreeBytes: number, damagedStates: number)
+            statistics, UpkeepRecord.read("/nowhere"), diskFreeBytes: number, damagedStates: number)
         let figures = Dictionary(health.figures.map { ($0.name, $0.value) }) { first, _ in first }
         #expect(figures["traylog_disk_free_bytes"] == Double(number))
         #expect(figures["traylog_damaged_states"] == Double(number))
@@ -18,7 +18,7 @@ struct HealthFigureTests {
 
     @Test func aFullDiskIsSaidInWords() {
         func problem(_ free: UInt64) -> String? {
-            StoreHealth(StoreStatistics(), StoreUpkeep.read("/nowhere"), diskFreeBytes: free, damagedStates: nil)
+            StoreHealth(StoreStatistics(), UpkeepRecord.read("/nowhere"), diskFreeBytes: free, damagedStates: nil)
                 .problems.first?.message
         }
         #expect(problem(0) == "no byte is free on the disk: make room")

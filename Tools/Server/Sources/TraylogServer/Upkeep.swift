@@ -41,7 +41,7 @@ extension Service {
         // Where the server keeps its files is nobody's business who reads findings.
         let finding = failure.message.replacing(configuration.directory, with: "the store")
         damageNotes.withLock { _ in
-            do { try store.noteDamage(finding) } catch { logUnrecorded(StoreUpkeep.Check.reading.rawValue, error) }
+            do { try store.noteDamage(finding) } catch { logUnrecorded(UpkeepRecord.Check.reading.rawValue, error) }
         }
     }
 
