@@ -80,55 +80,23 @@ def scope_of(mute):
     return next((name, mute[name]) for name in ("thread", "category", "topic", "all") if name in mute and mute[name] is not False)
 
 
-class Story:
-    """What happened to an item, by the events that are given, which nothing took back."""
+def placing(event, item):
+    """Whether it is a mark that puts an item into the list, or takes it out."""
+    if event["kind"] == "marked":
+        return event["as"] in ("archived", "unarchived", "deleted", "restored") and item in event["items"]
+    return event["kind"] == "allMarked" and event["as"] in ("archived", "deleted")
 
-    def __init__(self, item, user, events):
-        self.item, self.user, self.events = item, user, events
-        for event, following in zip(events, events[1:]):
-            if event["seq"] >= following["seq"]:
-                raise ValueError(f"event {following['seq']} comes after event {event['seq']}: the order is not that of the log")
-        brought = [event for event in events if self.brings(event)]
-        if not brought:
-            raise ValueError(f"no event brought item {item}")
-        self.arrival = brought[0]
-        self.is_broadcast = "topic" in self.arrival
-        self.mutes, self.mute, self.position = [], None, self.arrival["seq"]
-        self.seen = self.read = self.archived = self.deleted = self.gone = self.snoozed = self.woken = self.acted = self.reminded = None
-        for event in events:
-            self.take(event)
-        told = list(self.clauses())
-        delivery = ", subscription stated" if self.is_broadcast else ""
-        for event in events:
-            self.check(event, {event for _, event, _ in told})
-            if event["kind"] == "subscribed":
-                delivery = f", subscribed by event {event['seq']}"
-        self.sentences = [
-            (text, event, "stated" if event is None else f"event {event}" + (delivery if is_arrival else ""))
-            for text, event, is_arrival in told]
 
-    def brings(self, event):
-        """Whether the item came by it: what is scheduled comes later."""
-        if event["kind"] == "arrived":
-            return event["item"] == self.item
-        return event["seq"] == self.item and event["kind"] in ("notified", "broadcast") and "notBefore" not in event
+class Life:
+    """What the events make of an item. Each change is a step: what it is, and its event."""
 
-    def check(self, event, told):
-        """Refuses what is not of this story."""
-        seq, kind, owner = event["seq"], event["kind"], event.get("user")
-        # Everybody with a broadcast has these in common.
-        is_common = self.is_broadcast and (
-            event is self.arrival or kind in ("retracted", "expired", "reminded") and event["item"] == self.item)
-        if owner != self.user and not (owner is None and is_common):
-            raise ValueError(f"event {seq} is not of the tray of {self.user}")
-        # A story needs what took an earlier mark back, and names it in no sentence.
-        takes_back = kind == "woken" and event["item"] == self.item or (
-            kind == "marked" and event["as"] in ("unread", "unarchived", "restored") and self.item in event["items"])
-        is_subscription = kind == "subscribed" and self.is_broadcast and event["topic"] == self.arrival["topic"]
-        if seq not in told and not takes_back and not (seq < self.arrival["seq"] and (kind == "muted" or is_subscription)):
-            raise ValueError(f"no sentence names event {seq}")
-
-    # What made it so
+    def __init__(self, item, arrival):
+        self.item, self.arrival = item, arrival
+        self.mutes, self.mute, self.position = [], None, arrival["seq"]
+        self.now = {"seen": False, "read": False, "archived": False, "deleted": False}
+        self.ever = set()
+        self.gone = self.snoozed = self.acted = None
+        self.steps = []
 
     def take(self, event):
         kind, seq = event["kind"], event["seq"]
@@ -146,16 +114,24 @@ class Story:
             return self.arrival.get("level") != "critical"
         return self.arrival.get(name) == value
 
+    @property
+    def is_in_inbox(self):
+        return not (self.gone or self.snoozed or self.now["archived"] or self.now["deleted"])
+
+    @property
+    def is_listed(self):
+        return self.is_in_inbox and not self.arrival.get("silent")
+
     def on_notified(self, event):
         key = self.arrival.get("collapseKey")
-        if self.deleted is None and key is not None and event.get("collapseKey") == key and "notBefore" not in event:
+        if not self.now["deleted"] and key is not None and event.get("collapseKey") == key and "notBefore" not in event:
             self.gone = event
 
     on_arrived = on_notified
 
     def on_traySeen(self, event):
         if self.position <= event["upTo"]:
-            self.seen = self.seen or event
+            self.become("seen", event, "looked")
 
     def on_marked(self, event):
         if self.item in event["items"]:
@@ -163,44 +139,109 @@ class Story:
 
     def on_allMarked(self, event):
         fits = all(self.arrival.get(name) == event[name] for name in ("thread", "category") if name in event)
-        if self.position > event["upTo"] or not fits:
-            return
-        is_listed = self.deleted is None and self.archived is None and self.snoozed is None
-        if event["as"] in ("seen", "read") or is_listed:
+        if self.position <= event["upTo"] and fits and (event["as"] in ("seen", "read") or self.is_in_inbox):
             self.become(event["as"], event)
 
-    def become(self, mark, event):
-        if mark in ("seen", "read"):
-            self.seen = self.seen or event
-        if mark in ("read", "archived", "deleted"):
-            setattr(self, mark, getattr(self, mark) or event)
-        if mark in ("unread", "unarchived", "restored"):
-            setattr(self, {"unread": "read", "unarchived": "archived", "restored": "deleted"}[mark], None)
+    def become(self, mark, event, step=None):
+        opposite = {"unread": "read", "unarchived": "archived", "restored": "deleted"}
+        name = opposite.get(mark, mark)
+        if self.now[name] != (mark == name):
+            self.now[name] = mark == name
+            self.steps.append((step or mark, event))
+        self.look()
+
+    def look(self):
+        """What is read was seen."""
+        self.now["seen"] = self.now["seen"] or self.now["read"]
+        self.ever |= {name for name, holds in self.now.items() if holds}
 
     def on_snoozed(self, event):
-        is_same = self.snoozed is not None and self.snoozed["until"] == event["until"]
-        if event["item"] == self.item and not is_same:
+        if event["item"] == self.item and (self.snoozed is None or self.snoozed["until"] != event["until"]):
             self.snoozed = event
+            self.steps.append(("snoozed", event))
 
     def on_woken(self, event):
         if event["item"] == self.item:
-            self.snoozed = self.seen = self.read = None
-            self.position, self.woken = event["seq"], event
+            self.snoozed, self.position = None, event["seq"]
+            self.now["seen"] = self.now["read"] = False
+            self.steps.append(("woken", event))
 
     def on_acted(self, event):
         if event["item"] == self.item and self.acted is None:
-            self.acted = event
-            self.become("read", event)
+            self.acted, self.now["read"] = event, True
+            self.look()
+            self.steps.append(("acted", event))
 
-    def on_reminded(self, event):
+    def on_edited(self, event):
         if event["item"] == self.item:
-            self.reminded = event
+            self.steps.append((event["kind"], event))
+
+    on_reminded = on_edited
 
     def on_retracted(self, event):
         if event["item"] == self.item:
             self.gone = event
 
     on_expired = on_retracted
+
+
+class Story:
+    """What happened to an item, by the events that are given, as if what they undo had never happened."""
+
+    def __init__(self, item, user, events):
+        self.item, self.user, self.events = item, user, events
+        for event, following in zip(events, events[1:]):
+            if event["seq"] >= following["seq"]:
+                raise ValueError(f"event {following['seq']} comes after event {event['seq']}: the order is not that of the log")
+        brought = [event for event in events if self.brings(event)]
+        if not brought:
+            raise ValueError(f"no event brought item {item}")
+        self.arrival = brought[0]
+        self.is_broadcast = "topic" in self.arrival
+        self.undone = {}
+        for event in events:
+            if event["kind"] == "undone":
+                self.undone.setdefault(event["event"], event["seq"])
+        self.life = self.life_before(None)
+        told = list(self.clauses())
+        delivery = ", subscription stated" if self.is_broadcast else ""
+        for event in events:
+            self.check(event, {event for _, event, _ in told})
+            if event["kind"] == "subscribed":
+                delivery = f", subscribed by event {event['seq']}"
+        self.sentences = [
+            (text, event, "stated" if event is None else f"event {event}" + (delivery if is_arrival else ""))
+            for text, event, is_arrival in told]
+
+    def life_before(self, end):
+        """The item as it was right before an event, whatever was undone later; with None, as it is at the end."""
+        life = Life(self.item, self.arrival)
+        for event in self.events:
+            undo = self.undone.get(event["seq"])
+            if (end is None or event["seq"] < end) and (undo is None or end is not None and undo > end):
+                life.take(event)
+        return life
+
+    def brings(self, event):
+        """Whether the item came by it: what is scheduled comes later."""
+        if event["kind"] == "arrived":
+            return event["item"] == self.item
+        return event["seq"] == self.item and event["kind"] in ("notified", "broadcast") and "notBefore" not in event
+
+    def check(self, event, told):
+        """Refuses what is not of this story."""
+        seq, kind, owner = event["seq"], event["kind"], event.get("user")
+        # Everybody with a broadcast has these in common.
+        is_common = self.is_broadcast and (
+            event is self.arrival or kind in ("edited", "retracted", "expired", "reminded") and event["item"] == self.item)
+        if owner != self.user and not (owner is None and is_common):
+            raise ValueError(f"event {seq} is not of the tray of {self.user}")
+        is_subscription = kind == "subscribed" and self.is_broadcast and event["topic"] == self.arrival["topic"]
+        # What was undone later had its effect when somebody looked at the list.
+        is_place = bool(self.undone) and placing(event, self.item) or kind == "undone" and any(
+            one["seq"] == event["event"] and placing(one, self.item) for one in self.events)
+        if seq not in told and not is_place and not (seq < self.arrival["seq"] and (kind == "muted" or is_subscription)):
+            raise ValueError(f"no sentence names event {seq}")
 
     # Words
 
@@ -224,73 +265,75 @@ class Story:
 
     def clauses(self):
         """Each sentence, the event that it rests on, and whether it is the first one."""
-        is_over, arrival = self.gone is not None, self.arrival
+        arrival = self.arrival
         sender = arrival.get("actor", self.user)
         origin = ("" if sender == self.user else f" from {sender}") + (f" through the topic {arrival['topic']}" if self.is_broadcast else "")
         planned = f", as planned on {said(arrival['notifiedAt'])}" if arrival["kind"] == "arrived" else ""
         yield f"{self.user} got this on {said(arrival['recordedAt'])}{origin}{planned}{self.claim(arrival)}.", arrival["seq"], True
-        for text, event in (self.quiet(), *self.looks(is_over), *self.answers(is_over), *self.later(is_over), self.ending()):
+        told = [self.quiet(), *(self.told(*step) for step in self.life.steps), *self.missing(), *self.ending()]
+        for text, event in told:
             yield text, None if event is None else event["seq"], False
 
     def quiet(self):
         if self.arrival.get("silent"):
             return "It did not ring: it was sent silently.", self.arrival
-        if self.mute is None:
+        if self.life.mute is None:
             return "It counted as new.", self.arrival
-        mute, since = self.mute
+        mute, since = self.life.mute
         name, value = scope_of(mute)
         scope = "everything but critical items" if name == "all" else f"{name} {value}"
         until = f", until {said(mute['until'])}" if "until" in mute else ""
         who = mute.get("actor", self.user)
         return f"It did not ring: {who} had muted {scope}{self.device(mute)} on {said(since)}{until}.", mute
 
-    def looks(self, is_over):
-        seen, read = self.seen, self.read
-        if seen is None:
-            yield "It was never on screen." if is_over else "It was not on screen yet.", None
-        elif seen["kind"] == "traySeen":
-            yield self.when("The list with it was on screen", seen), seen
-        elif seen["kind"] in ("marked", "allMarked") and seen["as"] == "seen":
-            yield self.when("It was marked seen", seen), seen
-        elif seen is not read:
-            yield self.when("It was on screen", seen), seen
-        if read is None:
-            yield "It was never read." if is_over else "It was not read yet.", None
-        elif read["kind"] != "acted":
-            company = self.company(read)
-            if company:
-                yield self.when(f"It was cleared{company}", read, ", and not opened by itself."), read
-            else:
-                yield self.when("It was read by itself", read), read
+    def told(self, step, event):
+        company = self.company(event)
+        if step == "looked":
+            if self.life_before(event["seq"]).is_listed:
+                return self.when("The list with it was on screen", event), event
+            return self.when("It was marked as seen when the tray was looked at", event, "; the item was not in it."), event
+        if step == "read" and company:
+            return self.when(f"It was marked as read{company}", event, ", and not opened by itself."), event
+        if step == "acted":
+            actions = self.arrival.get("actions", [])
+            label = next((action["label"] for action in actions if action["id"] == event["action"]), event["action"])
+            time = f"{said(event['recordedAt'])}{self.device(event)}{self.claim(event)}"
+            return f"{event.get('actor', self.user)} answered “{label}” on {time}.", event
+        if step == "edited":
+            title = event.get("title")
+            return self.when("Its sender edited it", event, "." if title is None else f": its title was then “{title}”."), event
+        if step == "snoozed":
+            until = said(event["until"])
+            if event is self.life.snoozed and self.life.gone is None:
+                return f"It is snoozed until {until}.", event
+            return self.when("It was snoozed", event, f", until {until}."), event
+        if step in ("reminded", "woken"):
+            words = {"reminded": "It was reminded of", "woken": "It came back from a snooze"}[step]
+            return f"{words} on {said(event['recordedAt'])}.", event
+        words = {
+            "seen": "marked seen", "read": "read by itself", "unread": f"marked as unread{company}", "archived": f"archived{company}",
+            "unarchived": f"taken out of the archive{company}", "deleted": f"deleted{company}", "restored": f"restored{company}"}[step]
+        return self.when(f"It was {words}", event), event
 
-    def answers(self, is_over):
-        actions, acted = self.arrival.get("actions", []), self.acted
-        if acted is not None:
-            label = next((action["label"] for action in actions if action["id"] == acted["action"]), acted["action"])
-            time = f"{said(acted['recordedAt'])}{self.device(acted)}{self.claim(acted)}"
-            yield f"{acted.get('actor', self.user)} answered “{label}” on {time}.", acted
-        elif actions:
+    def missing(self):
+        """What never happened, or not again."""
+        life, is_over = self.life, self.life.gone is not None
+        for name, words in (("seen", "on screen"), ("read", "read")):
+            if not life.now[name]:
+                again = name in life.ever
+                yield f"It was not {words} after that." if again else f"It was never {words}." if is_over else f"It was not {words} yet.", None
+        if life.acted is None and self.arrival.get("actions"):
             yield "Nobody answered." if is_over else "Nobody has answered yet.", None
 
-    def later(self, is_over):
-        if self.reminded is not None:
-            yield f"It was reminded of on {said(self.reminded['recordedAt'])}.", self.reminded
-        if self.snoozed is not None and not is_over:
-            yield f"It is snoozed until {said(self.snoozed['until'])}.", self.snoozed
-        elif self.woken is not None:
-            yield f"It came back from a snooze on {said(self.woken['recordedAt'])}.", self.woken
-
     def ending(self):
-        gone = self.gone
-        if gone is not None:
-            if gone["kind"] == "expired":
-                return f"It expired on {said(gone['recordedAt'])}.", gone
-            return self.when("Its sender took it back" if gone["kind"] == "retracted" else "A later notification replaced it", gone), gone
-        for word in ("deleted", "archived"):
-            event = getattr(self, word)
-            if event is not None:
-                return self.when(f"It was {word}{self.company(event)}", event), event
-        return "It is still in the tray.", None
+        gone, now = self.life.gone, self.life.now
+        if gone is None:
+            if not now["deleted"] and not now["archived"]:
+                yield "It is still in the tray.", None
+        elif gone["kind"] == "expired":
+            yield f"It expired on {said(gone['recordedAt'])}.", gone
+        else:
+            yield self.when("Its sender took it back" if gone["kind"] == "retracted" else "A later notification replaced it", gone), gone
 
 
 # --- The page -----------------------------------------------------------------------------------------------------------
@@ -317,7 +360,7 @@ def rendered(story, origin, head, line):
         "</ol>",
         '<p class="small">A sentence with an event rests on that event, which is in the log as it stands below. A sentence '
         "that is stated rests on none: it says that something never happened. The owner of the log signed this page, and "
-        "says with it that no other event changed the item.</p>",
+        "says with it that no other event changed the item, unless it was undone.</p>",
         "<h2>The events</h2>",
     ]
     for event in story.events:

@@ -4,7 +4,7 @@ import TraylogStates
 /// What happened to one item of a tray, told in sentences that each name their events.
 ///
 /// It follows the rules of Docs/concepts.md for this item alone, from the events that it is given, and leaves out what was undone. So
-/// the same events always give the same words, whoever reads them.
+/// the same events always give the same words, whoever reads them. Each event that changed the item has a sentence, in the order of time.
 ///
 /// ```swift
 /// let life = try await store.life(of: .seq(17), of: "ann")
@@ -16,7 +16,7 @@ import TraylogStates
     public struct Clause: Hashable, Sendable, Codable {
         /// What a sentence is about.
         public enum Topic: String, Sendable, Codable {
-            case arrival, quiet, seen, read, answer, reminder, snooze, ending
+            case arrival, quiet, gap, seen, read, archived, deleted, edit, answer, reminder, snooze, ending
         }
 
         /// A part of a sentence: words, or a time.
@@ -48,7 +48,7 @@ import TraylogStates
         }
     }
 
-    /// The sentences, in the order in which people ask for them.
+    /// The sentences: how it came, what changed it in the order of time, what never happened, and how it ended.
     public let clauses: [Clause]
     /// The events that the sentences rest on, ascending.
     public var events: [Seq] { Array(Set(clauses.compactMap(\.event))).sorted() }
@@ -62,32 +62,21 @@ extension ItemStory {
     ///   - events: those of the user's tray that may concern it, ascending: all since it came, or those of its life where nothing was
     ///   undone; and the mutes that were in force when it came.
     ///   - floor: what the item was there, where events from before have left the log.
-    init(of item: Item, user: String, events: [Event], from floor: ItemAtFloor? = nil) {
-        var fold = ItemFold(item: item, user: user)
-        let voided = Set(
-            events.compactMap { event -> Seq? in if case .undone(let seq) = event.body { seq } else { nil } })
-        var start = floor
-        for event in events where !voided.contains(event.seq) {
-            if let floor = start, event.seq > floor.seq {
-                fold.begin(at: floor)
-                start = nil
-            }
-            fold.apply(event)
-        }
-        if let start { fold.begin(at: start) }
-        clauses = StoryWords(item: item, user: user, fold: fold).clauses
+    ///   - gap: the floor's time, where an event that concerned the item may have left the log.
+    init(of item: Item, user: String, events: [Event], from floor: ItemAtFloor? = nil, gap: Timestamp? = nil) {
+        let fold = ItemFold(item: item, user: user).folding(events, from: floor)
+        clauses = StoryWords(item: item, user: user, fold: fold, gap: gap).clauses
     }
 
     /// The story that events tell by themselves, without a store that knows the item.
     ///
     /// - Parameters:
     ///   - arrival: the event by which the item came.
-    ///   - events: of the user's tray, ascending; `arrival` is one of them, and none of them is undone.
+    ///   - events: of the user's tray, ascending; `arrival` is one of them.
     init(of item: Seq, _ content: Content, user: String, arrival: Event, telling events: [Event]) {
-        var fold = ItemFold(item: item, user: user, content: content, topic: arrival.arrivalTopic)
-        for event in events { fold.apply(event) }
+        let fold = ItemFold(item: item, user: user, content: content, topic: arrival.arrivalTopic).folding(events)
         let item = fold.item(as: content, arrival)
-        clauses = StoryWords(item: item, user: user, fold: fold).clauses
+        clauses = StoryWords(item: item, user: user, fold: fold, gap: nil).clauses
     }
 }
 
@@ -119,11 +108,24 @@ extension ItemAtFloor {
     }
 }
 
-/// The rules for one item: which event made it what it is.
+/// The rules for one item: which events changed it, and how.
 struct ItemFold {
-    /// Something was made so, by an event or by one that is unknown.
-    struct Made {
+    /// The item went, by an event or by one that is unknown.
+    struct Gone {
         let event: Event?
+    }
+
+    /// A change of the item.
+    struct Step {
+        enum Kind: Hashable {
+            case seen, marked(Mark), edited, answered, reminded, snoozed(until: Timestamp), woken
+        }
+
+        let kind: Kind
+        /// Nil for one that has left the log.
+        let event: Event?
+        /// Whether the list had the item when somebody looked at it; nil if that is unknown.
+        var isListed: Bool?
     }
 
     let item: Seq
@@ -133,15 +135,21 @@ struct ItemFold {
     private(set) var arrival: Event?
     /// The mutes that match it, each with the event in force and the time when it began.
     private(set) var mutes: [(event: Event, since: Timestamp)] = []
-    private(set) var seen: Made?
-    private(set) var read: Made?
-    private(set) var archived: Made?
-    private(set) var deleted: Made?
-    private(set) var gone: Made?
-    private(set) var snoozed: Made?
-    private(set) var woken: Made?
-    private(set) var outcome: Made?
-    private(set) var reminded: Made?
+    /// What changed it, ascending; first what is not known to the log any more.
+    private(set) var steps: [Step] = []
+    // Nil where an undo that reaches across the floor leaves it unknown.
+    private(set) var isSeen: Bool? = false
+    private(set) var isRead: Bool? = false
+    private(set) var isArchived: Bool? = false
+    private(set) var isDeleted: Bool? = false
+    private(set) var wasSeen = false
+    private(set) var wasRead = false
+    private(set) var gone: Gone?
+    private(set) var snoozedUntil: Timestamp?
+    private(set) var answer: Event?
+    /// The time from which on its events are known, where the earlier ones have left the log.
+    private(set) var start: Timestamp?
+    private var isAnswered = false
     private var hasArrived = false
     private var position: Seq
     private var active: [(event: Event, since: Timestamp)] = []
@@ -156,13 +164,41 @@ struct ItemFold {
 
     /// The item as these events alone make it.
     fileprivate func item(as content: Content, _ arrival: Event) -> Item {
-        var until: Timestamp?
-        if case .snoozed(_, let time)? = snoozed?.event?.body { until = time }
-        return Item(
+        Item(
             seq: item, position: position, topic: topic, content: content, isMuted: !mutes.isEmpty,
-            isSeen: seen != nil, isRead: read != nil, isArchived: archived != nil, isDeleted: deleted != nil,
-            isGone: gone != nil, snoozedUntil: until, outcome: outcome?.event.flatMap { Outcome($0) },
-            recordedAt: arrival.recordedAt)
+            isSeen: isSeen == true, isRead: isRead == true, isArchived: isArchived == true,
+            isDeleted: isDeleted == true, isGone: gone != nil, snoozedUntil: snoozedUntil,
+            outcome: answer.flatMap { Outcome($0) }, recordedAt: arrival.recordedAt)
+    }
+
+    /// This fold after events, as if what they undo had never happened.
+    ///
+    /// Whether an item was in the list when somebody looked is told as it was at that moment, whatever was undone later.
+    fileprivate func folding(_ events: [Event], from floor: ItemAtFloor? = nil) -> ItemFold {
+        var undone: [Seq: Seq] = [:]
+        for event in events {
+            if case .undone(let seq) = event.body { undone[seq] = min(undone[seq] ?? event.seq, event.seq) }
+        }
+        func fold(before end: Seq?) -> ItemFold {
+            var (fold, start) = (self, floor)
+            for event in events where end.map({ event.seq < $0 }) ?? true {
+                if let undo = undone[event.seq], end.map({ undo < $0 }) ?? true { continue }
+                if let floor = start, event.seq > floor.seq {
+                    fold.begin(at: floor)
+                    start = nil
+                }
+                fold.apply(event)
+            }
+            if let start { fold.begin(at: start) }
+            return fold
+        }
+        var whole = fold(before: nil)
+        for index in whole.steps.indices {
+            let step = whole.steps[index]
+            guard step.kind == .seen, let event = step.event else { continue }
+            whole.steps[index].isListed = fold(before: event.seq).isListed
+        }
+        return whole
     }
 
     /// The events that made an item seen and read last.
@@ -184,29 +220,47 @@ struct ItemFold {
                 fold.apply(event)
             }
             let occasion = Recipient.Occasion(seq: event.seq, at: event.recordedAt)
-            if (fold.seen != nil) != (seen != nil) { seen = fold.seen == nil ? nil : occasion }
-            if (fold.read != nil) != (read != nil) { read = fold.read == nil ? nil : occasion }
+            if (fold.isSeen == true) != (seen != nil) { seen = seen == nil ? occasion : nil }
+            if (fold.isRead == true) != (read != nil) { read = read == nil ? occasion : nil }
         }
         return (seen, read)
     }
 
     /// Goes on from what the item was at the floor; how it became so is unknown.
     mutating func begin(at floor: ItemAtFloor) {
-        let (item, lost) = (floor.item, Made(event: nil))
-        func mark(_ holds: Bool) -> Made? { holds || !floor.isCertain ? lost : nil }
-        (seen, read) = (mark(item.isSeen), mark(item.isRead))
-        (archived, deleted) = (mark(item.isArchived), mark(item.isDeleted))
-        gone = item.isGone ? lost : nil
-        snoozed = item.snoozedUntil == nil ? nil : lost
-        woken = item.position == arrival?.seq ?? (item.arrivedAt == nil ? item.seq : item.position) ? nil : lost
-        outcome = item.outcome == nil ? nil : outcome ?? lost
-        reminded = item.content.remindAt.flatMap { $0 <= floor.time ? lost : nil }
+        let item = floor.item
+        func mark(_ holds: Bool) -> Bool? { floor.isCertain ? holds : nil }
+        (isSeen, isRead) = (mark(item.isSeen), mark(item.isRead))
+        (isArchived, isDeleted) = (mark(item.isArchived), mark(item.isDeleted))
+        (snoozedUntil, isAnswered) = (item.snoozedUntil, item.outcome != nil)
+        gone = item.isGone ? Gone(event: nil) : nil
+        let isWoken = item.position != arrival?.seq ?? (item.arrivedAt == nil ? item.seq : item.position)
         (hasArrived, position) = (true, item.position)
-        guard floor.isArrival else { return }
-        mutes = active.filter { Self.scope($0.event).map { $0.covers(content, from: topic) } ?? false }
+        guard !floor.isArrival else {
+            mutes = active.filter { Self.scope($0.event).map { $0.covers(content, from: topic) } ?? false }
+            return
+        }
+        (wasSeen, wasRead) = (isSeen == true, isRead == true)
+        start = floor.time
+        var lost: [Step.Kind] = []
+        if isWoken { lost.append(.woken) }
+        if isSeen == true { lost.append(.seen) }
+        if isRead == true { lost.append(.marked(.read)) }
+        if item.outcome != nil, answer == nil { lost.append(.answered) }
+        if item.content.remindAt.map({ $0 <= floor.time }) ?? false { lost.append(.reminded) }
+        if let snoozedUntil { lost.append(.snoozed(until: snoozedUntil)) }
+        if isArchived == true { lost.append(.marked(.archived)) }
+        if isDeleted == true { lost.append(.marked(.deleted)) }
+        steps = lost.map { Step(kind: $0, event: nil) } + steps.filter { $0.kind == .edited || $0.kind == .answered }
     }
 
-    private var isInInbox: Bool { gone == nil && deleted == nil && archived == nil && snoozed == nil }
+    /// Nil where that is unknown.
+    private var isInInbox: Bool? {
+        if gone != nil || snoozedUntil != nil || isArchived == true || isDeleted == true { return false }
+        return isArchived == nil || isDeleted == nil ? nil : true
+    }
+
+    private var isListed: Bool? { content.isSilent ? false : isInInbox }
 
     mutating func apply(_ event: Event) {
         switch event.body {
@@ -223,51 +277,79 @@ struct ItemFold {
                 (arrival, hasArrived, position) = (event, true, event.seq)
                 let arrived = event.content ?? content
                 mutes = active.filter { Self.scope($0.event).map { $0.covers(arrived, from: topic) } ?? false }
-            } else if event.kind != .broadcast, gone == nil, deleted == nil, let key = arrival?.content?.collapseKey,
+            } else if event.kind != .broadcast, gone == nil, isDeleted == false,
+                let key = arrival?.content?.collapseKey,
                 event.content?.collapseKey?.hasSameBytes(as: key) ?? false
             {
-                gone = Made(event: event)
+                gone = Gone(event: event)
             }
-        default: if hasArrived, gone == nil { change(event, Made(event: event)) }
+        default: if hasArrived, gone == nil { change(event) }
         }
     }
 
-    private mutating func change(_ event: Event, _ made: Made) {
+    private mutating func change(_ event: Event) {
         switch event.body {
-        case .traySeen(let upTo): if position <= upTo { take(.seen, made) }
-        case .marked(let mark, let items): if items.contains(item) { take(mark, made) }
+        case .traySeen(let upTo): if position <= upTo { take(.seen, event, .seen) }
+        case .marked(let mark, let items): if items.contains(item) { take(mark, event) }
         case .allMarked(let mark, let filter, let upTo):
             guard position <= upTo, covers(filter) else { return }
             switch mark {
-            case .seen: take(.seen, made)
-            case .read: take(.read, made)
-            case .archived: if isInInbox { archived = made }
-            case .deleted: if isInInbox { deleted = made }
+            case .seen: take(.seen, event)
+            case .read: take(.read, event)
+            case .archived: if isInInbox != false { take(.archived, event) }
+            case .deleted:
+                // Where nobody knows whether it was archived, nobody knows whether this deleted it.
+                if isInInbox == nil { isDeleted = nil } else if isInInbox == true { take(.deleted, event) }
             }
         case .snoozed(item, let until):
-            if case .snoozed(_, until)? = snoozed?.event?.body { return }
-            snoozed = made
-        case .woken(item): (snoozed, seen, read, position, woken) = (nil, nil, nil, event.seq, made)
+            guard snoozedUntil != until else { return }
+            snoozedUntil = until
+            add(.snoozed(until: until), event)
+        case .woken(item):
+            (snoozedUntil, isSeen, isRead, position) = (nil, false, false, event.seq)
+            add(.woken, event)
         case .acted(item, _, _, _):
-            guard outcome == nil else { return }
-            outcome = made
-            take(.read, made)
-        case .reminded(item): reminded = made
-        case .retracted(item), .expired(item): gone = made
+            guard !isAnswered else { return }
+            (answer, isAnswered) = (event, true)
+            add(.answered, event)
+            read()
+        case .edited(item, _): add(.edited, event)
+        case .reminded(item): add(.reminded, event)
+        case .retracted(item), .expired(item): gone = Gone(event: event)
         default: break
         }
     }
 
-    private mutating func take(_ mark: Mark, _ made: Made) {
-        switch mark {
-        case .seen: seen = seen ?? made
-        case .read: (seen, read) = (seen ?? made, read ?? made)
-        case .unread: read = nil
-        case .archived: archived = archived ?? made
-        case .unarchived: archived = nil
-        case .deleted: deleted = deleted ?? made
-        case .restored: deleted = nil
+    private mutating func add(_ kind: Step.Kind, _ event: Event) { steps.append(Step(kind: kind, event: event)) }
+
+    /// What has been read has been seen.
+    private mutating func read() {
+        if isSeen == false { isSeen = true }
+        if isRead == false { isRead = true }
+        (wasSeen, wasRead) = (true, true)
+    }
+
+    /// Takes a mark; where it changes the item, that is a step.
+    private mutating func take(_ mark: Mark, _ event: Event, _ kind: Step.Kind? = nil) {
+        func become(_ value: inout Bool?, _ new: Bool) -> Bool {
+            // What may have been so before is still so, and only its end is news.
+            guard value != new, value != nil || !new else { return false }
+            value = new
+            return true
         }
+        let isNews =
+            switch mark {
+            case .seen: become(&isSeen, true)
+            case .read: isRead == false
+            case .unread: become(&isRead, false)
+            case .archived: become(&isArchived, true)
+            case .unarchived: become(&isArchived, false)
+            case .deleted: become(&isDeleted, true)
+            case .restored: become(&isDeleted, false)
+            }
+        if mark == .read { read() }
+        if mark == .seen { wasSeen = true }
+        if isNews { add(kind ?? .marked(mark), event) }
     }
 
     private func covers(_ filter: ItemFilter) -> Bool {
@@ -352,11 +434,14 @@ private struct StoryWords {
     let item: Item
     let user: String
     let fold: ItemFold
+    /// The floor's time, where an event that concerned the item may have left the log.
+    let gap: Timestamp?
 
     private typealias Clause = ItemStory.Clause
 
     var clauses: [ItemStory.Clause] {
-        [arrival, quiet] + [seen, read, answer, reminder, snooze, ending].compactMap(\.self)
+        [arrival, quiet] + [missing].compactMap(\.self) + unknown + fold.steps.compactMap(told)
+            + [unseen, unread, unanswered, ending].compactMap(\.self)
     }
 
     /// Whether nothing can happen to it any more.
@@ -435,92 +520,135 @@ private struct StoryWords {
         return Clause(topic: .quiet, event: event.seq, parts: parts + [.words(".")])
     }
 
-    private var seen: ItemStory.Clause? {
-        guard item.isSeen else {
-            return clause(.seen, nil, .words(isOver ? "It was never on screen." : "It was not on screen yet."))
-        }
-        guard let event = fold.seen?.event else { return lost(.seen, "It was on screen") }
-        switch event.body {
-        case .traySeen: return clause(.seen, "The list with it was on screen", event)
-        case .marked(.seen, _), .allMarked(.seen, _, _): return clause(.seen, "It was marked seen", event)
-        // The sentence about its reading or its answer says it.
-        case _ where event.seq == fold.read?.event?.seq && item.isRead: return nil
-        default: return clause(.seen, "It was on screen", event)
-        }
+    private var missing: ItemStory.Clause? {
+        gap.map { clause(.gap, nil, .words("The log may lack events from before "), .time($0), .words(".")) }
     }
 
-    private var read: ItemStory.Clause? {
-        guard item.isRead else {
-            return clause(.read, nil, .words(isOver ? "It was never read." : "It was not read yet."))
-        }
-        guard let event = fold.read?.event else { return lost(.read, "It was read") }
-        switch event.body {
-        case .acted: return nil
-        case .marked(_, let items) where items.count > 1:
-            let others = items.count == 2 ? "another item" : "\(items.count - 1) other items"
-            return clause(.read, "It was cleared together with \(others)", event, ", and not opened by itself.")
-        case .allMarked: return clause(.read, "It was cleared with “mark all”", event, ", and not opened by itself.")
-        default: return clause(.read, "It was read by itself", event)
-        }
+    /// What it is by a mark that nobody knows.
+    private var unknown: [ItemStory.Clause] {
+        let marks: [(Bool, Bool?, ItemFold.Step.Kind)] = [
+            (item.isSeen, fold.isSeen, .seen), (item.isRead, fold.isRead, .marked(.read)),
+            (item.isArchived, fold.isArchived, .marked(.archived)), (item.isDeleted, fold.isDeleted, .marked(.deleted)),
+        ]
+        return marks.compactMap { holds, known, kind in holds && known == nil ? lost(kind) : nil }
     }
 
-    private var answer: ItemStory.Clause? {
-        if let outcome = item.outcome {
-            let label =
-                item.content.actions.first { $0.id.hasSameBytes(as: outcome.action) }?.label ?? outcome.action
-            guard let event = fold.outcome?.event else {
-                return clause(
-                    .answer, nil, .words("\(outcome.actor) answered “\(label)” on "), .time(outcome.at),
-                    .words("; the event has left the log."))
+    private func lost(_ kind: ItemFold.Step.Kind) -> ItemStory.Clause? {
+        switch kind {
+        case .seen, .marked(.seen): lost(.seen, "It was marked as seen")
+        case .marked(.read): lost(.read, "It was read")
+        case .marked(.archived): lost(.archived, "It was archived")
+        case .marked(.deleted): lost(.deleted, "It was deleted")
+        case .woken: lost(.snooze, "It came back from a snooze")
+        case .reminded: clause(.reminder, nil, .words("The log no longer says whether it was reminded of."))
+        case .snoozed(let until):
+            clause(
+                .snooze, nil, .words(isAsleep(until, nil) ? "It is snoozed until " : "It was snoozed until "),
+                .time(until),
+                .words("; the log no longer says since when."))
+        case .answered:
+            item.outcome.map { outcome in
+                clause(
+                    .answer, nil, .words("\(outcome.actor) answered “\(label(outcome.action))” on "),
+                    .time(outcome.at), .words("; the event has left the log."))
             }
-            let device = event.device.map { " on \($0)" } ?? ""
-            return clause(
-                .answer, event, .words("\(outcome.actor) answered “\(label)” on "), .time(event.recordedAt),
-                .words("\(device)\(claim(event))."))
+        case .marked, .edited: nil
         }
-        guard !item.content.actions.isEmpty else { return nil }
+    }
+
+    /// Whether a snooze is in force: of two until one time, the last.
+    private func isAsleep(_ until: Timestamp, _ event: Event?) -> Bool {
+        let last = fold.steps.last { if case .snoozed = $0.kind { true } else { false } }
+        return !isOver && item.snoozedUntil == until && last?.event?.seq == event?.seq
+    }
+
+    private func told(_ step: ItemFold.Step) -> ItemStory.Clause? {
+        guard let event = step.event else { return lost(step.kind) }
+        switch step.kind {
+        case .seen:
+            guard step.isListed != true else { return clause(.seen, "The list with it was on screen", event) }
+            let after = step.isListed == nil ? "." : "; the item was not in it."
+            return clause(.seen, "It was marked as seen when the tray was looked at", event, after)
+        case .marked(let mark): return told(mark, event)
+        case .edited: return edit(event)
+        case .answered: return answer(event)
+        case .reminded:
+            return clause(.reminder, event, .words("It was reminded of on "), .time(event.recordedAt), .words("."))
+        case .snoozed(let until):
+            guard isAsleep(until, event) else {
+                return clause(
+                    .snooze, event, .words("It was snoozed on "), .time(event.recordedAt),
+                    .words(how(event) + claim(event) + ", until "), .time(until), .words("."))
+            }
+            return clause(.snooze, event, .words("It is snoozed until "), .time(until), .words("."))
+        case .woken:
+            return clause(
+                .snooze, event, .words("It came back from a snooze on "), .time(event.recordedAt), .words("."))
+        }
+    }
+
+    private func told(_ mark: Mark, _ event: Event) -> ItemStory.Clause {
+        switch mark {
+        case .seen: clause(.seen, "It was marked seen", event)
+        case .read where company(event).isEmpty: clause(.read, "It was read by itself", event)
+        case .read:
+            clause(.read, "It was marked as read\(company(event))", event, ", and not opened by itself.")
+        case .unread: clause(.read, "It was marked as unread\(company(event))", event)
+        case .archived: clause(.archived, "It was archived\(company(event))", event)
+        case .unarchived: clause(.archived, "It was taken out of the archive\(company(event))", event)
+        case .deleted: clause(.deleted, "It was deleted\(company(event))", event)
+        case .restored: clause(.deleted, "It was restored\(company(event))", event)
+        }
+    }
+
+    private func edit(_ event: Event) -> ItemStory.Clause {
+        guard case .edited(_, let edit) = event.body, case .set(let title) = edit.title else {
+            return clause(.edit, "Its sender edited it", event)
+        }
+        return clause(.edit, "Its sender edited it", event, ": its title was then “\(title)”.")
+    }
+
+    private func label(_ action: String) -> String {
+        item.content.actions.first { $0.id.hasSameBytes(as: action) }?.label ?? action
+    }
+
+    private func answer(_ event: Event) -> ItemStory.Clause? {
+        guard case .acted(_, let action, _, _) = event.body else { return nil }
+        let device = event.device.map { " on \($0)" } ?? ""
+        return clause(
+            .answer, event, .words("\(event.actor ?? user) answered “\(label(action))” on "),
+            .time(event.recordedAt), .words("\(device)\(claim(event))."))
+    }
+
+    // MARK: What did not happen
+
+    private func never(_ topic: ItemStory.Clause.Topic, _ what: String, again: Bool) -> ItemStory.Clause {
+        if again { return clause(topic, nil, .words("It was not \(what) after that.")) }
+        if let start = fold.start {
+            return clause(topic, nil, .words("It was not \(what) after "), .time(start), .words("."))
+        }
+        return clause(topic, nil, .words(isOver ? "It was never \(what)." : "It was not \(what) yet."))
+    }
+
+    private var unseen: ItemStory.Clause? { item.isSeen ? nil : never(.seen, "on screen", again: fold.wasSeen) }
+
+    private var unread: ItemStory.Clause? { item.isRead ? nil : never(.read, "read", again: fold.wasRead) }
+
+    private var unanswered: ItemStory.Clause? {
+        guard item.outcome == nil, !item.content.actions.isEmpty else { return nil }
         return clause(.answer, nil, .words(isOver ? "Nobody answered." : "Nobody has answered yet."))
     }
 
-    private var reminder: ItemStory.Clause? {
-        guard let reminded = fold.reminded else { return nil }
-        guard let event = reminded.event else {
-            return clause(.reminder, nil, .words("The log no longer says whether it was reminded of."))
+    private var ending: ItemStory.Clause? {
+        guard item.isGone else {
+            return item.isDeleted || item.isArchived ? nil : clause(.ending, nil, .words("It is still in the tray."))
         }
-        return clause(.reminder, event, .words("It was reminded of on "), .time(event.recordedAt), .words("."))
-    }
-
-    private var snooze: ItemStory.Clause? {
-        if let until = item.snoozedUntil, !item.isGone {
-            let event = fold.snoozed?.event
-            return clause(
-                .snooze, event, .words("It is snoozed until "), .time(until),
-                .words(event == nil ? "; the log no longer says since when." : "."))
+        guard let event = fold.gone?.event else { return lost(.ending, "It is no longer in the tray", "why") }
+        switch event.body {
+        case .expired: return clause(.ending, event, .words("It expired on "), .time(event.recordedAt), .words("."))
+        case .retracted: return clause(.ending, "Its sender took it back", event)
+        default: return clause(.ending, "A later notification replaced it", event)
         }
-        guard let woken = fold.woken else { return nil }
-        guard let event = woken.event else { return lost(.snooze, "It came back from a snooze") }
-        return clause(
-            .snooze, event, .words("It came back from a snooze on "), .time(event.recordedAt), .words("."))
-    }
-
-    private var ending: ItemStory.Clause {
-        if item.isGone {
-            guard let event = fold.gone?.event else { return lost(.ending, "It is no longer in the tray", "why") }
-            switch event.body {
-            case .expired: return clause(.ending, event, .words("It expired on "), .time(event.recordedAt), .words("."))
-            case .retracted: return clause(.ending, "Its sender took it back", event)
-            default: return clause(.ending, "A later notification replaced it", event)
-            }
-        }
-        if item.isDeleted {
-            guard let event = fold.deleted?.event else { return lost(.ending, "It was deleted") }
-            return clause(.ending, "It was deleted\(company(event))", event)
-        }
-        if item.isArchived {
-            guard let event = fold.archived?.event else { return lost(.ending, "It was archived") }
-            return clause(.ending, "It was archived\(company(event))", event)
-        }
-        return clause(.ending, nil, .words("It is still in the tray."))
     }
 
     private func company(_ event: Event) -> String {
@@ -542,12 +670,14 @@ private struct StoryWords {
     ///   items from below the floor.
     @available(*, noasync, message: "use `await store.story`; this call blocks a thread that tasks share")
     public func story(of life: ItemLife) throws(TraylogError) -> ItemStory {
-        let (events, floor) = try storyEvents(of: life)
-        return ItemStory(of: life.item, user: life.user, events: events, from: floor)
+        let (events, floor, gap) = try storyEvents(of: life)
+        return ItemStory(of: life.item, user: life.user, events: events, from: floor, gap: gap)
     }
 
     /// What a story is made of, ascending; also what was undone.
-    func storyEvents(of life: ItemLife) throws(TraylogError) -> (events: [Event], from: ItemAtFloor?) {
+    ///
+    /// The gap is the floor's time, where an event that concerned the item may have left the log.
+    func storyEvents(of life: ItemLife) throws(TraylogError) -> (events: [Event], from: ItemAtFloor?, gap: Timestamp?) {
         let (user, item) = (life.user, life.item)
         var events = Dictionary(life.events.map { ($0.seq, $0) }) { first, _ in first }
         func add(_ more: [Event]) { for event in more { events[event.seq] = event } }
@@ -556,7 +686,7 @@ private struct StoryWords {
             let arrival = life.events.first { $0.kind == .arrived }?.seq ?? item.position
             add(try mutes(before: item, arrival: arrival, of: user))
         }
-        // The answer to an item that was read before changes nothing that its life shows.
+        // Of an item that was compacted, the log may still have the answer.
         if let seq = item.outcome?.seq, events[seq] == nil {
             do throws(TraylogError) { add([try event(seq)]) } catch { guard case .refused = error else { throw error } }
         }
@@ -569,22 +699,24 @@ private struct StoryWords {
             add(try history(of: user, from: item.seq, limit: .max, asOf: .seq(life.asOf)).elements)
         }
         let floor = try statistics(checkingStates: false).floor
-        guard item.seq <= floor, floor <= life.asOf else { return (events.values.sorted { $0.seq < $1.seq }, nil) }
+        guard item.seq <= floor, floor <= life.asOf else { return (events.values.sorted { $0.seq < $1.seq }, nil, nil) }
         let before = try history(of: user, from: item.seq, limit: .max, asOf: .seq(floor)).elements
+        let gap = try event(floor).recordedAt
         if try has(all: before, of: user, since: item.seq, to: floor) {
             add(before)
             let known = events.values.sorted { $0.seq < $1.seq }
-            if known.contains(where: { $0.brings(item.seq) }) { return (known, nil) }
+            // Edits of a broadcast are nobody's own, so nobody's history says whether one is missing.
+            if known.contains(where: { $0.brings(item.seq) }) { return (known, nil, item.topic == nil ? nil : gap) }
             // A broadcast that has left the log, and a person whose own events have not, as those on hold.
-            if let start = ItemAtFloor(arrivalOf: item, known) { return (known, start) }
+            if let start = ItemAtFloor(arrivalOf: item, known) { return (known, start, gap) }
         }
         add(before.filter { $0.brings(item.seq) })
         let start = try self.item(item.seq, user, at: floor, undone: voided)
         let known = events.values.filter { event in
             start == nil || event.seq > floor || event.brings(item.seq) || event.seq == item.outcome?.seq
-                || event.kind == .muted || event.kind == .unmuted
+                || event.kind == .muted || event.kind == .unmuted || event.kind == .edited
         }
-        return (known.sorted { $0.seq < $1.seq }, start)
+        return (known.sorted { $0.seq < $1.seq }, start, start == nil ? nil : gap)
     }
 
     /// The item's state at the floor; nil if it arrived later.

@@ -4,7 +4,8 @@ import TraylogDomain
 struct ProvedStory {
     let user: String
     let item: Seq
-    /// Ascending: those that sentences name, mutes from before the item, and the subscription that a broadcast came by.
+    /// Ascending: those that sentences name, mutes from before the item, the subscription that a broadcast came by, and what was undone
+    /// if it tells whether the item was in the list when somebody looked.
     let events: [Event]
     let story: ItemStory
     /// The title with which the item came.
@@ -23,6 +24,7 @@ struct ProvedStory {
         (self.user, self.item, self.events, title) = (user, item, events, content.title)
         story = ItemStory(of: item, content, user: user, arrival: arrival, telling: events)
         let told = Set(story.events)
+        let undone = Set(events.compactMap { if case .undone(let seq) = $0.body { seq } else { nil } })
         var delivery = arrival.arrivalTopic.map { _ in "subscription stated" }
         for event in events {
             guard Self.belongs(event, to: arrival, of: item, user) else {
@@ -33,7 +35,8 @@ struct ProvedStory {
             where event.seq < arrival.seq && arrival.arrivalTopic.hasSameBytes(as: topic):
                 delivery = "subscribed by event \(event.seq)"
             case .muted where event.seq < arrival.seq: break
-            case _ where event.takesBack(item): break
+            case .undone(let seq) where events.contains(where: { $0.seq == seq && $0.places(item) }): break
+            case _ where !undone.isEmpty && event.places(item): break
             default: guard told.contains(event.seq) else { throw Self.wrong("no sentence names event \(event.seq)") }
             }
         }
@@ -45,7 +48,7 @@ struct ProvedStory {
         if let owner = event.user { return owner.hasSameBytes(as: user) }
         guard arrival.arrivalTopic != nil else { return false }
         return switch event.body {
-        case .retracted(item), .expired(item), .reminded(item): true
+        case .edited(item, _), .retracted(item), .expired(item), .reminded(item): true
         default: event.seq == arrival.seq
         }
     }
@@ -54,12 +57,13 @@ struct ProvedStory {
 }
 
 extension Event {
-    /// Whether it ends what an earlier event made of the item: a story needs it, and names it in no sentence.
-    func takesBack(_ item: Seq) -> Bool {
+    /// Whether it is a mark that puts an item into the list, or takes it out.
+    func places(_ item: Seq) -> Bool {
         switch body {
-        case .marked(.unread, let items), .marked(.unarchived, let items), .marked(.restored, let items):
+        case .marked(.archived, let items), .marked(.unarchived, let items), .marked(.deleted, let items),
+            .marked(.restored, let items):
             items.contains(item)
-        case .woken(item): true
+        case .allMarked(.archived, _, _), .allMarked(.deleted, _, _): true
         default: false
         }
     }

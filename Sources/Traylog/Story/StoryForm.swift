@@ -89,7 +89,7 @@ enum StoryForm {
         line(
             "<p class=\"small\">A sentence with an event rests on that event, which is in the log as it stands below. A sentence "
                 + "that is stated rests on none: it says that something never happened. The owner of the log signed this page, and "
-                + "says with it that no other event changed the item.</p>")
+                + "says with it that no other event changed the item, unless it was undone.</p>")
         line("<h2>The events</h2>")
         for event in proved.events {
             line("<section id=\"e\(event.seq)\">")

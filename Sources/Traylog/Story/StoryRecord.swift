@@ -45,8 +45,8 @@ import TraylogStates
     @available(*, noasync, message: "use `await store.provedStory`; this call blocks a thread that tasks share")
     public func provedStory(of life: ItemLife) throws(TraylogError) -> StoryRecord {
         let (user, item) = (life.user, life.item.seq)
-        let (all, start) = try storyEvents(of: life)
-        let wanted = ItemStory(of: life.item, user: user, events: all, from: start)
+        let (all, start, gap) = try storyEvents(of: life)
+        let wanted = ItemStory(of: life.item, user: user, events: all, from: start, gap: gap)
         let floor = try statistics(checkingStates: false).floor
         var seqs = Set(wanted.events)
         let arrival = wanted.clauses.first { $0.topic == .arrival }?.event ?? item
@@ -55,11 +55,19 @@ import TraylogStates
         }
         var proved = try provedBy(item, user, seqs, as: wanted)
         if proved == nil {
-            // What took an earlier mark back is named by no sentence, and a mute that took the place of another one began with that.
+            // A mute that took the place of another one began with that.
             let voided = Set(all.compactMap { if case .undone(let seq) = $0.body { seq } else { nil } })
             let others = all.filter { !voided.contains($0.seq) }
-            seqs.formUnion(others.filter { $0.takesBack(item) }.map(\.seq))
             seqs.formUnion(ItemFold.chain(ofMutes: others, to: wanted.clauses.first { $0.topic == .quiet }?.event))
+            proved = try provedBy(item, user, seqs, as: wanted)
+        }
+        if proved == nil {
+            // What was undone later had its effect when somebody looked at the list.
+            let places = all.filter { $0.seq > arrival && $0.places(item) }
+            seqs.formUnion(places.map(\.seq))
+            let undone = Set(places.map(\.seq))
+            seqs.formUnion(
+                all.compactMap { if case .undone(let seq) = $0.body, undone.contains(seq) { $0.seq } else { nil } })
             proved = try provedBy(item, user, seqs, as: wanted)
         }
         guard let proved else {

@@ -196,8 +196,9 @@ package struct ChangeTracker<Pages: StatePages> {
         let standing = ItemStanding(entry, isSeen: isSeen)
         // What is gone keeps its marks; an undo can bring it back.
         guard tracked.standing?.isGone != true || !standing.isGone else { return }
-        // An edit, and a new time to wake, leave the standing unchanged.
-        guard tracked.standing != standing || fact.kind == .edited || fact.kind == .snoozed else { return }
+        // An edit, a new time to wake, and the answer to an item that was read before leave the standing unchanged.
+        let kinds: [EventKind] = [.edited, .snoozed, .acted]
+        guard tracked.standing != standing || kinds.contains(fact.kind) else { return }
         items[entry.seq]?.standing = standing
         file(entry.seq, thread: tracked.thread, standing)
         items[entry.seq]?.by.append(Seq(fact.seq))

@@ -142,29 +142,22 @@ private struct Lives {
     }
 }
 
-/// What the sentences must say of an item, from the states of the naive fold after each event.
+/// What the sentences must say of an item: one for each event after which the naive fold has another item than before.
 private struct NaiveStory {
     private let user: String
+    private let events: ArraySlice<Event>
     private var item: NaiveItem
     private var arrival: Event
     private var mutes: [(mute: NaiveMute, event: Event)] = []
-    private var seen: Event?
-    private var read: Event?
-    private var gone: Event?
-    private var deleted: Event?
-    private var archived: Event?
-    private var reminded: Event?
-    private var snoozed: Event?
-    private var woken: Event?
-    private var answer: Event?
+    private var changes: [(event: Event, old: NaiveItem, new: NaiveItem)] = []
     /// The events that were undone, each with its undo.
     private var undone: [(event: Seq, by: Seq)] = []
 
     init(of seq: Seq, _ user: String, through end: Seq, in events: [Event]) {
         self.user = user
-        let events = events.prefix(Int(end.rawValue))
+        self.events = events.prefix(Int(end.rawValue))
         // As if what is undone by `end` had never happened: the last event from which on it was so.
-        for event in events {
+        for event in self.events {
             if case .undone(let undone) = event.body, Name(event.user) == Name(user) {
                 self.undone.append((undone, event.seq))
             }
@@ -172,102 +165,164 @@ private struct NaiveStory {
         let voided = Set(undone.map(\.event))
         var state = NaiveUser(name: user)
         (item, arrival) = (NaiveItem(events[0], Content(), topic: nil), events[0])
-        for event in events where !voided.contains(event.seq) {
+        for event in self.events where !voided.contains(event.seq) {
             let before = state
             state.apply(event)
             guard let now = state.item(seq), !now.scheduled else { continue }
-            if before.item(seq)?.scheduled ?? true {
+            item = now
+            guard let old = before.item(seq), !old.scheduled else {
                 arrival = event
                 mutes = before.mutes.filter { $0.silences(now.content, topic: now.topic) }.map {
                     ($0, events[Int($0.by.rawValue) - 1])
                 }
+                continue
             }
-            if now.position == event.seq, event.seq != arrival.seq { woken = event }
-            if case .snoozed(seq, _) = event.body, !now.gone, now.snoozedUntil != before.item(seq)?.snoozedUntil {
-                snoozed = event
-            }
-            seen = now.seen ? seen ?? event : nil
-            read = now.read ? read ?? event : nil
-            gone = now.gone ? gone ?? event : nil
-            deleted = now.deleted ? deleted ?? event : nil
-            archived = now.archived ? archived ?? event : nil
-            if case .reminded(seq) = event.body, event.user != nil { reminded = event }
-            item = now
+            guard !old.gone else { continue }
+            changes.append((event, old, now))
         }
-        answer = item.outcome.map { events[Int($0.seq.rawValue) - 1] }
     }
 
     /// A sentence; the event is nil for what never happened.
-    private typealias Sentence = (topic: ItemStory.Clause.Topic, event: Event?, text: String)
+    private struct Sentence: Equatable {
+        let topic: ItemStory.Clause.Topic
+        let event: Seq?
+        let text: String
+
+        init(_ topic: ItemStory.Clause.Topic, _ event: Event?, _ text: String) {
+            (self.topic, self.event, self.text) = (topic, event?.seq, text)
+        }
+
+        init(_ clause: ItemStory.Clause) { (topic, event, text) = (clause.topic, clause.event, clause.text()) }
+    }
 
     /// Compares clause by clause; answers how many clauses lack their event.
     ///
     /// - Parameters:
-    ///   - floor: sentences of events before it may say instead that the log no longer has them.
+    ///   - floor: sentences of events up to it may say instead that the log no longer has them.
     ///   - areOwnKept: but for those of the user's own events.
     func check(_ story: ItemStory, floor: Seq, areOwnKept: Bool, _ place: String) -> Int {
+        let told = story.clauses.map { Sentence($0) }
         var lost = 0
-        let expected: [Sentence] = [arrived, quiet(story)] + sentences
-        let topics = Set(expected.map(\.topic)).union(story.clauses.map(\.topic))
-        for topic in topics {
-            let (told, sentence) = (story.clauses.first { $0.topic == topic }, expected.first { $0.topic == topic })
-            if told?.text() == sentence?.text, told?.event == sentence?.event?.seq { continue }
-            // What it became so by has left the log, or nothing tells whether it had.
-            let event = sentence?.event ?? silent(topic)
-            let isOld = event.map { event in
-                (event.seq <= floor || isUncertain(at: floor)) && !(areOwnKept && event.user != nil && !isOfUnknownTime)
-            }
+        for (one, (sentence, event)) in zip(told, [(arrived, arrival), quiet(story)]) where one != sentence {
             lost += 1
             #expect(
-                isOld ?? (topic == .reminder) && floor >= item.seq && told?.event == nil
-                    && says(told?.text(), of: topic, lacking: sentence),
-                "\(place): \(told?.text() ?? "nothing") (\(told?.event ?? .zero)), not \(sentence?.text ?? "nothing") (\(event?.seq ?? .zero))"
-            )
+                event.seq <= floor && !(areOwnKept && event.user != nil && !isOfUnknownTime) && one.event == nil
+                    && one.topic == sentence.topic && isLostBeginning(one),
+                "\(place): \(one), not \(sentence)")
         }
-        if lost == 0 { #expect(story.clauses.map(\.topic) == expected.map(\.topic), "\(place)") }
-        return lost
+        let (rest, expected) = (Array(told.dropFirst(2)), sentences)
+        if rest == expected { return lost }
+        let gap = floor >= item.seq ? "The log may lack events from before \(time(floor))." : nil
+        guard let gap, rest.first == Sentence(.gap, nil, gap) else {
+            let (one, sentence) = zip(rest, expected).first { $0 != $1 } ?? (rest.last ?? told[0], expected[0])
+            Issue.record("\(place): \(one), not \(sentence); \(rest.count) sentences, not \(expected.count)")
+            return lost
+        }
+        let known = Array(rest.dropFirst())
+        if known == expected { return lost + 1 }
+        if areOwnKept, !isOfUnknownTime {
+            let kept = expected.compactMap { sentence -> Sentence? in
+                guard let event = sentence.event, event <= floor, events[Int(event.rawValue) - 1].user == nil else {
+                    return sentence
+                }
+                return known.contains(sentence) ? sentence : sentence.topic == .ending ? Self.unknownEnd : nil
+            }
+            #expect(known == kept, "\(place)")
+        } else {
+            checkAfter(floor, known, expected, place)
+        }
+        return lost + 1
     }
 
-    /// The event that another sentence tells: the item was seen by being read, or read by being answered.
-    private func silent(_ topic: ItemStory.Clause.Topic) -> Event? {
-        topic == .seen ? seen : topic == .read ? read : nil
+    private static let unknownEnd = Sentence(.ending, nil, "It is no longer in the tray; the log no longer says why.")
+
+    /// Each event after the floor has its sentence; what the item was there is told without an event.
+    private func checkAfter(_ floor: Seq, _ told: [Sentence], _ expected: [Sentence], _ place: String) {
+        let isUncertain = undone.contains { $0.event <= floor && $0.by > floor }
+        let order = told.compactMap(\.event)
+        #expect(order == order.sorted(), "\(place)")
+        for sentence in expected {
+            guard let event = sentence.event, event > floor, !told.contains(sentence) else { continue }
+            #expect(
+                isUncertain && sentence.topic != .edit && sentence.topic != .answer,
+                "\(place): nothing tells \(sentence)")
+        }
+        let atFloor = changes.last { $0.event.seq <= floor }?.new
+        var lost: [Sentence] = []
+        func add(_ holds: Bool?, _ topic: ItemStory.Clause.Topic, _ text: String) {
+            if holds ?? false { lost.append(Sentence(topic, nil, text)) }
+        }
+        // Where an undo reaches across the floor, only how the item is in the end is known.
+        let marked = isUncertain ? item : atFloor
+        add(marked?.seen, .seen, "It was marked as seen; the log no longer says when.")
+        add(marked?.read, .read, "It was read; the log no longer says when.")
+        add(marked?.archived, .archived, "It was archived; the log no longer says when.")
+        add(marked?.deleted, .deleted, "It was deleted; the log no longer says when.")
+        if !isUncertain {
+            for sentence in lost { #expect(told.contains(sentence), "\(place): \(sentence) is missing") }
+        }
+        add(atFloor?.position != arrival.seq, .snooze, "It came back from a snooze; the log no longer says when.")
+        if let until = atFloor?.snoozedUntil {
+            for verb in ["is", "was"] {
+                add(true, .snooze, "It \(verb) snoozed until \(Self.time(until)); the log no longer says since when.")
+            }
+        }
+        if let outcome = item.outcome {
+            let what = "\(outcome.actor) answered “\(label(outcome.action))” on \(Self.time(outcome.at))"
+            add(outcome.seq <= floor, .answer, "\(what); the event has left the log.")
+        }
+        add(true, .reminder, "The log no longer says whether it was reminded of.")
+        add(item.gone && (isUncertain || atFloor?.gone ?? false), .ending, Self.unknownEnd.text)
+        let later = changes.filter { $0.event.seq > floor }
+        add(!item.seen && !later.contains { $0.new.seen }, .seen, "It was not on screen after \(time(floor)).")
+        add(!item.read && !later.contains { $0.new.read }, .read, "It was not read after \(time(floor)).")
+        let here = atFloor ?? item
+        add(
+            !item.seen && (isUncertain || here.seen || later.contains { $0.new.seen }), .seen,
+            "It was not on screen after that.")
+        add(
+            !item.read && (isUncertain || here.read || later.contains { $0.new.read }), .read,
+            "It was not read after that.")
+        for sentence in told where !lost.contains(sentence) {
+            if sentence.event == nil, sentence.topic == .answer || sentence.topic == .ending,
+                expected.contains(sentence)
+            {
+                continue
+            }
+            #expect(
+                sentence.event != nil && (expected.contains(sentence) || isUncertain && isFact(sentence)),
+                "\(place): \(sentence) is not so")
+        }
+    }
+
+    /// Whether an event said so, though nobody knows any more whether it changed anything.
+    private func isFact(_ sentence: Sentence) -> Bool {
+        guard let event = sentence.event.map({ events[Int($0.rawValue) - 1] }) else { return false }
+        switch event.body {
+        case .traySeen:
+            return [looked(event).text, on(event, "It was marked as seen when the tray was looked at")].contains(
+                sentence.text)
+        case .marked(let mark, let items):
+            return items.contains(item.seq) && sentence == self.marked(mark, event)
+        case .allMarked(let mark, _, let upTo):
+            return item.position <= upTo && sentence == self.marked(mark.mark, event)
+        default: return false
+        }
     }
 
     /// Whether nobody knows when the item came, once that event has left the log: it has been woken since.
-    private var isOfUnknownTime: Bool { item.arrivedAt != nil && woken != nil }
-
-    private func isUncertain(at floor: Seq) -> Bool { undone.contains { $0.event <= floor && $0.by > floor } }
-
-    /// Whether a sentence says what is known of it all the same.
-    private func says(_ text: String?, of topic: ItemStory.Clause.Topic, lacking sentence: Sentence?) -> Bool {
-        guard let text else { return sentence == nil || topic == .reminder }
-        let starts =
-            switch topic {
-            case .arrival:
-                ["\(user) got this on \(Self.time(item.arrivedAt ?? item.recordedAt)); the event has left the log."]
-            case .quiet: ["It did not ring: it was muted; the log no longer says by whom."]
-            case .seen: ["It was on screen; the log no longer says when."]
-            case .read: ["It was read; the log no longer says when."]
-            case .answer:
-                item.outcome.map {
-                    ["\($0.actor) answered “\(label($0.action))” on \(Self.time($0.at)); the event has left the log."]
-                } ?? []
-            case .snooze:
-                (item.gone ? nil : item.snoozedUntil).map {
-                    ["It is snoozed until \(Self.time($0)); the log no longer says since when."]
-                }
-                    ?? ["It came back from a snooze; the log no longer says when."]
-            case .ending:
-                [
-                    "It is no longer in the tray; the log no longer says why.",
-                    "It was deleted; the log no longer says when.", "It was archived; the log no longer says when.",
-                ].filter {
-                    $0.hasPrefix(item.gone ? "It is no" : item.deleted ? "It was deleted" : "It was archived")
-                }
-            case .reminder: ["The log no longer says whether it was reminded of."]
-            }
-        return starts.contains(text)
+    private var isOfUnknownTime: Bool {
+        item.arrivedAt != nil && changes.contains { $0.new.position != $0.old.position }
     }
+
+    private func isLostBeginning(_ sentence: Sentence) -> Bool {
+        [
+            "\(user) got this on \(Self.time(item.arrivedAt ?? item.recordedAt)); the event has left the log.",
+            "It did not ring: it was muted; the log no longer says by whom.",
+        ].contains(sentence.text) || sentence.text == quiet(nil).0.text && (item.content.isSilent || !item.muted)
+    }
+
+    private func time(_ seq: Seq) -> String { Self.time(events[Int(seq.rawValue) - 1].recordedAt) }
 
     // MARK: The sentences
 
@@ -305,19 +360,20 @@ private struct NaiveStory {
         let through = item.topic.map { " through the topic \($0)" } ?? ""
         let planned =
             if case .arrived(_, _, _, let time, _) = arrival.body { ", as planned on \(Self.time(time))" } else { "" }
-        return (
+        return Sentence(
             .arrival, arrival,
-            "\(user) got this on \(Self.time(arrival.recordedAt))\(from)\(through)\(planned)\(claim(arrival))."
-        )
+            "\(user) got this on \(Self.time(arrival.recordedAt))\(from)\(through)\(planned)\(claim(arrival)).")
     }
 
     /// Of several mutes the story may name any.
-    private func quiet(_ story: ItemStory) -> Sentence {
-        if item.content.isSilent { return (.quiet, arrival, "It did not ring: it was sent silently.") }
-        guard item.muted else { return (.quiet, arrival, "It counted as new.") }
-        let named = story.clauses.first { $0.topic == .quiet }?.event
+    private func quiet(_ story: ItemStory?) -> (Sentence, Event) {
+        if item.content.isSilent {
+            return (Sentence(.quiet, arrival, "It did not ring: it was sent silently."), arrival)
+        }
+        guard item.muted else { return (Sentence(.quiet, arrival, "It counted as new."), arrival) }
+        let named = story?.clauses.first { $0.topic == .quiet }?.event
         guard let (mute, event) = mutes.first(where: { $0.mute.by == named }) ?? mutes.first else {
-            return (.quiet, nil, "muted by nothing")
+            return (Sentence(.quiet, nil, "muted by nothing"), arrival)
         }
         let scope =
             switch mute.scope {
@@ -327,67 +383,117 @@ private struct NaiveStory {
             case .topic(let name): "topic \(name)"
             }
         let until = mute.until.map { ", until \(Self.time($0))" } ?? ""
-        return (
-            .quiet, event,
-            "It did not ring: \(event.actor ?? user) had muted \(scope)\(device(event)) on \(Self.time(mute.sinceTime))\(until)."
-        )
+        let what = "\(event.actor ?? user) had muted \(scope)\(device(event)) on \(Self.time(mute.sinceTime))\(until)."
+        return (Sentence(.quiet, event, "It did not ring: \(what)"), event)
     }
 
     private var sentences: [Sentence] {
-        [onScreen, opened, answered, remindedOf, asleep, ended].compactMap(\.self)
+        let gone = changes.last { $0.new.gone }?.event
+        return changes.filter { !$0.new.gone }.compactMap { told($0.event, $0.old, $0.new) }
+            + [notSeen, notRead, notAnswered, ended(gone)].compactMap(\.self)
     }
 
-    private var onScreen: Sentence? {
-        guard let seen else { return (.seen, nil, item.gone ? "It was never on screen." : "It was not on screen yet.") }
-        switch seen.body {
-        case .traySeen: return (.seen, seen, on(seen, "The list with it was on screen"))
-        case .marked(.seen, _), .allMarked(.seen, _, _): return (.seen, seen, on(seen, "It was marked seen"))
-        // The sentence about its reading or its answer says it.
-        case _ where seen.seq == read?.seq: return nil
-        default: return (.seen, seen, on(seen, "It was on screen"))
+    /// What an event made of the item; nil for one that is about something else.
+    private func told(_ event: Event, _ old: NaiveItem, _ new: NaiveItem) -> Sentence? {
+        switch event.body {
+        case .edited(item.seq, let edit):
+            if case .set(let title) = edit.title {
+                return Sentence(.edit, event, on(event, "Its sender edited it", ": its title was then “\(title)”."))
+            }
+            return Sentence(.edit, event, on(event, "Its sender edited it"))
+        case .reminded(item.seq) where event.user != nil:
+            return Sentence(.reminder, event, "It was reminded of on \(Self.time(event.recordedAt)).")
+        default: break
+        }
+        if old.outcome != new.outcome, let outcome = new.outcome {
+            let text = "\(outcome.actor) answered “\(label(outcome.action))” on \(Self.time(outcome.at))"
+            return Sentence(.answer, event, text + device(event) + claim(event) + ".")
+        }
+        if old.position != new.position {
+            return Sentence(.snooze, event, "It came back from a snooze on \(Self.time(event.recordedAt)).")
+        }
+        if let until = new.snoozedUntil, old.snoozedUntil != until {
+            let last = changes.last { $0.new.snoozedUntil != nil && $0.old.snoozedUntil != $0.new.snoozedUntil }
+            let holds = item.snoozedUntil != nil && !item.gone && last?.event.seq == event.seq
+            return Sentence(
+                .snooze, event,
+                holds
+                    ? "It is snoozed until \(Self.time(until))."
+                    : on(event, "It was snoozed", ", until \(Self.time(until))."))
+        }
+        if old.read != new.read { return marked(new.read ? .read : .unread, event) }
+        if old.archived != new.archived { return marked(new.archived ? .archived : .unarchived, event) }
+        if old.deleted != new.deleted { return marked(new.deleted ? .deleted : .restored, event) }
+        guard old.seen != new.seen else { return nil }
+        if case .traySeen = event.body { return looked(event) }
+        return marked(.seen, event)
+    }
+
+    private func marked(_ mark: Mark, _ event: Event) -> Sentence {
+        let company = company(event)
+        return switch mark {
+        case .seen: Sentence(.seen, event, on(event, "It was marked seen"))
+        case .read where company.isEmpty: Sentence(.read, event, on(event, "It was read by itself"))
+        case .read:
+            Sentence(.read, event, on(event, "It was marked as read\(company)", ", and not opened by itself."))
+        case .unread: Sentence(.read, event, on(event, "It was marked as unread\(company)"))
+        case .archived: Sentence(.archived, event, on(event, "It was archived\(company)"))
+        case .unarchived: Sentence(.archived, event, on(event, "It was taken out of the archive\(company)"))
+        case .deleted: Sentence(.deleted, event, on(event, "It was deleted\(company)"))
+        case .restored: Sentence(.deleted, event, on(event, "It was restored\(company)"))
         }
     }
 
-    private var opened: Sentence? {
-        guard let read else { return (.read, nil, item.gone ? "It was never read." : "It was not read yet.") }
-        if case .acted = read.body { return nil }
-        let company = company(read)
-        return company.isEmpty
-            ? (.read, read, on(read, "It was read by itself"))
-            : (.read, read, on(read, "It was cleared\(company)", ", and not opened by itself."))
-    }
-
-    private var answered: Sentence? {
-        if let outcome = item.outcome {
-            let how = answer.map { device($0) + claim($0) } ?? ""
-            let text = "\(outcome.actor) answered “\(label(outcome.action))” on \(Self.time(outcome.at))\(how)."
-            return (.answer, answer, text)
+    /// Somebody looked at the tray; the item was on screen if the list of that moment had it, whatever was undone since.
+    private func looked(_ event: Event) -> Sentence {
+        var then = NaiveUser(name: user)
+        let voided = Set(undone.filter { $0.by < event.seq }.map(\.event))
+        for past in events where past.seq < event.seq && !voided.contains(past.seq) { then.apply(past) }
+        if then.item(item.seq)?.isListed ?? false {
+            return Sentence(.seen, event, on(event, "The list with it was on screen"))
         }
-        guard !item.content.actions.isEmpty else { return nil }
-        return (.answer, nil, item.gone ? "Nobody answered." : "Nobody has answered yet.")
+        let text = on(event, "It was marked as seen when the tray was looked at", "; the item was not in it.")
+        return Sentence(.seen, event, text)
     }
 
-    private var remindedOf: Sentence? {
-        reminded.map { (.reminder, $0, "It was reminded of on \(Self.time($0.recordedAt)).") }
+    private var notSeen: Sentence? {
+        guard !item.seen else { return nil }
+        let again = changes.contains { $0.new.seen }
+        let text = again ? "not on screen after that" : item.gone ? "never on screen" : "not on screen yet"
+        return Sentence(.seen, nil, "It was \(text).")
     }
 
-    private var asleep: Sentence? {
-        if let until = item.snoozedUntil, !item.gone {
-            return (.snooze, snoozed, "It is snoozed until \(Self.time(until)).")
-        }
-        return woken.map { (.snooze, $0, "It came back from a snooze on \(Self.time($0.recordedAt)).") }
+    private var notRead: Sentence? {
+        guard !item.read else { return nil }
+        let again = changes.contains { $0.new.read }
+        return Sentence(
+            .read, nil, "It was \(again ? "not read after that" : item.gone ? "never read" : "not read yet").")
     }
 
-    private var ended: Sentence? {
+    private var notAnswered: Sentence? {
+        guard item.outcome == nil, !item.content.actions.isEmpty else { return nil }
+        return Sentence(.answer, nil, item.gone ? "Nobody answered." : "Nobody has answered yet.")
+    }
+
+    private func ended(_ gone: Event?) -> Sentence? {
         if let gone {
             switch gone.body {
-            case .expired: return (.ending, gone, "It expired on \(Self.time(gone.recordedAt)).")
-            case .retracted: return (.ending, gone, on(gone, "Its sender took it back"))
-            default: return (.ending, gone, on(gone, "A later notification replaced it"))
+            case .expired: return Sentence(.ending, gone, "It expired on \(Self.time(gone.recordedAt)).")
+            case .retracted: return Sentence(.ending, gone, on(gone, "Its sender took it back"))
+            default: return Sentence(.ending, gone, on(gone, "A later notification replaced it"))
             }
         }
-        if let deleted { return (.ending, deleted, on(deleted, "It was deleted\(company(deleted))")) }
-        if let archived { return (.ending, archived, on(archived, "It was archived\(company(archived))")) }
-        return (.ending, nil, "It is still in the tray.")
+        return item.deleted || item.archived ? nil : Sentence(.ending, nil, "It is still in the tray.")
+    }
+}
+
+extension BulkMark {
+    fileprivate var mark: Mark {
+        switch self {
+        case .seen: .seen
+        case .read: .read
+        case .archived: .archived
+        case .deleted: .deleted
+        }
     }
 }

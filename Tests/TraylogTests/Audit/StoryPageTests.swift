@@ -44,6 +44,79 @@ import TraylogDomain
         }
     }
 
+    @Test func aPageTellsEachChangeOfAnItem() throws {
+        let key = try #require(Self.signer)
+        try withTemporaryDirectory { directory in
+            var options = StoreOptions()
+            options.ticking = .manual
+            let store = try Store.open(directory, options: options)
+            func act(_ action: Command.Action, by actor: String? = nil) throws {
+                try store.perform(Command(user: "ann", action, actor: actor))
+            }
+            func words(of item: Seq) throws -> [String] {
+                let life = try store.life(of: .seq(item), of: "ann")
+                let story = try store.story(of: life)
+                let page = try Array(store.provedStory(of: life).page(signedBy: key).utf8)
+                let check = try Self.check(page, [], key.publicKey)
+                #expect(check.findings.isEmpty && check.story == story)
+                // What differs from run to run is the time.
+                return story.clauses.map { clause in
+                    clause.parts.map { if case .words(let words) = $0 { words } else { "T" } }.joined()
+                }
+            }
+            let start = ["ann got this on T from shop.", "It counted as new."]
+            let soon = Timestamp(milliseconds: Timestamp.now.milliseconds + 3_600_000)
+            // 1 is edited, read, and then answered.
+            let ask = Content(title: "89 EUR", actions: [ItemAction(id: "yes", label: "Confirm")])
+            try act(.notify(ask), by: "shop")
+            try act(.edit(.seq(1), ContentEdit(title: .set("99 EUR"))), by: "shop")
+            try act(.mark(.read, [.seq(1)]))
+            try act(.act(.seq(1), action: "yes"))
+            #expect(
+                try words(of: 1) == start + [
+                    "Its sender edited it on T by shop: its title was then “99 EUR”.", "It was read by itself on T.",
+                    "ann answered “Confirm” on T.", "It is still in the tray.",
+                ])
+            #expect(try store.life(of: .seq(1), of: "ann").events.map(\.kind) == [.notified, .edited, .marked, .acted])
+            // 5 is deleted with 6 when the tray is looked at, and expires.
+            try act(.notify(Content(title: "Sale", expiresAt: soon)), by: "shop")
+            try act(.notify(Content(title: "Other")), by: "shop")
+            try act(.mark(.deleted, [.seq(5), .seq(6)]))
+            try act(.notify(Content(title: "New")), by: "shop")
+            try act(.seeTray())
+            try store.tick(now: Timestamp(milliseconds: soon.milliseconds + 1))
+            #expect(
+                try words(of: 5) == start + [
+                    "It was deleted together with another item on T.",
+                    "It was marked as seen when the tray was looked at on T; the item was not in it.",
+                    "It was never read.", "It expired on T.",
+                ])
+            #expect(
+                try words(of: 8) == start + [
+                    "The list with it was on screen on T.", "It was not read yet.", "It is still in the tray.",
+                ])
+            // 11 is archived when the tray is looked at; that is undone only then.
+            try act(.notify(Content(title: "Away")), by: "shop")
+            let away = try store.head()
+            try act(.mark(.archived, [.seq(away)]))
+            try act(.notify(Content(title: "Newer")), by: "shop")
+            try act(.seeTray())
+            try act(.undo(event: away + 1))
+            #expect(
+                try words(of: away) == start + [
+                    "It was marked as seen when the tray was looked at on T; the item was not in it.",
+                    "It was not read yet.", "It is still in the tray.",
+                ])
+            try act(.mark(.deleted, [.seq(away)]))
+            try act(.mark(.restored, [.seq(away)]))
+            #expect(
+                try words(of: away).suffix(4) == [
+                    "It was deleted on T.", "It was restored on T.", "It was not read yet.", "It is still in the tray.",
+                ])
+            store.close()
+        }
+    }
+
     private static let users = ["ann", "bo\u{308}b"]
 
     /// Makes items of every kind, and does everything with them that people, publishers and the clock do.
@@ -62,7 +135,7 @@ import TraylogDomain
             if random.chance(30) { content.actions = [ItemAction(id: "yes", label: "Yes & no")] }
             if random.chance(15) { (content.notBefore, content.expiresAt, content.remindAt) = (later, nil, nil) }
             let action: Command.Action
-            switch random.below(30) {
+            switch random.below(34) {
             case 0...8:
                 if random.chance(30) { content.collapseKey = "k" }
                 action = .notify(content)
@@ -82,13 +155,21 @@ import TraylogDomain
             case 24: action = .wake(item())
             case 25: action = .act(item(), action: "yes")
             case 26: action = .retract(item())
-            case 27: action = .undo(event: Seq(UInt64(max(1, head))))
+            case 27...28: action = .undo(event: Seq(UInt64(max(1, head - random.below(4)))))
+            case 29...30:
+                action = .edit(
+                    item(), random.pick([ContentEdit(title: .set("<\(head)>")), ContentEdit(body: .set("B"))]))
             default:
                 now = later
                 try store.tick(now: now)
                 continue
             }
-            let isOfTopic = if case .broadcast = action { true } else { false }
+            let isOfTopic =
+                switch action {
+                case .broadcast: true
+                case .edit: random.chance(30)
+                default: false
+                }
             // Many are refused: of a wrong item, or of one that is gone.
             _ = try? store.perform(
                 Command(

@@ -116,7 +116,7 @@ class WordsTests(StoryCase):
         self.assertRegex(words, rf"^ann got this on \S+ \S+ UTC from shop \(claimed: 2026-03-05 08:00:00 UTC\)\. \[event {quiet}\]")
         self.assertRegex(words, rf"support had muted category approval on phone on \S+ \S+ UTC, until 2099-01-01 08:00:00 UTC\. \[event {muted}\]")
         self.assertRegex(words, r"The list with it was on screen on \S+ \S+ UTC on tablet\. \[event \d+\]")
-        self.assertRegex(words, r"cleared with “mark all” on \S+ \S+ UTC on tablet, and not opened by itself\. \[event \d+\]")
+        self.assertRegex(words, r"marked as read with “mark all” on \S+ \S+ UTC on tablet, and not opened by itself\. \[event \d+\]")
         self.assertIn("It is still in the tray. [stated]", words)
         # A mute that took the place of another one began with that.
         self.do({"kind": "mute", "category": "approval"})
@@ -129,7 +129,7 @@ class WordsTests(StoryCase):
 
         first, second = self.notify(title="One"), self.notify(title="Two", silent=True)
         self.do({"kind": "mark", "as": "read", "items": [first, second], "actor": "eve"})
-        self.assertRegex(told(first), r"cleared together with another item on \S+ \S+ UTC by eve, and not opened by itself")
+        self.assertRegex(told(first), r"marked as read together with another item on \S+ \S+ UTC by eve, and not opened by itself")
         self.assertIn("It did not ring: it was sent silently.", told(second))
         read = self.notify(title="Three")
         event = self.do({"kind": "mark", "as": "read", "items": [read], "device": "laptop"})[0]
@@ -150,6 +150,20 @@ class WordsTests(StoryCase):
         status = self.notify(title="Build 1", collapseKey="build")
         self.notify(title="Build 2", collapseKey="build", actor="ci")
         self.assertRegex(told(status), r"A later notification replaced it on \S+ \S+ UTC by ci\. \[event \d+\]")
+        offer = self.notify(title="89 EUR", actions=ACTIONS, actor="shop")
+        edited = self.do({"kind": "edit", "item": offer, "title": "99 EUR", "actor": "shop"})[0]
+        self.do({"kind": "mark", "as": "read", "items": [offer]}, {"kind": "act", "item": offer, "action": "yes"})
+        self.do({"kind": "edit", "item": offer, "body": "Thank you", "actor": "shop"})
+        self.assertRegex(told(offer), rf"edited it on \S+ \S+ UTC by shop: its title was then “99 EUR”\. \[event {edited}\] It was read by itself .*"
+                         r"ann answered “Pay” on .* Its sender edited it on \S+ \S+ UTC by shop\. \[event \d+\] It is still in the tray")
+        self.assertIn("Answered", text_of(self.visitor.get(f"/users/ann/items/{offer}")))
+        deleted, neighbour = self.notify(title="Out of sight"), self.notify(title="Too")
+        mark = self.do({"kind": "mark", "as": "deleted", "items": [deleted, neighbour]}, {"kind": "notify", "title": "Look"}, {"kind": "seeTray"})[0]
+        hidden = rf"It was deleted together with another item on .* \[event {mark}\] .* looked at on \S+ \S+ UTC; the item was not in it\. \[event \d+\] "
+        self.assertRegex(told(deleted), hidden + r"It was not read yet\. \[stated\]$")
+        # When somebody looked, it was still deleted.
+        self.do({"kind": "undo", "event": mark})
+        self.assertRegex(told(deleted), r"UTC; the item was not in it\. \[event \d+\] It was not read yet\. \[stated\] It is still in the tray")
         taken = self.notify(title="Wrong")
         self.do({"kind": "retract", "item": taken, "actor": "shop"})
         self.assertRegex(told(taken), r"It was never read\. \[stated\] Its sender took it back on \S+ \S+ UTC by shop\.")
@@ -170,7 +184,7 @@ class WordsTests(StoryCase):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.2)
         words = self.told(self.page(item))
-        self.assertRegex(words, r"It was reminded of on \S+ \S+ UTC\. \[event \d+\] It expired on \S+ \S+ UTC\. \[event \d+\]")
+        self.assertRegex(words, r"It was reminded of on \S+ \S+ UTC\. \[event \d+\] .*It was never read\. \[stated\] It expired on \S+ \S+ UTC\. \[event \d+\]$")
 
     def test_both_checkers_repeat_what_was_planned(self):
         self.do({"kind": "subscribe", "topic": "plans"})
@@ -213,14 +227,17 @@ class WordsTests(StoryCase):
             lambda: {"kind": "markAll", "as": chance.choice("seen read archived deleted".split()), **chance.choice([{}, {"thread": "t"}, {"thread": None}, {"category": "c"}])},
             lambda: {"kind": "snooze", "item": pick(), "until": "2099-01-01T00:00:00Z"}, lambda: {"kind": "wake", "item": pick()},
             lambda: {"kind": "act", "item": pick(), "action": "yes"}, lambda: {"kind": "retract", "item": pick()},
-            lambda: {"kind": "undo", "event": chance.randrange(1, 200)},
+            lambda: {"kind": "undo", "event": chance.randrange(1, 200)}, lambda: {"kind": "edit", "item": pick(), "title": chance.choice(["E", "<F>"])},
+            lambda: {"kind": "undo", "event": max(1, newest - chance.randrange(4))}, lambda: {"kind": "edit", "item": pick(), "body": "G"},
         ]
-        for _ in range(150):
+        newest = 1
+        for _ in range(170):
             command = chance.choice(kinds)()
             who = {} if command["kind"] == "broadcast" else {"user": "zoe"}
             extra = {**chance.choice([{}, {"actor": "support"}, {"actor": "zoe"}]), **chance.choice([{}, {"device": "phone"}]),
                      **chance.choice([{}, {}, {"occurredAt": "2026-03-05T08:00:00Z"}])}
             (answer,) = self.server.post("/v1/commands", [{**command, **who, **extra}]).json["results"]
+            newest = answer.get("seq", newest)
             if "seq" in answer and command["kind"] in ("notify", "broadcast"):
                 items.append(answer["seq"])
         told = 0

@@ -181,7 +181,7 @@ enum ItemPage {
             occasion(
                 "Seen", isOver ? "Never seen" : "Not seen yet", item: life, holds: life.item.isSeen, seen),
             occasion(
-                read?.isOfMany == true ? "Cleared with others" : "Read", isOver ? "Never read" : "Not read yet",
+                read?.isOfMany == true ? "Marked as read with others" : "Read", isOver ? "Never read" : "Not read yet",
                 item: life, holds: life.item.isRead, read),
         ]
     }
