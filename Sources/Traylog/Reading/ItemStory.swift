@@ -4,7 +4,8 @@ import TraylogStates
 /// What happened to one item of a tray, told in sentences that each name their events.
 ///
 /// It follows the rules of Docs/concepts.md for this item alone, from the events that it is given, and leaves out what was undone. So
-/// the same events always give the same words, whoever reads them. Each event that changed the item has a sentence, in the order of time.
+/// the same events always give the same words, whoever reads them. Each event that changed the item has a sentence, in the
+/// order of time.
 ///
 /// ```swift
 /// let life = try await store.life(of: .seq(17), of: "ann")
