@@ -36,7 +36,7 @@ import TestSupport
         try TestedStore.with(.atHand) { tested in
             try tested.act("ann", .notify(Content(title: "1")))
             for limit in [-1, Int.min] {
-                do {
+                do throws(TraylogError) {
                     _ = try tested.store.difference(of: "ann", from: .seq(0), limit: limit)
                     Issue.record("\(limit) was accepted")
                 } catch {

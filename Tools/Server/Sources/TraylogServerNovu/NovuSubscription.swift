@@ -28,7 +28,7 @@ extension Store {
         var all: [NovuSubscription] = []
         for topic in topics {
             all.append(
-                NovuSubscription(topic: topic.topic, user: user, since: try await event(topic.from).recordedAt))
+                NovuSubscription(topic: topic.topic, user: user, since: try await log.event(topic.from).recordedAt))
         }
         return all
     }
