@@ -28,7 +28,7 @@ import Traylog
         try await store.notify("ann", Content(title: "After"))
         let items = try await store.inbox(of: "ann").elements
         #expect(items.map(\.content.title) == ["After", "Before"])
-        #expect(items[0].notifiedAt == Timestamp(milliseconds: 1_764_000_000_000))
+        #expect(items[0].recordedAt == Timestamp(milliseconds: 1_764_000_000_000))
     }
 
     @Test func anAutomaticTickSurvivesAnImpossibleClock() async throws {
