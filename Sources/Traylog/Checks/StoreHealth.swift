@@ -294,10 +294,10 @@ import TraylogPlatform
             "What is wrong with the store: 0 for nothing, 1 for what may wait, 2 for what needs somebody.",
         "traylog_disk_free_bytes": "Bytes that may still be written to the store's disk.",
         "traylog_overdue":
-            "What is due and a tick would still deal with; it counts to 1,000, which means 1,000 or more.",
+            "What is due and a tick would still deal with; 1000 means 1000 or more.",
         "traylog_damaged_states": "Stored states with a wrong checksum.",
         "traylog_check_findings":
-            "What the last check found, with nothing clean since; of read, damage that reading met, with no verification since.",
+            "What the last check found, with nothing clean since; for read, what queries met since the last verification.",
         "traylog_last_backup_seconds": "When the last backup ended, in Unix time; left out for never.",
         "traylog_backup_age_seconds": "How long ago the last backup ended; +Inf for never.",
         "traylog_last_verification_seconds":
