@@ -9,8 +9,9 @@ import TraylogStates
 /// There are requests to append, which share transactions, and tasks, each of which has the loop for itself. The writer's
 /// thread has the ``WriterLoop``. While it rests, a thread that waits for its append anyway may have it.
 package final class Writer: Sendable {
-    /// The most commands, and bytes of events, of one transaction; sizes not known yet count at their largest. One request may be
-    /// larger.
+    /// The most commands, and bytes of events, of one transaction; sizes not known yet count at their largest.
+    ///
+    /// One request may be larger.
     static let groupCommands = 2_048
     static let groupBytes = 8 << 20
 

@@ -32,8 +32,9 @@ struct WriterQueue: ~Copyable {
         return appends.isEmpty ? .close : .append(takeAppends())
     }
 
-    /// Takes the first requests that fit into one transaction: at least one, unless the transaction has something already. None if
-    /// all were withdrawn.
+    /// Takes the first requests that fit into one transaction: at least one, unless the transaction has something already.
+    ///
+    /// It takes none if all were withdrawn.
     ///
     /// - Parameters:
     ///   - commands: that are in it.

@@ -130,7 +130,9 @@ private struct ItemSearch {
 }
 
 extension Event {
-    /// The sender of the item that the event brought. If nobody is named: the user, or nil for a broadcast.
+    /// The sender of the item that the event brought.
+    ///
+    /// If nobody is named: the user, or nil for a broadcast.
     fileprivate func sender(to user: String) -> String? {
         switch body {
         case .notified: actor ?? user
