@@ -37,7 +37,7 @@ struct LongWriteOrder: Sendable {
     let state: TrayState
     let landmarks: [TrayState]
     let stored: StoredPages
-    /// What `stored` reads through; ended by `rows()`.
+    /// `stored` reads through this; `rows()` ends it.
     let snapshot: StoreSnapshot
 
     /// Ends the snapshot.

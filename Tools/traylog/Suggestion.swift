@@ -1,7 +1,7 @@
 import ArgumentParser
 @_spi(Operations) import Traylog
 
-/// What somebody may have meant who typed an option or a command that there is not.
+/// The option or command that somebody probably meant who mistyped one.
 ///
 /// The parser suggests the nearest name however far it is; a wrong suggestion is worse than none.
 enum Suggestion {

@@ -3,7 +3,7 @@ import TraylogAudit
 import TraylogDomain
 import TraylogQueries
 
-/// What a store proves, and who did what in it: for auditors, and for disputes about a tray.
+/// The proofs of a store, and its record of who did what: for auditors, and for disputes about a tray.
 ///
 /// ```swift
 /// let report = try await store.proofs.auditReport(of: "ann")

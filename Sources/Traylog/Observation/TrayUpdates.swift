@@ -102,7 +102,7 @@ private final class TrayWatch: @unchecked Sendable {
     private var signal: Signal?
     /// The last one that differed from the one before.
     private(set) var tray: Tray?
-    /// What ends the iteration.
+    /// The error that ends the iteration.
     private var failure: TraylogError?
     /// The stream of the tray's user; 0 while the user is unknown.
     private var stream: UInt32 = 0
@@ -136,7 +136,7 @@ private final class TrayWatch: @unchecked Sendable {
         return signal != nil
     }
 
-    /// What says that there may be a change; nil at the beginning, where the present state is shown.
+    /// The signal that there may be a change; nil at the beginning, where the present state is shown.
     var awaited: Signal? { isFirst ? nil : signal }
 
     /// Looks at the tray if it is in memory.

@@ -136,7 +136,7 @@ struct ItemFold {
     private(set) var arrival: Event?
     /// The mutes that match it, each with the event in force and the time when it began.
     private(set) var mutes: [(event: Event, since: Timestamp)] = []
-    /// What changed it, ascending; first what is not known to the log any more.
+    /// The steps that changed it, ascending; those that the log no longer knows come first.
     private(set) var steps: [Step] = []
     // Nil where an undo that reaches across the floor leaves it unknown.
     private(set) var isSeen: Bool? = false
@@ -323,7 +323,7 @@ struct ItemFold {
 
     private mutating func add(_ kind: Step.Kind, _ event: Event) { steps.append(Step(kind: kind, event: event)) }
 
-    /// What has been read has been seen.
+    /// Notes that it was read, and so also seen.
     private mutating func read() {
         if isSeen == false { isSeen = true }
         if isRead == false { isRead = true }
@@ -525,7 +525,7 @@ private struct StoryWords {
         gap.map { clause(.gap, nil, .words("The log may lack events from before "), .time($0), .words(".")) }
     }
 
-    /// What it is by a mark that nobody knows.
+    /// The clauses for marks whose events left the log.
     private var unknown: [ItemStory.Clause] {
         let marks: [(Bool, Bool?, ItemFold.Step.Kind)] = [
             (item.isSeen, fold.isSeen, .seen), (item.isRead, fold.isRead, .marked(.read)),

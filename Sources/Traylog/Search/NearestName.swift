@@ -1,4 +1,4 @@
-/// What somebody may have meant who mistyped a name.
+/// The name that somebody probably meant who mistyped one.
 @_spi(Operations) public enum NearestName {
     /// The name that is at most two letters away from five, and so on; nil where none is near, because a wrong suggestion is worse
     /// than none.

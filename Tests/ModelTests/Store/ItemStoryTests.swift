@@ -142,7 +142,7 @@ private struct Lives {
     }
 }
 
-/// What the sentences must say of an item: one for each event after which the naive fold has another item than before.
+/// The sentences that an item must have: one for each event after which the naive fold has another item than before.
 private struct NaiveStory {
     private let user: String
     private let events: ArraySlice<Event>
@@ -393,7 +393,7 @@ private struct NaiveStory {
             + [notSeen, notRead, notAnswered, ended(gone)].compactMap(\.self)
     }
 
-    /// What an event made of the item; nil for one that is about something else.
+    /// The sentence for an event; nil where it is about something else.
     private func told(_ event: Event, _ old: NaiveItem, _ new: NaiveItem) -> Sentence? {
         switch event.body {
         case .edited(item.seq, let edit):

@@ -774,7 +774,7 @@ class TraylogBell extends Element {
 		const list = this.#list;
 		if (!list || this.#isLoading === list) return;
 		this.#isLoading = list;
-		// What failed is said until it has come.
+		// The failure shows until a page comes.
 		if (!isAgain) this.#failed = null;
 		clearTimeout(this.#timers.loading);
 		this.#timers.loading = setTimeout(() => {
