@@ -207,7 +207,7 @@ final class CachedState {
     func copy() -> CachedState {
         let copy = CachedState(state: state)
         copy.topicsThrough = topicsThrough
-        (copy.storedThrough, copy.isStoredDamaged) = (storedThrough, isStoredDamaged)
+        (copy.storedThrough, copy.isRefolded, copy.isStoredDamaged) = (storedThrough, isRefolded, isStoredDamaged)
         copy.landmarks = landmarks
         return copy
     }

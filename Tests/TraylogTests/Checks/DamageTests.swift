@@ -124,6 +124,23 @@ import TraylogLMDB
         }
     }
 
+    @Test func whoMetADamagedStateBeforeItWasFoldedAnewAndChangedDoesNotFoldItAgain() throws {
+        try withFilledStore { path in
+            try damageRoot(of: "ann", in: path)
+            try withStore(path, options(isRelaxed: true)) { store in
+                let source = try #require(store.queries.source as? LiveSource)
+                #expect(try store.tray(of: "ann").total >= 300)
+                _ = try store.perform(Command(user: "ann", .mark(.read, [.seq(1)])))
+                let found = try source.memory.withLock { memory in
+                    try memory.store.stream(of: UserName("ann", memory.store.hasher))?.number
+                }
+                let stream = try #require(found)
+                try source.memory.refold(stream)
+                #expect(try store.statistics().refoldedStates == 1)
+            }
+        }
+    }
+
     @Test func aMissingStateIsADifferenceThatARebuildMends() throws {
         try withFilledStore { path in
             try RawStore.change(path) { raw in

@@ -961,7 +961,7 @@ class TraylogBell extends Element {
 				drawn ? [heading, drawn] : [
 					h("div", { class: "meta", part: "meta" },
 						name ? h("span", { class: "sender", part: "sender", dir: "auto" }, name) : tag ? h("span", {}, tag) : heading,
-						this.#changed.has(item.seq) && hint(this.#say("changed"), "changed"), name && tag, time),
+						this.#changed.has(item.seq) && !item.outcome && hint(this.#say("changed"), "changed"), name && tag, time),
 					(name || tag) && heading,
 					body && h("div", { class: "text", part: "body", dir: "auto" }, body),
 				],
