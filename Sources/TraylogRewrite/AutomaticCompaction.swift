@@ -69,7 +69,7 @@ package final class AutomaticCompaction: Sendable {
 }
 
 extension Moment {
-    /// The time `days` ago by the system's clock, for ``StoreUpkeep/compact(before:archive:isDryRun:actor:device:progress:)``.
+    /// The time `days` ago by the system's clock, for ``StoreUpkeep/compact(before:archive:isDryRun:onlyIfSmaller:actor:device:progress:)``.
     ///
     /// ```swift
     /// print(try await store.log.seq(of: .daysAgo(30)))

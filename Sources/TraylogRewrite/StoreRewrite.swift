@@ -36,6 +36,8 @@ package final class StoreRewrite {
         /// What the new file takes before the last step.
         var sizes: FileSizes
         var archive: String?
+        /// Whether the new file was given up, and nothing was changed.
+        var isGivenUp = false
         /// Events that lost what they said.
         package var erased: UInt64 = 0
         package var head: UInt64 = 0
@@ -67,8 +69,8 @@ package final class StoreRewrite {
         try successor.expectScan(true)
         defer { try? environment.expectScan(false) }
         do {
-            var (copy, archive, replay) = try Handover.inBackground { try self.copy(to: successor, start) }
-            var outcome = try close(successor, &copy, archive: archive)
+            var (copy, made, replay) = try Handover.inBackground { try self.copy(to: successor, start) }
+            var outcome = try close(successor, &copy, made)
             outcome.replay = replay
             return outcome
         } catch {
@@ -79,10 +81,10 @@ package final class StoreRewrite {
 
     /// Copies what was there at the start, and what stays of it, and folds it.
     ///
-    /// - Returns: the archive's name, too, nil without one; and what a rebuild found.
+    /// - Returns: what is made of it, too, and what a rebuild found.
     private func copy(
         to successor: Environment, _ start: StoreMoment
-    ) throws -> (StoreCopy, archive: String?, replay: ReplayReport?) {
+    ) throws -> (StoreCopy, Made, replay: ReplayReport?) {
         // Without a new one, nothing lies below.
         let floor = plan.floor > start.record.floor.seq.rawValue ? plan.floor : 0
         let head = start.head.seq
@@ -112,7 +114,6 @@ package final class StoreRewrite {
         let folded = plan.isRebuild ? 0 : head
         try copy.copyLog(through: head, archive) { try progress(folded + $0, total) }
         let dropped = copy.log.droppedCount
-        let name = try !isThere ? finish(archive, dropped) : dropped > 0 ? archiveName : nil
         try catchUp(&copy)
         // A rebuild copies, folds and compares.
         let before = plan.isRebuild ? head : 2 * head
@@ -120,7 +121,23 @@ package final class StoreRewrite {
         let replay = plan.isRebuild ? try copy.compare { try progress(min(2 * head + $0, total), total) } : nil
         // A fold reports nothing for events that are gone.
         try progress(total, total)
-        return (copy, name, replay)
+        if plan.isDryRun { return (copy, .nothing, replay) }
+        if plan.isOnlyIfSmaller {
+            let (old, new) = (try environment.information().fileBytes, try successor.information().fileBytes)
+            guard CompactionReport.isWorthIt(from: UInt64(old), to: UInt64(new)) else {
+                return (copy, .nothing, replay)
+            }
+        }
+        let name = try !isThere ? finish(archive, dropped) : dropped > 0 ? archiveName : nil
+        return (copy, .successor(archive: name), replay)
+    }
+
+    /// What a rewrite makes of the copy.
+    private enum Made {
+        /// It is given up.
+        case nothing
+        /// It takes the place of the store's file; `archive` has what leaves, nil for none.
+        case successor(archive: String?)
     }
 
     /// Whether the directory for what leaves has an archive of the whole log.
@@ -204,7 +221,7 @@ package final class StoreRewrite {
     }
 
     /// Brings the copy up to the head, as near as it gets while the writer goes on, and then quite.
-    private func close(_ successor: Environment, _ copy: inout StoreCopy, archive: String?) throws -> Outcome {
+    private func close(_ successor: Environment, _ copy: inout StoreCopy, _ made: Made) throws -> Outcome {
         // Only maintenance changes what is copied now, and it waits until the end.
         defer { host.releaseWrites() }
         try host.holdWrites()
@@ -213,12 +230,13 @@ package final class StoreRewrite {
         // So that there is little left to sync while the writer waits.
         try successor.sync()
         var outcome = Outcome(
-            dropped: copy.log.droppedCount, droppedKinds: copy.log.droppedKinds, sizes: try FileSizes(of: successor),
-            archive: archive)
-        guard !plan.isDryRun else {
+            dropped: copy.log.droppedCount, droppedKinds: copy.log.droppedKinds, sizes: try FileSizes(of: successor))
+        guard case .successor(let archive) = made else {
             successor.close()
+            outcome.isGivenUp = true
             return outcome
         }
+        outcome.archive = archive
         let handover = Handover(copy)
         // An erasure finds the archive of a log by itself.
         let archiveDirectory = archivesLog ? nil : plan.archiveDirectory.map(Files.absolutePath(of:))

@@ -100,7 +100,7 @@ package struct StoreRewriter: Sendable {
             if let kind = EventKind(code: number) { report.kinds[kind] = count }
         }
         report.archive = outcome.archive
-        try report.setSizes(before, after: plan.isDryRun ? outcome.sizes : FileSizes(of: source.environment))
+        try report.setSizes(before, after: outcome.isGivenUp ? outcome.sizes : FileSizes(of: source.environment))
         return report
     }
 
@@ -190,6 +190,8 @@ package struct RewritePlan {
     package var device: String?
     /// Gives the new file up when it is complete.
     package var isDryRun = false
+    /// Gives it up if it is larger than the old one, as ``CompactionReport/isWorthIt`` has it.
+    package var isOnlyIfSmaller = false
     /// Derives all states from the log, whatever is stored.
     package var isRebuild = false
 
@@ -244,10 +246,14 @@ public struct CompactionReport: Hashable, Sendable {
     public var archive: String?
     /// The size of the store's data file before.
     public var bytesBefore: UInt64 = 0
-    /// The size of the data file afterwards; of a dry run, of the file that was filled and deleted.
+    /// The size of the data file afterwards; of a dry run, and where it was not worth it, of the file that was filled and deleted.
     ///
     /// A compaction right after a dry run comes within 5 % of it, as long as little is appended in between.
     public var bytesAfter: UInt64 = 0
+    /// Whether the file becomes smaller, or larger by no more than 64 KiB, which the next appends take anyway.
+    ///
+    /// A compaction that was asked to go on only then has changed nothing where it is false.
+    public var isWorthIt: Bool { Self.isWorthIt(from: bytesBefore, to: bytesAfter) }
     /// How much of the file were free pages before.
     @_spi(Operations) public var freeBytesBefore: UInt64 = 0
     /// How much of the file are free pages afterwards.
@@ -272,6 +278,8 @@ public struct CompactionReport: Hashable, Sendable {
             (self.name, self.bytesBefore, self.bytesAfter) = (name, bytesBefore, bytesAfter)
         }
     }
+
+    static func isWorthIt(from before: UInt64, to after: UInt64) -> Bool { after <= before + (64 << 10) }
 
     /// The report of a compaction that changed nothing yet; set what a test needs.
     package init(floor: Seq) {

@@ -112,7 +112,7 @@ extension Environment.Configuration {
 /// When a store compacts itself, in the background (``StoreOptions/compaction``).
 ///
 /// The store looks from time to time. When enough events are old, or much of the file is free pages, it compacts like
-/// ``StoreUpkeep/compact(before:archive:isDryRun:actor:device:progress:)``. Appends wait for that no longer than for a few commits.
+/// ``StoreUpkeep/compact(before:archive:isDryRun:onlyIfSmaller:actor:device:progress:)``. Appends wait for that no longer than for a few commits.
 public struct CompactionPolicy: Hashable, Sendable, Codable {
     /// Days of history to keep: 0 to 36,500.
     ///

@@ -34,6 +34,7 @@ extension StoreUpkeep where Owner == Store {
     ///   - archive: a directory for a file with the events that leave; nil to delete them permanently. Where the log is archived
     ///     there (``StoreUpkeep/archive(to:)``), they are there already, and nothing is written twice.
     ///   - isDryRun: does everything except the last step, and writes no archive.
+    ///   - onlyIfSmaller: changes nothing where the file would become larger (``CompactionReport/isWorthIt``).
     ///   - actor: the person or program that asked for it, for the `compacted` event.
     ///   - device: the device it was asked from, for the same event.
     ///   - progress: called on that thread with the number of finished steps, and of all steps.
@@ -43,12 +44,14 @@ extension StoreUpkeep where Owner == Store {
     /// stays in the file, so that proofs and tree heads hold.
     @discardableResult
     public func compact(
-        before moment: Moment, archive: String? = nil, isDryRun: Bool = false, actor: String? = nil,
-        device: String? = nil, progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
+        before moment: Moment, archive: String? = nil, isDryRun: Bool = false, onlyIfSmaller: Bool = false,
+        actor: String? = nil, device: String? = nil,
+        progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
     ) async throws(TraylogError) -> CompactionReport {
         try await store.queries.jobs.work { [blocking = store.blocking] (cancellation) throws(TraylogError) in
             try blocking.compact(
-                before: moment, archive: archive, isDryRun: isDryRun, actor: actor, device: device
+                before: moment, archive: archive, isDryRun: isDryRun, onlyIfSmaller: onlyIfSmaller, actor: actor,
+                device: device
             ) { done, total in
                 try cancellation.check()
                 progress(done, total)
@@ -97,11 +100,12 @@ extension Store {
 }
 
 extension BlockingStore {
-    /// Moves the floor up to a moment; see ``StoreUpkeep/compact(before:archive:isDryRun:actor:device:progress:)``.
+    /// Moves the floor up to a moment; see ``StoreUpkeep/compact(before:archive:isDryRun:onlyIfSmaller:actor:device:progress:)``.
     ///
     /// - Parameters:
     ///   - archive: a directory for a file with the events that leave; nil to delete them permanently.
     ///   - isDryRun: does everything except the last step.
+    ///   - onlyIfSmaller: changes nothing where the file would become larger.
     ///   - actor: the person or program that asked for it.
     ///   - device: the device it was asked from.
     ///   - moment: the floor, or a time.
@@ -110,15 +114,17 @@ extension BlockingStore {
     @available(*, noasync, message: "use `await store.upkeep.compact`; this call blocks a thread that tasks share")
     @discardableResult
     @_spi(Operations) public func compact(
-        before moment: Moment, archive: String? = nil, isDryRun: Bool = false, actor: String? = nil,
-        device: String? = nil, progress: @escaping (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
+        before moment: Moment, archive: String? = nil, isDryRun: Bool = false, onlyIfSmaller: Bool = false,
+        actor: String? = nil, device: String? = nil,
+        progress: @escaping (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
     ) throws(TraylogError) -> CompactionReport {
         do {
             try Limits.check(identifier: actor, "actor")
             try Limits.check(identifier: device, "device")
             var plan = RewritePlan()
             plan.archiveDirectory = isDryRun ? nil : archive
-            (plan.isDryRun, plan.actor, plan.device) = (isDryRun, actor, device)
+            (plan.isDryRun, plan.isOnlyIfSmaller) = (isDryRun, onlyIfSmaller)
+            (plan.actor, plan.device) = (actor, device)
             return try store.rewriter.exclusively { try store.compactAlone(before: moment, plan, progress) }
         } catch {
             throw TraylogError(error, in: store.directory)

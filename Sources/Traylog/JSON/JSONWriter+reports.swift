@@ -18,9 +18,11 @@ import TraylogWriter
     /// - Parameters:
     ///   - report: the effect.
     ///   - isDryRun: whether it was only computed.
+    ///   - isGivenUp: whether it changed nothing, because the file would have become larger.
     ///   - retracted: the number of items retracted before it, by category; left out if nobody asked for that.
     public mutating func write(
-        _ report: CompactionReport, isDryRun: Bool = false, retracted: [(category: String, count: UInt64)] = []
+        _ report: CompactionReport, isDryRun: Bool = false, isGivenUp: Bool = false,
+        retracted: [(category: String, count: UInt64)] = []
     ) {
         beginObject()
         member("floor", report.floor)
@@ -44,6 +46,7 @@ import TraylogWriter
             writer.endObject()
         }
         member("dryRun", isDryRun)
+        if isGivenUp { member("notWorthIt", true) }
         if !retracted.isEmpty {
             name("retracted")
             beginObject()

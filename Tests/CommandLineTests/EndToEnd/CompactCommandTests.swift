@@ -208,6 +208,47 @@ struct CompactCommandTests {
         }
     }
 
+    @Test func aCompactionThatWouldMakeTheFileLargerChangesNothingUnlessToldTo() throws {
+        try withStore { store in
+            try fillWithASeventhReplaced(store.directory)
+            let archive = store.directory + "-archive"
+            let compact = ["--store", store.directory, "compact", "--keep-days", "0", "--archive", archive]
+            let refused = try TraylogRun.of(compact)
+            #expect(refused.status == 1, "\(refused.errorText)")
+            #expect(
+                refused.text.contains("not worth it: the file would be ") && refused.text.contains("--even-if-larger"))
+            let report = try JSONValue.object(try TraylogRun.of(compact + ["--json"]).text)
+            #expect(report["notWorthIt"] == .bool(true) && report["dryRun"] == .bool(false))
+            let (old, new) = (try #require(report["bytesBefore"]?.number), try #require(report["bytesAfter"]?.number))
+            #expect(new > old + 65_536)
+            #expect(try store.run("stats", "--json").outputs("floor") == [0])
+            #expect(((try? FileManager.default.contentsOfDirectory(atPath: archive)) ?? []).isEmpty)
+            let done = try TraylogRun.of(compact + ["--even-if-larger", "--json"])
+            #expect(done.status == 0)
+            #expect(try JSONValue.object(done.text)["notWorthIt"] == nil)
+            #expect(try store.run("stats", "--json").outputs("floor") != [0])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: archive).count == 1)
+            #expect(try store.run("verify").status == 0)
+        }
+    }
+
+    /// Few events leave, and each tray is kept as of the floor beside its present state.
+    private func fillWithASeventhReplaced(_ path: String) throws {
+        var options = StoreOptions()
+        options.durability = .relaxed
+        options.ticking = .manual
+        let store = try Store.open(path, options: options)
+        defer { store.close() }
+        for round in 0..<15 {
+            let commands = (0..<2_000).map { number in
+                var content = Content(title: "Number \(round)")
+                if round % 7 == 0 { content.collapseKey = "state" }
+                return Command(user: "user \(number)", .notify(content), key: "\(round) \(number)")
+            }
+            _ = try store.perform(commands)
+        }
+    }
+
     /// For each item that stays, eight that are deleted in one go and a look.
     private func fillWithNineTenthsDead(_ path: String, events: UInt64) throws {
         var options = StoreOptions()

@@ -19,6 +19,10 @@ struct CompactCommand: StoreCommand {
             it was before or after. That needs room on the disk for the events that stay. Others may read meanwhile; a \
             program that has the store open for writing compacts it itself.
 
+            Each event that leaves still takes some bytes, and each tray is also kept as it was at the floor. If the file \
+            would become larger for that, nothing is changed, and the command says so with both sizes and exits with 1; \
+            --even-if-larger compacts it all the same.
+
             What is still in somebody's tray never leaves by itself. With --retain, items of a category that are older \
             than so many days are first retracted (actor 'retention'), except those of held users; they leave the log \
             with the first compaction whose floor is beyond that.
@@ -57,6 +61,9 @@ struct CompactCommand: StoreCommand {
     @Flag(help: "Confirm that events leave without an archive, permanently.")
     var yes = false
 
+    @Flag(help: "Compact even if the file becomes larger.")
+    var evenIfLarger = false
+
     @Flag(help: "Only say what would leave.")
     var dryRun = false
 
@@ -85,8 +92,9 @@ struct CompactCommand: StoreCommand {
             try writing { store throws(TraylogError) in
                 let run = RetentionRun(store: store, actor: actor ?? RetentionRun.actor, isDryRun: dryRun)
                 for rule in retain { retracted.append((rule.category, try run.run(rule))) }
-                return try store.compact(before: moment, archive: archive, isDryRun: dryRun, actor: actor) {
-                    done, total in
+                return try store.compact(
+                    before: moment, archive: archive, isDryRun: dryRun, onlyIfSmaller: !evenIfLarger, actor: actor
+                ) { done, total in
                     guard total > 0 else { return }
                     progress.update(count: done, fraction: Double(done) / Double(total))
                 }
@@ -94,25 +102,30 @@ struct CompactCommand: StoreCommand {
         }
         progress.clear()
         let report = try result.get()
+        let isGivenUp = !dryRun && !evenIfLarger && !report.isWorthIt
         try printing { output in
             if global.json {
-                try output.json { $0.write(report, isDryRun: dryRun, retracted: retracted) }
+                try output.json {
+                    $0.write(report, isDryRun: dryRun, isGivenUp: isGivenUp, retracted: retracted)
+                }
             } else {
                 for (category, count) in retracted {
                     try output.line(
                         "\(dryRun ? "would take back" : "taken back"): \(count.counted("item")) of \(VisibleText(category).text)"
                     )
                 }
-                try output.lines(report.words(isDryRun: dryRun))
+                try output.lines(report.words(isDone: !dryRun && !isGivenUp))
+                if isGivenUp { try output.line("nothing was changed; '--even-if-larger' compacts it all the same") }
             }
         }
+        if isGivenUp { throw ExitCode(ExitStatus.difference.rawValue) }
     }
 }
 
 extension CompactionReport {
-    fileprivate func words(isDryRun: Bool) -> [String] {
+    fileprivate func words(isDone: Bool) -> [String] {
         var lines = [
-            "\(isDryRun ? "would drop" : "dropped"): \(dropped.counted("event")) below the floor, which is \(floor)"
+            "\(isDone ? "dropped" : "would drop"): \(dropped.counted("event")) below the floor, which is \(floor)"
         ]
         for (kind, count) in kinds.sorted(by: { ($1.value, $0.key.rawValue) < ($0.value, $1.key.rawValue) }) {
             lines.append("  \(count.grouped) \(kind.rawValue)")
@@ -126,13 +139,13 @@ extension CompactionReport {
         }
         lines.append("  free pages: \(freeBytesBefore.grouped) before, \(freeBytesAfter.grouped) after")
         if let archive { lines.append("archive: \(VisibleText(archive).text)") }
-        if isDryRun || dropped == 0, bytesAfter >= bytesBefore {
+        if !isDone || dropped == 0, bytesAfter >= bytesBefore {
             let change =
                 bytesAfter == bytesBefore ? "as large as before" : "\((bytesAfter - bytesBefore).asBytes) larger"
             lines.append(
-                isDryRun
-                    ? "not worth it: the file would be \(change)"
-                    : "the file is \(change): '--dry-run' says it beforehand")
+                isDone
+                    ? "the file is \(change): '--dry-run' says it beforehand"
+                    : "not worth it: the file would be \(change)")
         }
         return lines
     }
