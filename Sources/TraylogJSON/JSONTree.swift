@@ -3,10 +3,10 @@ import TraylogDomain
 /// A JSON value of any kind, on its way between text and an encoder or decoder.
 package enum JSONTree: Sendable {
     case null
-    case boolean(Bool)
+    case bool(Bool)
     case integer(Int128)
     /// A number that is exactly what the `Double` prints as.
-    case number(Double)
+    case double(Double)
     /// Any other number, as its text.
     case digits(String)
     case string(String)
@@ -16,42 +16,14 @@ package enum JSONTree: Sendable {
 
 // MARK: Text
 
-extension JSONTree {
-    /// Reads one JSON value with only space around it.
-    package init(_ text: Span<UInt8>) throws(JSONFault) {
-        // Checked first, with a limit to the nesting, so that the way down ends.
-        if let fault = JSONScanner.fault(in: text) { throw fault }
-        var scanner = JSONScanner()
-        try self.init(text, &scanner)
-    }
-
-    private init(_ text: Span<UInt8>, _ scanner: inout JSONScanner) throws(JSONFault) {
-        scanner.skipSpace(in: text)
-        switch scanner.peek(in: text) {
-        case UInt8(ascii: "{"): self = .object(try JSONTree.members(text, &scanner))
-        case UInt8(ascii: "["): self = .array(try JSONTree.elements(text, &scanner))
-        case UInt8(ascii: "\""): self = .string(try scanner.string(in: text))
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            self = JSONTree(number: try JSONScanner.rawText(try scanner.number(in: text), in: text))
-        default:
-            if let value = scanner.boolean(in: text) {
-                self = .boolean(value)
-            } else {
-                _ = scanner.null(in: text)
-                self = .null
-            }
-        }
-    }
-
-    private init(number digits: String) {
+extension JSONTree: JSONNode {
+    package static func number(_ digits: String) -> JSONTree {
         let canonical = CanonicalJSON.text(of: digits)
-        if let integer = JSONTree.integer(canonical) {
-            self = .integer(integer)
-        } else if let double = Double(digits), double.isFinite, CanonicalJSON.text(of: "\(double)") == canonical {
-            self = .number(double)
-        } else {
-            self = .digits(digits)
+        if let integer = integer(canonical) { return .integer(integer) }
+        if let double = Double(digits), double.isFinite, CanonicalJSON.text(of: "\(double)") == canonical {
+            return .double(double)
         }
+        return .digits(digits)
     }
 
     /// The integer of at most 128 bits that a number in canonical form is.
@@ -61,42 +33,20 @@ extension JSONTree {
         guard let zeros = Int(parts[1]), (1...38).contains(zeros) else { return nil }
         return Int128(parts[0] + String(repeating: "0", count: zeros))
     }
+}
 
-    private static func members(
-        _ text: Span<UInt8>, _ scanner: inout JSONScanner
-    ) throws(JSONFault) -> [(name: String, value: JSONTree)] {
-        var members: [(name: String, value: JSONTree)] = []
-        scanner.offset &+= 1
-        while true {
-            scanner.skipSpace(in: text)
-            if scanner.skip(UInt8(ascii: "}"), in: text) { return members }
-            _ = scanner.skip(UInt8(ascii: ","), in: text)
-            scanner.skipSpace(in: text)
-            let name = try scanner.string(in: text)
-            try scanner.colon(in: text)
-            members.append((name, try JSONTree(text, &scanner)))
-        }
-    }
-
-    private static func elements(
-        _ text: Span<UInt8>, _ scanner: inout JSONScanner
-    ) throws(JSONFault) -> [JSONTree] {
-        var elements: [JSONTree] = []
-        scanner.offset &+= 1
-        while true {
-            scanner.skipSpace(in: text)
-            if scanner.skip(UInt8(ascii: "]"), in: text) { return elements }
-            _ = scanner.skip(UInt8(ascii: ","), in: text)
-            elements.append(try JSONTree(text, &scanner))
-        }
+extension JSONTree {
+    /// Reads one JSON value with only space around it.
+    package init(_ text: Span<UInt8>) throws(JSONFault) {
+        try self.init(text, deepest: JSONScanner.deepest, mayRepeatNames: true)
     }
 
     func write(to writer: inout JSONWriter) {
         switch self {
         case .null: writer.null()
-        case .boolean(let value): writer.value(value)
+        case .bool(let value): writer.value(value)
         case .integer(let value): writer.raw("\(value)")
-        case .number(let value): writer.raw("\(value)")
+        case .double(let value): writer.raw("\(value)")
         case .digits(let text): writer.raw(text)
         case .string(let value): writer.value(value)
         case .array(let elements):
@@ -140,11 +90,11 @@ extension JSONTree {
 
     private static func scalar(_ container: any SingleValueDecodingContainer) throws -> JSONTree {
         if container.decodeNil() { return .null }
-        if let value = try? container.decode(Bool.self) { return .boolean(value) }
+        if let value = try? container.decode(Bool.self) { return .bool(value) }
         if let value = try? container.decode(UInt64.self) { return .integer(Int128(value)) }
         if let value = try? container.decode(Int64.self) { return .integer(Int128(value)) }
         if let value = try? container.decode(Int128.self) { return .integer(value) }
-        if let value = try? container.decode(Double.self), value.isFinite { return .number(value) }
+        if let value = try? container.decode(Double.self), value.isFinite { return .double(value) }
         return .string(try container.decode(String.self))
     }
 
@@ -208,7 +158,7 @@ private struct TreeEncoding: Encodable {
     private func encodeScalar(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch tree {
-        case .boolean(let value): try container.encode(value)
+        case .bool(let value): try container.encode(value)
         case .integer(let value):
             if let value = UInt64(exactly: value) { return try container.encode(value) }
             if let value = Int64(exactly: value) { return try container.encode(value) }
@@ -218,7 +168,7 @@ private struct TreeEncoding: Encodable {
                 losses?.areAny = true
                 try container.encode(Double(value))
             }
-        case .number(let value): try container.encode(value)
+        case .double(let value): try container.encode(value)
         case .digits(let text):
             losses?.areAny = true
             let limit = Double.greatestFiniteMagnitude

@@ -39,7 +39,7 @@ import Testing
         "is told to an observer, which makes logs and metrics of it": ["StoreActivity"],
         "are shown by /readyz, /metrics and pages, in figures and words": ["NodeStatus", "StoreHealth", "Figure"],
         "are errors of one process; their names and descriptions are for everybody else": [
-            "DamagedGroup", "LogUnreachable", "NoteError", "OutboxFailure", "OutboxRefusal",
+            "DamagedGroup", "JSONError", "LogUnreachable", "NoteError", "OutboxFailure", "OutboxRefusal",
             "ServiceFailure", "TrayClientRefusal",
         ],
     ]

@@ -14,10 +14,10 @@ extension JSONScanner {
     }
 
     /// The reason why `bytes` are not one strict JSON value; nil when they are.
-    package static func fault(in bytes: Span<UInt8>) -> JSONFault? {
+    package static func fault(in bytes: Span<UInt8>, deepest: Int = deepest) -> JSONFault? {
         var scanner = JSONScanner()
         do {
-            try scanner.skipValue(in: bytes)
+            try scanner.skipValue(in: bytes, deepest: deepest)
             try scanner.end(in: bytes)
             return nil
         } catch {
@@ -34,18 +34,20 @@ extension JSONScanner {
     }
 
     /// Skips one value of any kind and checks all of it.
-    package mutating func skipValue(in bytes: Span<UInt8>) throws(JSONFault) {
+    package mutating func skipValue(
+        in bytes: Span<UInt8>, deepest: Int = JSONScanner.deepest
+    ) throws(JSONFault) {
         var nesting = JSONNesting()
         repeat {
             skipSpace(in: bytes)
-            if try openContainer(in: bytes, &nesting) { continue }
+            if try openContainer(in: bytes, deepest, &nesting) { continue }
             try closeContainers(in: bytes, &nesting)
         } while !nesting.isEmpty
     }
 
     /// Skips a scalar or the start of a container; true when the container's first value is next.
     private mutating func openContainer(
-        in bytes: Span<UInt8>, _ nesting: inout JSONNesting
+        in bytes: Span<UInt8>, _ deepest: Int, _ nesting: inout JSONNesting
     ) throws(JSONFault) -> Bool {
         let byte = peek(in: bytes)
         guard byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") else {
@@ -53,7 +55,9 @@ extension JSONScanner {
             return false
         }
         let isObject = byte == UInt8(ascii: "{")
-        guard nesting.open(object: isObject) else { throw JSONFault(.tooDeep, at: offset) }
+        guard nesting.open(object: isObject, deepest: deepest) else {
+            throw JSONFault(.tooDeep(most: deepest), at: offset)
+        }
         offset &+= 1
         skipSpace(in: bytes)
         if skip(isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"), in: bytes) {

@@ -2,8 +2,11 @@
 ///
 /// It holds only a position; every call takes the bytes, because a span cannot be stored. No bytes make it trap.
 /// It is stricter than the grammar: it refuses half surrogate pairs in `\u` escapes, and values that nest more than
-/// ``JSONNesting/limit`` deep. It does not look for repeated member names.
+/// ``deepest`` levels. It does not look for repeated member names.
 package struct JSONScanner: Sendable {
+    /// How many arrays and objects may stand in each other.
+    package static var deepest: Int { JSONNesting.limit }
+
     /// The index of the next byte.
     package var offset = 0
 
@@ -86,9 +89,11 @@ struct JSONNesting {
         return bits[index &>> 6] &>> UInt64(index & 63) & 1 == 1
     }
 
-    /// Opens a container; false when ``limit`` are open already.
-    mutating func open(object: Bool) -> Bool {
-        guard depth < JSONNesting.limit else { return false }
+    /// Opens a container; false when `deepest` are open already.
+    ///
+    /// - Parameter deepest: at most ``limit``.
+    mutating func open(object: Bool, deepest: Int) -> Bool {
+        guard depth < min(deepest, JSONNesting.limit) else { return false }
         let mask: UInt64 = 1 &<< UInt64(depth & 63)
         if object { bits[depth &>> 6] |= mask } else { bits[depth &>> 6] &= ~mask }
         depth &+= 1
@@ -112,7 +117,8 @@ package struct JSONFault: Error, Hashable, Sendable {
         case noName
         case noColon
         case noSeparator
-        case tooDeep
+        case repeatedName
+        case tooDeep(most: Int)
         case trailingBytes
     }
 
@@ -120,7 +126,7 @@ package struct JSONFault: Error, Hashable, Sendable {
     /// The index of the byte at fault, from 0.
     package var offset: Int
 
-    init(_ reason: Reason, at offset: Int) {
+    package init(_ reason: Reason, at offset: Int) {
         self.reason = reason
         self.offset = offset
     }
@@ -142,7 +148,8 @@ extension JSONFault: CustomStringConvertible {
             case .noName: "a member name in quotes is missing"
             case .noColon: "a colon is missing"
             case .noSeparator: "a comma or closing bracket is missing"
-            case .tooDeep: "values are nested more than \(JSONNesting.limit) deep"
+            case .repeatedName: "a member is given twice"
+            case .tooDeep(let most): "values are nested more than \(most) deep"
             case .trailingBytes: "something follows the JSON value"
             }
         return "\(what) (byte \(offset &+ 1))"

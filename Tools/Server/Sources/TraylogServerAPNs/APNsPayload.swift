@@ -7,7 +7,7 @@ struct APNsPayload {
 
     /// - Parameter isBackground: whether nothing is to be shown, whatever the payload says.
     init(_ bytes: [UInt8], isBackground: Bool) throws(APNsError) {
-        guard case .object(let members)? = try? JSONParser.value(bytes) else { throw .payloadEmpty }
+        guard case .object(let members)? = try? JSONValue(json: bytes) else { throw .payloadEmpty }
         var aps: [(name: String, value: JSONValue)] = []
         if let given = members.first(where: { $0.name == "aps" })?.value {
             guard case .object(let known) = given else { throw .payloadEmpty }

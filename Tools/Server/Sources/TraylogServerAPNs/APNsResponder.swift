@@ -106,7 +106,7 @@ struct APNsResponder: HTTPResponder {
         // Identifiers are the same in any case of letters.
         let answer = try await notification(of: user, payload.content, key: id.lowercased(), context).answer()
         if answer.status.code >= 400 {
-            throw fault(answer.status.code, try JSONParser.value(try await answer.wholeBody()))
+            throw fault(answer.status.code, try JSONValue(json: try await answer.wholeBody()))
         }
     }
 
@@ -183,7 +183,7 @@ struct APNsResponder: HTTPResponder {
         if problem.status.code == 500 {
             service.log.write([("route", "/3/device/{token}"), ("error", .string("\(error)"))])
         }
-        return fault(problem.status.code, (try? JSONParser.value(problem.json)) ?? .null)
+        return fault(problem.status.code, (try? JSONValue(json: problem.json)) ?? .null)
     }
 
     /// - Parameter problem: as RFC 9457 says it.

@@ -29,7 +29,7 @@ final class BrokerLease: OwnershipLease {
             // This node does not wait for its own ownership from before its restart.
             var own: UInt64 = 0
             if let (bytes, revision) = try bucket.get("owner"),
-                (try? JSONParser.value(bytes))?["node"]?.string == node
+                (try? JSONValue(json: bytes))?["node"]?.string == node
             {
                 own = revision
             }
@@ -62,7 +62,7 @@ final class BrokerLease: OwnershipLease {
 
     func current() async -> Ownership? {
         try? await queue.run { [bucket] () throws(BrokerError) -> Ownership? in
-            guard let (bytes, revision) = try bucket.get("owner"), let value = try? JSONParser.value(bytes),
+            guard let (bytes, revision) = try bucket.get("owner"), let value = try? JSONValue(json: bytes),
                 let node = value["node"]?.string, let url = value["url"]?.string
             else { return nil }
             return Ownership(

@@ -140,7 +140,7 @@ struct BrokerProbe: Sendable {
             let request = HTTPClientRequest(url: base + "/jsz")
             let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(5))
             let body = try await answer.body.collect(upTo: 1 << 20)
-            let value = try JSONParser.value(Array(body.readableBytesView))
+            let value = try JSONValue(json: Array(body.readableBytesView))
             guard let configuration = value["config"] else {
                 return "\(base): JetStream is not enabled; give the broker a block jetstream {}"
             }

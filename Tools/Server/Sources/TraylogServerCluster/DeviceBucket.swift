@@ -122,7 +122,7 @@ struct DeviceBucket: Devices {
         _ token: String, _ bucket: Bucket
     ) throws(BrokerError) -> (device: Device, revision: UInt64)? {
         guard let (bytes, revision) = try bucket.get(key(token)) else { return nil }
-        guard let value = try? JSONParser.value(bytes),
+        guard let value = try? JSONValue(json: bytes),
             let since = value["since"]?.string.flatMap(Timestamp.init)
         else { throw .malformed("a device without its parts") }
         return (Device(token: token, user: value["user"]?.string, since: since), revision)

@@ -31,7 +31,7 @@ struct Erasures: Sendable {
     func find(_ id: String) async throws(BrokerError) -> Erasure? {
         guard [UInt8](hex: id)?.isEmpty == false else { return nil }
         return try await queue.run { [bucket] () throws(BrokerError) in
-            guard let (bytes, _) = try bucket.get(id), let value = try? JSONParser.value(bytes),
+            guard let (bytes, _) = try bucket.get(id), let value = try? JSONValue(json: bytes),
                 let position = value["position"]?.integer?.within(0...LogPosition.highest),
                 let outcome = value["outcome"]
             else { return nil }

@@ -17,7 +17,7 @@ struct JetStream: Sendable {
     }
 
     static func answer(_ message: BrokerMessage) throws(BrokerError) -> JSONValue {
-        guard let value = try? JSONParser.value(message.body) else {
+        guard let value = try? JSONValue(json: message.body) else {
             throw .malformed(String(decoding: message.body.prefix(200), as: UTF8.self))
         }
         guard let error = value["error"] else { return value }

@@ -44,7 +44,7 @@ struct Members: Sendable {
         try await queue.run { [bucket] () throws(BrokerError) in
             var members: [Member] = []
             for key in try bucket.keys() {
-                guard let (bytes, _) = try bucket.get(key), let value = try? JSONParser.value(bytes),
+                guard let (bytes, _) = try bucket.get(key), let value = try? JSONValue(json: bytes),
                     let url = value["url"]?.string
                 else { continue }
                 members.append(

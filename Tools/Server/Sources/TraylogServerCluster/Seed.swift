@@ -125,7 +125,7 @@ private struct CopyWriter {
     }
 
     private mutating func begin() throws {
-        let value = try JSONParser.value(line)
+        let value = try JSONValue(json: line)
         line = []
         guard let name = value["file"]?.string, let bytes = value["bytes"]?.integer?.within(0...UInt64(1 << 50)) else {
             return isComplete = true

@@ -55,7 +55,7 @@ enum NovuSubscribers {
             origins: .allowed, query: ["filters"], answers: .array(.novuCount)
         ) { call in
             let filters =
-                try call.query["filters"].map { try JSONParser.value(Array($0.utf8)).array ?? [] } ?? [.object([])]
+                try call.query["filters"].map { try JSONValue(json: Array($0.utf8)).array ?? [] } ?? [.object([])]
             guard (1...mostFilters).contains(filters.count) else {
                 throw Problem.invalid("filters", "must be an array of 1 to \(mostFilters)")
             }

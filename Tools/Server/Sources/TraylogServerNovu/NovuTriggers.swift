@@ -20,7 +20,7 @@ enum NovuTriggers {
                 partition: .all { try await $0.trigger($1) },
                 status: 201, answers: .json(.novuTriggered)
             ) { call in
-                let trigger = try Trigger(await JSONParser.value(call.body()), key: call.idempotencyKey())
+                let trigger = try Trigger(await JSONValue(json: call.body()), key: call.idempotencyKey())
                 return .json(try await perform([trigger], call)[0], .created)
             },
             Route(
@@ -37,7 +37,7 @@ enum NovuTriggers {
                 partition: .all { try await $0.triggerForAll($1) }, status: 201, answers: .json(.novuTriggered)
             ) { call in
                 let trigger = try Trigger(
-                    await JSONParser.value(call.body()), key: call.idempotencyKey(), isForAll: true)
+                    await JSONValue(json: call.body()), key: call.idempotencyKey(), isForAll: true)
                 var last: String?
                 while true {
                     let names = try await call.store.users(after: last, limit: 1_000).elements

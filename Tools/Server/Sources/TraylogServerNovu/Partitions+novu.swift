@@ -6,7 +6,7 @@ import Hummingbird
 /// Novu's routes without a subscriber in the path: each partition gets the part of its users.
 extension Partitions {
     func trigger(_ call: Call) async throws -> Response {
-        let trigger = try NovuTriggers.Trigger(await JSONParser.value(call.body()), key: call.idempotencyKey())
+        let trigger = try NovuTriggers.Trigger(await JSONValue(json: call.body()), key: call.idempotencyKey())
         let parts = parts(of: trigger).mapValues(\.bytes)
         if let failure = try await perform(parts, call) { return failure }
         return .json(trigger.answer, .created)
@@ -24,7 +24,7 @@ extension Partitions {
     }
 
     func triggerForAll(_ call: Call) async throws -> Response {
-        let body = try await JSONParser.value(call.body())
+        let body = try await JSONValue(json: call.body())
         let trigger = try NovuTriggers.Trigger(body, key: call.idempotencyKey(), isForAll: true)
         let whole = trigger.body(to: nil, topics: []).bytes
         let parts = services.indices.map { ($0, whole) }
@@ -64,7 +64,7 @@ extension Partitions {
 
     /// Subscribes, or ends subscriptions, of users of several partitions; the answer has all of them in their order.
     func subscriptions(_ call: Call) async throws -> Response {
-        let body = try await JSONParser.value(call.body())
+        let body = try await JSONValue(json: call.body())
         let users = try NovuTopics.subscribers(body, of: call.segment("topic"))
         let rest = body.members.filter { $0.name != "subscriptions" && $0.name != "subscriberIds" }
         let parts = Dictionary(grouping: users) { map.index(of: $0) }

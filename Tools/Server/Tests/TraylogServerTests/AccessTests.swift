@@ -172,7 +172,7 @@ struct AccessTests {
                 continue
             }
             let parts = made.token.split(separator: ".").map(String.init)
-            let head = try JSONParser.value(try #require([UInt8](base64URL: parts[0])))
+            let head = try JSONValue(json: try #require([UInt8](base64URL: parts[0])))
             #expect(head["alg"]?.string == alg)
             // What everybody knows of the key is no secret for another algorithm.
             let open = try #require(jwk["x"]?.string.flatMap { [UInt8](base64URL: $0) })

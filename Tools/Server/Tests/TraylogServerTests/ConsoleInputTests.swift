@@ -142,7 +142,7 @@ struct ConsoleInputTests {
     @Test func prettyJSONKeepsEveryToken() {
         for json in Self.data {
             let pretty = PrettyJSON.text(json)
-            #expect((try? JSONParser.value(Array(pretty.utf8))) == (try? JSONParser.value(Array(json.utf8))), "\(json)")
+            #expect((try? JSONValue(json: Array(pretty.utf8))) == (try? JSONValue(json: Array(json.utf8))), "\(json)")
             #expect(pretty.utf8.count <= json.utf8.count * 36 + 36, "\(json)")
         }
         // What is no JSON is shown all the same.

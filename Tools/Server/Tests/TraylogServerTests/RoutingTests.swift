@@ -43,7 +43,7 @@ struct RoutingTests {
     @Test func everyReferenceOfTheDescriptionLeadsSomewhere() async throws {
         try await ServedStore.with { store async throws in
             let text = String(buffer: try await store.send(.get, "/openapi.json").body)
-            let names = try #require(try JSONParser.value(Array(text.utf8))["components"]?["schemas"]).members.map(
+            let names = try #require(try JSONValue(json: Array(text.utf8))["components"]?["schemas"]).members.map(
                 \.name)
             let used = Set(text.matches(of: #/#/components/schemas/(\w+)/#).map { String($0.1) })
             #expect(used == Set(names))

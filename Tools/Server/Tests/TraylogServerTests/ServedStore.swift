@@ -99,6 +99,6 @@ struct ServedStore: Sendable {
 
 extension TestResponse {
     var json: JSONValue {
-        get throws { try JSONParser.value(Array(body.readableBytesView)) }
+        get throws { try JSONValue(json: Array(body.readableBytesView)) }
     }
 }

@@ -75,7 +75,7 @@ final class DeviceFile: Devices {
             // What a crash cut off has no end of line, and was promised to nobody.
             for line in data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
                 state.lines += 1
-                guard let value = try? JSONParser.value(Array(line)), let token = value["token"]?.string,
+                guard let value = try? JSONValue(json: Array(line)), let token = value["token"]?.string,
                     let since = value["since"]?.string.flatMap(Timestamp.init)
                 else { throw ConfigurationError("\(path), line \(state.lines): is no device") }
                 state.set(Device(token: Device.folded(token), user: value["user"]?.string, since: since))

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import Traylog
+@_spi(JSON) import TraylogJSON
 
 /// The keys of programs, of which only hashes are known.
 package struct ServerKeys: Sendable {
@@ -39,7 +40,7 @@ package struct ServerKeys: Sendable {
     }
 
     private mutating func add(line: [UInt8]) throws(JSONError) {
-        let value = try JSONParser.value(line)
+        let value = try JSONValue(json: line)
         guard let id = value["id"]?.string, !id.isEmpty, let hex = value["sha256"]?.string,
             let hash = [UInt8](hex: hex),
             hash.count == 32, let names = value["scopes"]?.array

@@ -72,7 +72,7 @@ struct UserTokens: Sendable {
 
     /// Adds a JWK (RFC 7517) with `kid` and `alg`.
     mutating func add(jwk bytes: [UInt8]) async throws {
-        guard let members = try? JSONParser.value(bytes) else {
+        guard let members = try? JSONValue(json: bytes) else {
             throw ConfigurationError("a key for user tokens is no JSON")
         }
         guard let kid = members["kid"]?.string, !kid.isEmpty, algorithms[kid] == nil else {
@@ -129,7 +129,7 @@ struct UserTokens: Sendable {
 
     /// A JSON object in base64url; nil for anything else.
     private static func members(_ text: Substring) -> JSONValue? {
-        guard let bytes = [UInt8](base64URL: text), let value = try? JSONParser.value(bytes), case .object = value
+        guard let bytes = [UInt8](base64URL: text), let value = try? JSONValue(json: bytes), case .object = value
         else { return nil }
         return value
     }

@@ -137,7 +137,7 @@ enum EventPages {
 
     /// The members of the event as `show --json` has them, but `data`.
     private static func fields(_ event: Event) -> [[String: Any]] {
-        guard case .object(let members)? = try? JSONParser.value(event.withoutData.jsonBytes) else { return [] }
+        guard case .object(let members)? = try? JSONValue(json: event.withoutData.jsonBytes) else { return [] }
         return members.map { member in
             let text =
                 switch member.value {

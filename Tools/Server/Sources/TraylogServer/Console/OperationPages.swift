@@ -230,7 +230,7 @@ enum Runs {
     }
 
     static func outcome(_ job: Jobs.Job) -> JSONValue? {
-        guard case .object = job.outcome else { return try? JSONParser.value(job.outcome.bytes) }
+        guard case .object = job.outcome else { return try? JSONValue(json: job.outcome.bytes) }
         return job.outcome
     }
 

@@ -21,7 +21,7 @@ enum PrettyJSON {
                 )
                 continue
             }
-            if JSONParser.isSpace(byte) { continue }
+            if JSONValue.isSpace(byte) { continue }
             let isOpening = byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[")
             let isClosing = byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
             if isClosing { depth = max(0, depth - 1) }

@@ -1,4 +1,5 @@
 @_spi(Wire) import Traylog
+@_spi(JSON) import TraylogJSON
 
 /// A JSON value: members in order, numbers as they were written.
 package indirect enum JSONValue: Equatable, Sendable {
@@ -10,6 +11,12 @@ package indirect enum JSONValue: Equatable, Sendable {
     case object([(name: String, value: JSONValue)])
     /// Text that is JSON already.
     case raw([UInt8])
+
+    /// Reads JSON as strictly as the store does: no member twice, and at most 64 levels.
+    package init(json bytes: [UInt8]) throws(JSONError) { try self.init(json: bytes.span, deepest: 64) }
+
+    /// Whether a byte may stand between values.
+    static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 }
 
     package static func int(_ value: some BinaryInteger) -> JSONValue { .number(String(value)) }
 
@@ -73,6 +80,8 @@ package indirect enum JSONValue: Equatable, Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 }
+
+extension JSONValue: JSONNode {}
 
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByDictionaryLiteral,
     ExpressibleByIntegerLiteral, ExpressibleByArrayLiteral

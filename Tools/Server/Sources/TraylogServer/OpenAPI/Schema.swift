@@ -10,7 +10,7 @@ package struct Schema: Sendable {
     ///
     /// The program carries the file, and a test reads it: one that cannot be read stops the program at its start.
     package static func all(_ file: [UInt8]) -> [(name: String, value: JSONValue)] {
-        guard let schemas = try? JSONParser.value(file) else {
+        guard let schemas = try? JSONValue(json: file) else {
             preconditionFailure("A file with schemas is not JSON.")
         }
         return schemas.members

@@ -33,7 +33,7 @@ package struct Partitions: Sendable {
     /// Erases a person, whose name stands in the body.
     package func erasure(_ call: Call, _ given: Int?) async throws -> Response {
         let body = try await call.body()
-        let user = (try? JSONParser.value(body))?["user"]?.string
+        let user = (try? JSONValue(json: body))?["user"]?.string
         let index = try user.map { try self.index(of: $0, given) } ?? 0
         return try await call.at(services[index], given: index, body: body).answer()
     }
@@ -77,7 +77,7 @@ package struct Partitions: Sendable {
         var pages: [JSONValue] = []
         for service in services {
             let page = try await call.at(service).answer()
-            pages.append(try JSONParser.value(try await page.wholeBody()))
+            pages.append(try JSONValue(json: try await page.wholeBody()))
         }
         let all = pages.flatMap { $0["users"]?.array ?? [] }.map { (name: $0["user"]?.string ?? "", tray: $0) }
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
@@ -168,7 +168,7 @@ package struct Partitions: Sendable {
         let copy = Response(
             status: response.status, headers: response.headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
         )
-        return Answer(index: index, value: bytes.isEmpty ? .null : try JSONParser.value(bytes), response: copy)
+        return Answer(index: index, value: bytes.isEmpty ? .null : try JSONValue(json: bytes), response: copy)
     }
 }
 

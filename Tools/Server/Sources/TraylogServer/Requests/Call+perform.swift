@@ -12,7 +12,7 @@ extension Call {
         category: String? = nil, all: Bool = false, needsBody: Bool = false
     ) async throws -> Command {
         let body = try await body()
-        if needsBody, body.allSatisfy(JSONParser.isSpace) {
+        if needsBody, body.allSatisfy(JSONValue.isSpace) {
             throw Problem.invalid("body", "must be one JSON object")
         }
         let command = try Command(

@@ -193,7 +193,7 @@ extension Call {
     /// The members of a small JSON object.
     package func members(_ names: Set<String>) async throws -> JSONValue {
         let body = try await body()
-        let value = body.isEmpty ? JSONValue.object([]) : try JSONParser.value(body)
+        let value = body.isEmpty ? JSONValue.object([]) : try JSONValue(json: body)
         guard case .object(let members) = value else { throw Problem.invalid("body", "must be one JSON object") }
         for member in members where !names.contains(member.name) {
             throw Problem.invalid(String(member.name.prefix(64)), "unknown field")

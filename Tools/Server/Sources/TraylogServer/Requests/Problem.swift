@@ -5,6 +5,7 @@ import NIOHTTP1
 import NIOHTTP2
 import NIOSSL
 import Traylog
+@_spi(JSON) import TraylogJSON
 
 /// An error as RFC 9457 says it.
 package struct Problem: Error {

@@ -285,7 +285,7 @@ struct CommandLines {
         while let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
             number += 1
             let line = rest[start..<end]
-            if !line.allSatisfy(JSONParser.isSpace) {
+            if !line.allSatisfy(JSONValue.isSpace) {
                 let command = Result { () throws(TraylogError) in try Command(json: line.span) }.mapError(
                     Problem.refusal)
                 lines.append((number, command))

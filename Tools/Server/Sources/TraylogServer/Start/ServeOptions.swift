@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 @_spi(Wire) import Traylog
+@_spi(JSON) import TraylogJSON
 
 /// The options of the server: by flag, by environment (`TRAYLOG_…`), or by a file, in this order.
 package struct ServeOptions: ParsableArguments {
@@ -174,7 +175,7 @@ extension ServerConfiguration {
             throw ConfigurationError("\(path) cannot be read")
         }
         let value: JSONValue
-        do { value = try JSONParser.value(Array(data)) } catch { throw ConfigurationError("\(path): \(error.message)") }
+        do { value = try JSONValue(json: Array(data)) } catch { throw ConfigurationError("\(path): \(error.message)") }
         guard case .object(let members) = value else { throw ConfigurationError("\(path) must be one JSON object") }
         return try members.reduce(into: [:]) { settings, member in
             guard names.ofFile.contains(member.name) else {
