@@ -167,12 +167,7 @@ struct APNsResponder: HTTPResponder {
     }
 
     private func body(of request: Request, atMost longest: Int) async throws -> [UInt8] {
-        var body: [UInt8] = []
-        let parts = BodyParts(request.body)
-        while let part = try await parts.next() {
-            guard body.count + part.readableBytes <= longest else { throw APNsError.payloadTooLarge }
-            body += part.readableBytesView
-        }
+        let body = try await request.wholeBody(atMost: longest, holding: nil, service.admission)
         guard !body.isEmpty else { throw APNsError.payloadEmpty }
         return body
     }

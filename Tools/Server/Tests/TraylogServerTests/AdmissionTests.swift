@@ -144,6 +144,31 @@ struct AdmissionTests {
         }
     }
 
+    @Test func aFormOfTheConsoleIsABodyLikeAnyOther() async throws {
+        try await ServedStore.with { store async throws in
+            let visitor = try await ConsoleVisitor(store)
+            let admission = store.server.services[0].admission
+            let forms = visitor.forms.map {
+                $0.path.text.replacing("{u}", with: "ann").replacing("{id}", with: "verify")
+            }
+            #expect(forms.count > 5 && forms.contains("/console/sign-in"))
+            for path in forms {
+                let long = try await visitor.send(path, [("confirm", String(repeating: "x", count: 64 << 10))])
+                #expect(long.status == .contentTooLarge, "\(path)")
+            }
+            var place = try admission.admit(try #require(visitor.caller))
+            try place?.hold(Admission.Limits.key.bytes - 10)
+            for path in forms {
+                #expect(try await visitor.send(path, []).status == .tooManyRequests, "\(path)")
+            }
+            place = nil
+            #expect(admission.isIdle)
+            let metrics = String(buffer: try await store.send(.get, "/metrics").body)
+            #expect(metrics.contains("traylog_limited_total{limit=\"body\"} \(forms.count)"))
+            #expect(metrics.contains("traylog_limited_total{limit=\"bytes\"} \(forms.count)"))
+        }
+    }
+
     @Test func aMethodThatNobodyKnowsIsCountedAsOther() async throws {
         try await ServedStore.with { store async throws in
             for number in 1...20 {

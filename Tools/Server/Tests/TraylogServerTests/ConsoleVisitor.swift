@@ -37,6 +37,12 @@ struct ConsoleVisitor: Sendable {
         return ConsoleVisitor(store, console, cookieName, other)
     }
 
+    /// The pages that take a form.
+    var forms: [Route] { console.pageRoutes.filter { $0.method == .post } }
+
+    /// Whose limits count for the session.
+    var caller: Caller? { console.sessions.use(token)?.caller }
+
     private var cookie: String { "\(cookieName)=\(token)" }
 
     func get(_ path: String) async throws -> TestResponse {

@@ -7,8 +7,6 @@ import Synchronization
 
 /// One request to the console, and whose session it belongs to.
 struct Visit: Sendable {
-    private static let longestForm = 64 << 10
-
     let request: Request
     let context: ServiceContext
     let console: Console
@@ -209,23 +207,19 @@ struct Visit: Sendable {
                 "this form was sent before, or belongs to a session that is over: open its page anew, and send it from there",
                 error: "formExpired")
         }
+        // The body may have taken long; the session's key may have ended meanwhile.
+        if let credential { try service.authenticator.check(credential) }
         return fields
     }
 
-    /// - Throws: ``Problem`` 400, 413, 415.
+    /// - Throws: ``Problem`` 400, 408, 413, 415, 429.
     func fields() async throws -> [String: String] {
         let type = try request.headers.mediaType()
         guard type == "application/x-www-form-urlencoded" else {
             throw Problem(.unsupportedMediaType, "Unsupported", "the body must be a form")
         }
-        var body: [UInt8] = []
-        let parts = BodyParts(request.body)
-        while let part = try await parts.next() {
-            guard body.count + part.readableBytes <= Self.longestForm else {
-                throw Problem(.contentTooLarge, "Too large", "the form is longer than \(Self.longestForm) bytes")
-            }
-            body += part.readableBytesView
-        }
+        let body = try await request.wholeBody(
+            atMost: Route.shortBody, holding: place, console.service.admission)
         var fields: [String: String] = [:]
         for pair in String(decoding: body, as: UTF8.self).split(separator: "&") {
             let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -153,22 +153,7 @@ extension Call {
 
     /// The same of any content type.
     nonisolated(nonsending) func wholeBody() async throws -> [UInt8] {
-        let longest = route.longestBody
-        // If the stated length is too large, nothing of the body has to be read.
-        if let text = try headers.text(.contentLength), WireNumber(text)?.within(0...longest) == nil {
-            service.admission.note(.body)
-            throw Problem.bodyTooLarge(longest)
-        }
-        var body: [UInt8] = []
-        let parts = BodyParts(request.body)
-        while let part = try await parts.next() {
-            guard body.count + part.readableBytes <= longest else {
-                service.admission.note(.body)
-                throw Problem.bodyTooLarge(longest)
-            }
-            try place?.hold(part.readableBytes)
-            body += part.readableBytesView
-        }
+        let body = try await request.wholeBody(atMost: route.longestBody, holding: place, service.admission)
         if case .node(let digest) = credential, NodePass.digest(of: body) != digest {
             throw Problem.unauthorized("keyUnknown", "the pass is for another body")
         }
@@ -199,6 +184,32 @@ extension Call {
             throw Problem.invalid(String(member.name.prefix(64)), "unknown field")
         }
         return value
+    }
+}
+
+extension Request {
+    /// The whole body, counted in the place of the request.
+    ///
+    /// - Throws: ``Problem`` 413, 429 when too much waits for the caller, and 408 when nothing comes for 30 seconds.
+    package nonisolated(nonsending) func wholeBody(
+        atMost longest: Int, holding place: Admission.Place?, _ admission: Admission
+    ) async throws -> [UInt8] {
+        // If the stated length is too large, nothing of the body has to be read.
+        if let text = try headers.text(.contentLength), WireNumber(text)?.within(0...longest) == nil {
+            admission.note(.body)
+            throw Problem.bodyTooLarge(longest)
+        }
+        var bytes: [UInt8] = []
+        let parts = BodyParts(body)
+        while let part = try await parts.next() {
+            guard bytes.count + part.readableBytes <= longest else {
+                admission.note(.body)
+                throw Problem.bodyTooLarge(longest)
+            }
+            try place?.hold(part.readableBytes)
+            bytes += part.readableBytesView
+        }
+        return bytes
     }
 }
 

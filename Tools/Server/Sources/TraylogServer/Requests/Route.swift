@@ -152,7 +152,7 @@ package final class Route: Sendable {
     }
 
     /// A body without content, such as a mark of some items by their seqs.
-    private static let shortBody = 64 << 10
+    static let shortBody = 64 << 10
     /// As long as a command's line may be: it has content, or many items by their keys.
     private static let commandBody = 1 << 20
     private static let commandsBody = 8 << 20
