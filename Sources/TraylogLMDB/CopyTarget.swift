@@ -42,7 +42,7 @@ struct CopyTarget: ~Copyable {
     /// Makes the names safe against power loss; those beside the data file are synced with that.
     func sync() throws(LMDBError) {
         try store.syncNames()
-        if isNew { try Environment.syncDirectory(directory + "/..") }
+        if isNew { try LMDBError.attempt("sync", directory, Files.sync(directory + "/..")) }
     }
 
     /// Takes away what was made for this copy.

@@ -125,7 +125,6 @@ extension Environment {
             try? Files.remove(partial)
             throw error
         }
-        try Self.syncDirectory(Files.parent(of: path))
     }
 
     /// The ending of an unfinished copy's name, after the file's own name and random digits.
@@ -165,26 +164,16 @@ extension Environment {
         }
     }
 
-    /// Gives a finished file its name in one step.
+    /// Gives a finished file its name in one step, safe against power loss.
     private static func publish(_ partial: String, as path: String, replacing: Bool) throws(LMDBError) {
-        if replacing { return try LMDBError.attempt("copy", path, Files.rename(partial, to: path)) }
         do {
-            try Files.link(partial, to: path)
+            try Files.publish(partial, as: path, replacing: replacing)
         } catch {
-            // File systems of removable disks have no links.
-            let hasLinks = ![.notPermitted, .notSupported, .notImplemented].contains(error)
-            if !hasLinks, !Files.exists(path) { return try publish(partial, as: path, replacing: true) }
-            guard !hasLinks || error == .exists else { throw .system(error, operation: "copy", path: path) }
+            guard error == .exists else { throw .system(error, operation: "copy", path: path) }
             throw LMDBError(
                 .system(SystemError.exists.number), operation: "copy", path: path,
                 message: "The file exists already: choose another name, or allow it to be replaced.")
         }
-        try? Files.remove(partial)
-    }
-
-    /// Makes the names in a directory safe against power loss.
-    static func syncDirectory(_ path: String) throws(LMDBError) {
-        try LMDBError.attempt("sync", path, Files.sync(path))
     }
 }
 

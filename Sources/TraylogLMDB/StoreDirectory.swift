@@ -220,13 +220,8 @@ struct StoreDirectory: Sendable {
     /// - Parameter current: the environment in use, whose owner and mode it gets.
     func writeNext(_ environment: EnvironmentDirectory, like current: EnvironmentDirectory?) throws(LMDBError) {
         let bytes = Array("\(environment.name)\n".utf8)
-        let owner = try? FileStatus(path: path)
-        let file = try LMDBError.attempt(
-            "create", nextPath, FileDescriptor(openingOrCreating: nextPath, owner: owner))
-        defer { file.close() }
-        try LMDBError.attempt("write", nextPath, file: file, file.setSize(0))
-        try LMDBError.attempt("write", nextPath, file: file, file.write(RawSpan(_elements: bytes.span), at: 0))
-        try LMDBError.attempt("sync", nextPath, file: file, file.sync())
+        try LMDBError.attempt(
+            "write", nextPath, Files.write(bytes, toDraft: nextPath, owner: try? FileStatus(path: path)))
         if current != nil { Files.adopt(nextPath, like: try? FileStatus(path: currentPath)) }
     }
 

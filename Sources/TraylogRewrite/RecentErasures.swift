@@ -155,15 +155,8 @@ package final class RecentErasures: Sendable {
                 if Files.exists(path) { try Files.remove(path) }
                 return try Files.sync(directory)
             }
-            let draft = path + ".new"
-            let file = try FileDescriptor(openingOrCreating: draft, owner: try? FileStatus(path: directory))
-            defer { file.close() }
-            let bytes = Array(lines.joined().utf8)
-            try file.setSize(0)
-            try file.write(RawSpan(_elements: bytes.span), at: 0)
-            try file.sync()
-            try Files.rename(draft, to: path)
-            try Files.sync(directory)
+            let owner = try? FileStatus(path: directory)
+            try Files.replace(path, with: Array(lines.joined().utf8), owner: owner)
         }
     }
 

@@ -64,7 +64,7 @@ struct FaultyProgramTests {
 }
 
 /// The program under `strace`, where there is one.
-private enum Strace {
+enum Strace {
     private static let path = "/usr/bin/strace"
 
     static let works: Bool = {
@@ -75,5 +75,56 @@ private enum Strace {
 
     static func run(_ program: TraylogProgram, _ arguments: [String], _ fault: String) throws -> TraylogProgram.Run {
         try program.run(arguments, under: [path, "-f", "-qq", "-o", "/dev/null", "-e", "inject=\(fault)"])
+    }
+
+    /// What a run does with files, in order.
+    enum FileCall: Equatable {
+        case write(String)
+        case sync(String)
+        case name(String, as: String)
+    }
+
+    /// The calls of a run that ends well; those of its threads stand in the order in which they began.
+    static func fileCalls(of program: TraylogProgram, _ arguments: [String], log: String) throws -> [FileCall] {
+        let names = "write,pwrite64,fsync,fdatasync,rename,renameat,renameat2,link,linkat"
+        let run = try program.run(arguments, under: [path, "-f", "-qq", "-y", "-o", log, "-e", "trace=\(names)"])
+        #expect(run.status == 0, "\(arguments): \(run.errors)")
+        return try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").compactMap { line in
+            guard let call = line.firstMatch(of: /^\d+ +(\w+)\((.*)$/) else { return nil }
+            if call.1.hasPrefix("rename") || call.1.hasPrefix("link") {
+                let paths = call.2.matches(of: /"([^"]*)"/).map { String($0.1) }
+                return paths.count == 2 && !line.contains(" = -1 ") ? .name(paths[0], as: paths[1]) : nil
+            }
+            guard let file = call.2.firstMatch(of: /^\d+<([^>]*)>/) else { return nil }
+            return call.1.hasSuffix("sync") ? .sync(String(file.1)) : .write(String(file.1))
+        }
+    }
+}
+
+/// Files that take the place of others, or a name of their own.
+@Suite(.enabled(if: Strace.works, "needs strace, and leave to trace"))
+struct DurableFileTests {
+    @Test func aFileIsOnTheDiskBeforeItHasItsNameAndTheNameIsAfterwards() throws {
+        try withTemporaryDirectory { directory in
+            let program = TraylogProgram(store: directory + "/store")
+            var named: Set<String> = []
+            for arguments in [
+                ["notify", "ann"], ["notify", "bob"], ["verify"], ["dossier", "ann", directory + "/dossier"],
+                ["backup", directory + "/copy"], ["compact", "--before", "2", "--archive", directory + "/archive"],
+            ] {
+                let calls = try Strace.fileCalls(of: program, arguments, log: directory + "/calls")
+                for (index, call) in calls.enumerated() {
+                    guard case .name(let draft, let path) = call else { continue }
+                    let (before, after) = (calls[..<index], calls[index...])
+                    let slash = try #require(path.lastIndex(of: "/"))
+                    let synced = try #require(before.lastIndex(of: .sync(draft)), "\(arguments): \(draft) as \(path)")
+                    #expect(before.lastIndex(of: .write(draft)) ?? -1 < synced, "\(arguments): \(draft) as \(path)")
+                    #expect(after.contains(.sync(String(path[..<slash]))), "\(arguments): \(path)")
+                    named.insert(String(path[slash...].dropFirst()))
+                }
+            }
+            #expect(named.isSuperset(of: ["CURRENT", "last-verified", "last-backup", "dossier.jsonl", "dossier.html"]))
+            #expect(named.contains { $0.hasSuffix(".archive") } && named.contains("data.mdb"))
+        }
     }
 }

@@ -217,21 +217,8 @@ import TraylogWriter
 
     /// Replaces a file in one step, under the owner of the store's directory.
     private static func replace(_ directory: String, _ name: String, _ text: String) throws(SystemError) {
-        let (path, partial) = ("\(directory)/\(name)", "\(directory)/.\(name).partial")
         let owner = try? FileStatus(path: directory, followingLinks: true)
-        if Files.exists(partial) { try Files.remove(partial) }
-        let file = try FileDescriptor(openingOrCreating: partial, owner: owner)
-        do throws(SystemError) {
-            let bytes = Array(text.utf8)
-            try file.append(RawSpan(_elements: bytes.span))
-            try file.sync()
-        } catch {
-            file.close()
-            try? Files.remove(partial)
-            throw error
-        }
-        file.close()
-        try Files.rename(partial, to: path)
+        try Files.replace("\(directory)/\(name)", with: Array(text.utf8), owner: owner)
     }
 }
 

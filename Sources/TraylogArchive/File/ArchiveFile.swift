@@ -128,32 +128,13 @@ struct PartialFile: ~Copyable {
     /// - Parameter replacing: whether it takes the place of a file that has the name; otherwise the name must be free.
     mutating func publish(replacing: Bool) throws(ArchiveError) {
         let target = directory.path(of: name)
-        if replacing {
-            try ArchiveError.attempt(target, Files.rename(file.path, to: target))
-            isPublished = true
-        } else {
-            try link(to: target)
-        }
-        try directory.sync()
-    }
-
-    private mutating func link(to target: String) throws(ArchiveError) {
         do {
-            try Files.link(file.path, to: target)
+            try Files.rename(file.path, to: target, replacing: replacing)
         } catch {
-            switch error {
-            case .exists: throw Self.taken(target)
-            case .notPermitted, .notSupported, .notImplemented:
-                // A file system without second names.
-                guard !Files.exists(target) else { throw Self.taken(target) }
-                try ArchiveError.attempt(target, Files.rename(file.path, to: target))
-                return isPublished = true
-            default: throw .system(error, path: target)
-            }
+            throw error == .exists ? Self.taken(target) : .system(error, path: target)
         }
-        // Where that fails, the next run finds a leftover.
-        try? Files.remove(file.path)
         isPublished = true
+        try directory.sync()
     }
 
     private static func taken(_ target: String) -> ArchiveError {

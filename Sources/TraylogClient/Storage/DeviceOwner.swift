@@ -79,16 +79,9 @@ struct OwnerFile: Sendable {
 
     /// Stores the record durably; after a power cut there is this one, or the one before.
     func write(_ owner: DeviceOwner) throws(DeviceFailure) {
-        let next = path + ".new"
         let bytes = owner.bytes + [UInt8(ascii: "\n")] + Self.sum(owner.bytes) + [UInt8(ascii: "\n")]
         do {
-            if Files.exists(next) { try Files.remove(next) }
-            let file = try FileDescriptor(openingOrCreating: next, owner: nil)
-            defer { file.close() }
-            unsafe try file.write(bytes.span.bytes, at: 0)
-            try file.sync()
-            try Files.rename(next, to: path)
-            try Files.sync(directory)
+            try Files.replace(path, with: bytes)
         } catch {
             let isFull = error == .noSpace || error == .quotaExceeded
             throw DeviceFailure(
@@ -99,7 +92,7 @@ struct OwnerFile: Sendable {
 
     /// Leaves the directory to the next owner.
     func remove() {
-        for name in [path, path + ".new"] where Files.exists(name) { try? Files.remove(name) }
+        for name in [path, Files.draft(of: path)] where Files.exists(name) { try? Files.remove(name) }
     }
 
     private static func sum(_ line: [UInt8]) -> [UInt8] {

@@ -49,8 +49,7 @@ struct OutboxSalvage {
             }
             environment.close()
             try Files.rename(path, to: target)
-            try Files.rename(next, to: path)
-            try Files.sync(Files.parent(of: path))
+            try Files.publish(next, as: path)
         } catch let error as LMDBError {
             throw DeviceFailure(error)
         } catch {

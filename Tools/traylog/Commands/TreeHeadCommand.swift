@@ -131,7 +131,7 @@ struct TreeHeadCommand: StoreCommand {
         var alarms: [String] = []
         for (witness, theirs) in round.conflicts {
             let path = "\(directory)/\(WitnessConversation.evidenceFile(of: witness.key))"
-            if !FileText.exists(path) { try DurableFile.replace(path, round.note.text + (theirs?.text ?? "")) }
+            if !FileText.exists(path) { try FileText.replace(path, round.note.text + (theirs?.text ?? "")) }
             alarms.append(WitnessConversation.alarm(witness, round.note, theirs: theirs))
         }
         let isClear = alarms.isEmpty && round.problems.isEmpty

@@ -2,6 +2,7 @@ import ArgumentParser
 import TerminalText
 @_spi(Operations) import Traylog
 @_spi(Witness) import TraylogAudit
+import TraylogCLibrary
 
 struct WitnessCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -108,11 +109,11 @@ struct WitnessBook {
         let owner = directory + "/witness"
         if isNew {
             try FileText.makeDirectory(directory)
-            try DurableFile.keepName(of: directory)
+            try FileText.keepName(of: directory)
             guard !FileText.exists(owner) else {
                 throw Problem(occupied: owner, advice: "the directory is a witness's already; go on without --new")
             }
-            try DurableFile.replace(owner, key.text + "\n")
+            try FileText.replace(owner, key.text + "\n")
         }
         guard FileText.exists(owner) else {
             throw TraylogError.refused(
@@ -125,7 +126,16 @@ struct WitnessBook {
         guard try FileText.read(owner) == key.text + "\n" else {
             throw Problem(occupied: owner, advice: "the directory is another key's; give the key that it names")
         }
-        try DurableFile.lock(directory + "/lock")
+        try Self.lock(directory + "/lock")
+    }
+
+    /// Keeps other processes out until this one ends.
+    private static func lock(_ path: String) throws {
+        let number = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard number >= 0 else { throw SystemFailure(path) }
+        guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
+            throw Problem(occupied: path, advice: "another process uses the directory")
+        }
     }
 
     /// Whether it is a name that a log can have here: 64 hexadecimal digits.
@@ -145,7 +155,7 @@ struct WitnessBook {
     }
 
     /// Keeps the checkpoint that was cosigned; it is on the disk when this returns.
-    func keep(_ note: SignedNote) throws { try DurableFile.replace("\(directory)/\(try log(note))", note.text) }
+    func keep(_ note: SignedNote) throws { try FileText.replace("\(directory)/\(try log(note))", note.text) }
 
     /// Keeps the first request about a log that was refused for this reason, and the checkpoint before it.
     ///
@@ -154,8 +164,8 @@ struct WitnessBook {
         let log = try log(try AddCheckpoint(parsing: request).note)
         let path = "\(directory)/\(log).\(doubt.rawValue)"
         guard !FileText.exists(path) else { return nil }
-        if let before = try checkpoint(log) { try DurableFile.replace(path + ".before", before.text) }
-        try DurableFile.replace(path, String(decoding: request, as: UTF8.self))
+        if let before = try checkpoint(log) { try FileText.replace(path + ".before", before.text) }
+        try FileText.replace(path, String(decoding: request, as: UTF8.self))
         return path
     }
 

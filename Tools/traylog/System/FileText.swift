@@ -1,3 +1,4 @@
+@_spi(Operations) import Traylog
 import TraylogCLibrary
 
 /// Small files as texts: keys, tree heads, reports.
@@ -50,6 +51,8 @@ enum FileText {
 
     /// Makes a file of what `body` writes, in place of what was there; when that fails, what was there stays.
     ///
+    /// It is on the disk, with its name, when this returns.
+    ///
     /// `-` is standard output. A link stays, and its target is replaced; a device or a pipe is written to.
     static func replace(_ path: String, _ body: (Output) throws -> Void) throws {
         if path == "-" { return try write(to: .standardOutput, body) }
@@ -68,14 +71,23 @@ enum FileText {
         PartialFile.keep(partial)
         defer { PartialFile.forget() }
         do {
+            defer { close(number) }
             try write(to: Descriptor(number: number, name: path), body)
-            guard fsync(number) == 0, close(number) == 0, unsafe rename(partial, target) == 0 else {
-                throw SystemFailure(path)
+            do { try DurableFile.publish(number, partial, as: target) } catch {
+                throw SystemFailure(path, code: error.number)
             }
         } catch {
             remove(partial)
             throw error
         }
+    }
+
+    /// The same of a whole text.
+    static func replace(_ path: String, _ text: String) throws { try replace(path) { try $0.block(Array(text.utf8)) } }
+
+    /// Has the name of a file or a directory on the disk.
+    static func keepName(of path: String) throws(SystemFailure) {
+        do { try DurableFile.keepName(of: path) } catch { throw SystemFailure(path, code: error.number) }
     }
 
     /// Whether there is anything of this name.

@@ -2,7 +2,6 @@ import ArgumentParser
 import TerminalText
 @_spi(Operations) import Traylog
 @_spi(Witness) import TraylogAudit
-import TraylogCLibrary
 
 /// The newest checkpoint of a store that a quorum of witnesses has seen, in a file beside the store; the server keeps it, too.
 enum WitnessedStore {
@@ -39,7 +38,7 @@ enum WitnessedStore {
 
     /// Puts it there; it is on the disk when this returns.
     static func keep(_ note: SignedNote, _ directory: String) throws {
-        try DurableFile.replace(path(directory), note.text)
+        try FileText.replace(path(directory), note.text)
     }
 }
 
@@ -73,32 +72,6 @@ extension StoreCommand {
             guard witnessed.isOn, kept.note == nil else { return (kept, note) }
             guard ContinuousClock.now < deadline else { throw WitnessedStore.missing(directory, head) }
             Pause.milliseconds(200)
-        }
-    }
-}
-
-/// A file that is on the disk, with its name, when it was written.
-enum DurableFile {
-    static func replace(_ path: String, _ text: String) throws {
-        try FileText.replace(path) { try $0.block(Array(text.utf8)) }
-        try keepName(of: path)
-    }
-
-    /// Has the name of a file or a directory on the disk.
-    static func keepName(of path: String) throws {
-        let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? "."
-        let number = unsafe open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard number >= 0 else { throw SystemFailure(folder) }
-        defer { close(number) }
-        guard fsync(number) == 0 else { throw SystemFailure(folder) }
-    }
-
-    /// Keeps other processes out until this one ends.
-    static func lock(_ path: String) throws {
-        let number = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard number >= 0 else { throw SystemFailure(path) }
-        guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
-            throw Problem(occupied: path, advice: "another process uses the directory")
         }
     }
 }

@@ -71,7 +71,8 @@ struct RequestsUnderWayTests {
             // A draft that a crash left, which everybody may read.
             #expect(
                 FileManager.default.createFile(
-                    atPath: path + ".new", contents: Data("old".utf8), attributes: [.posixPermissions: 0o644]))
+                    atPath: directory + "/.key.new", contents: Data("old".utf8),
+                    attributes: [.posixPermissions: 0o644]))
             for (rights, text) in [(0o600, "secret"), (0o644, "")] {
                 try SmallFile.write(Data(text.utf8), to: path, rights: rights)
                 let found = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
