@@ -18,7 +18,7 @@ import Testing
         "are written into a file whose check reads it line by line": ["CompleteEntry", "Dossier", "Entry"],
         "are a decision's file and its check": ["DecisionCheck", "DecisionRecord", "DecisionStatement"],
         "are a story's page and its check": ["StoryCheck", "StoryRecord"],
-        "is told in words": ["RevisionGap"],
+        "are told in words": ["RevisionGap", "VisibleText"],
         "have functions and no value": ["DurableFile", "NearestName"],
         "are a stranger's words, of which a program makes a value of its own": ["WireNumber", "WireSeconds"],
         "is a secret; its text is asked for by name": ["NotePrivateKey"],

@@ -1,8 +1,7 @@
 import Dispatch
 import Foundation
 import Synchronization
-import TerminalText
-import TraylogClient
+@_spi(Operations) import TraylogClient
 import TraylogJSON
 
 /// The program in JSON lines: questions in, answers out in their order, and what changes in between.

@@ -1,5 +1,6 @@
 import Foundation
 import TerminalText
+@_spi(Operations) import TraylogClient
 
 /// The terminal in raw mode, and what is written to it.
 ///

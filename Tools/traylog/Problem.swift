@@ -1,6 +1,5 @@
 import ArgumentParser
-import TerminalText
-@_spi(JSON) import Traylog
+@_spi(JSON) @_spi(Operations) import Traylog
 
 /// The exit status and the message of an error.
 ///

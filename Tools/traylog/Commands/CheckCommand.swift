@@ -1,5 +1,4 @@
 import ArgumentParser
-import TerminalText
 @_spi(Operations) import Traylog
 @_spi(Witness) import TraylogAudit
 import TraylogJSON

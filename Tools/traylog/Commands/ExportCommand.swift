@@ -1,5 +1,4 @@
 import ArgumentParser
-import TerminalText
 @_spi(Operations) import Traylog
 
 struct ExportCommand: StoreCommand {

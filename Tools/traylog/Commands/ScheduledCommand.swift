@@ -1,5 +1,4 @@
 import ArgumentParser
-import TerminalText
 @_spi(Operations) @_spi(Wire) import Traylog
 
 struct ScheduledCommand: StoreCommand {

@@ -1,5 +1,4 @@
 import ArgumentParser
-import TerminalText
 @_spi(Operations) @_spi(JSON) import Traylog
 @_spi(Witness) import TraylogAudit
 @_spi(JSON) import TraylogJSON

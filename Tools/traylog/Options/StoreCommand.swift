@@ -1,5 +1,4 @@
 import ArgumentParser
-import TerminalText
 @_spi(Replication) @_spi(Operations) @_spi(JSON) @_spi(Wire) import Traylog
 @_spi(JSON) import TraylogJSON
 

@@ -1,4 +1,3 @@
-import TerminalText
 @_spi(Operations) import Traylog
 
 /// Writes the changes between two moments for people.

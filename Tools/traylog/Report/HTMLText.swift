@@ -4,20 +4,7 @@ import TerminalText
 /// Text in a page, wherever it came from.
 enum HTMLText {
     /// Escapes markup, and characters that hide or reorder the text beside them.
-    static func escaped(_ text: String) -> String {
-        var result: [UInt8] = []
-        for byte in VisibleText(text).text.utf8 {
-            switch byte {
-            case UInt8(ascii: "&"): result += "&amp;".utf8
-            case UInt8(ascii: "<"): result += "&lt;".utf8
-            case UInt8(ascii: ">"): result += "&gt;".utf8
-            case UInt8(ascii: "\""): result += "&quot;".utf8
-            case UInt8(ascii: "'"): result += "&#39;".utf8
-            default: result.append(byte)
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
-    }
+    static func escaped(_ text: String) -> String { VisibleText(text).html }
 
     /// Escapes text from outside, and isolates its writing direction.
     static func isolated(_ text: String) -> String { "<bdi>\(escaped(text))</bdi>" }

@@ -1,4 +1,4 @@
-import TerminalText
+@_spi(Operations) import Traylog
 import TraylogCLibrary
 
 /// The last resort when a page of the data file cannot be read any more: a bad disk, or a file cut short meanwhile.

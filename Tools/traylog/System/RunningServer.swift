@@ -1,4 +1,3 @@
-import TerminalText
 import TraylogCLibrary
 @_spi(JSON) import Traylog
 @_spi(JSON) import TraylogJSON

@@ -1,5 +1,4 @@
-import TerminalText
-import Traylog
+@_spi(Operations) import Traylog
 
 /// The content of one place in a ``Table``.
 struct Cell: Hashable {

@@ -1,4 +1,3 @@
-import TerminalText
 @_spi(Operations) import Traylog
 @_spi(Witness) import TraylogAudit
 

@@ -1,6 +1,7 @@
 import HTTPTypes
 import HummingbirdTesting
 import Testing
+@_spi(Operations) import Traylog
 
 @testable import TraylogServer
 
@@ -137,6 +138,22 @@ struct ConsoleInputTests {
                 }
             }
         }
+    }
+
+    /// What scripts write into a page they show as the server does.
+    @Test func scriptsShowTheSameCharactersByTheirNumbers() throws {
+        let script = try #require(try Pages().asset("dom.js").map { String(decoding: $0.bytes, as: UTF8.self) })
+        let pattern = try #require(script.firstMatch(of: /const unseen = \/(.*)\/gu;/)).1
+        func number(_ text: Substring) -> UInt32? { UInt32(text.filter { !"u{}\\".contains($0) }, radix: 16) }
+        var listed: Set<UInt32> = []
+        for range in pattern.matches(of: /(\\u(?:\{\w+\}|\w{4}))(?:-(\\u(?:\{\w+\}|\w{4})))?/) {
+            let first = try #require(number(range.1))
+            listed.formUnion(first...(try range.2.map { try #require(number($0)) } ?? first))
+        }
+        let hidden = (UInt32(0)...0x10_ffff).filter { value in
+            ![0x09, 0x0a].contains(value) && (Unicode.Scalar(value).map(VisibleText.isHidden) ?? false)
+        }
+        #expect(listed == Set(hidden))
     }
 
     @Test func prettyJSONKeepsEveryToken() {

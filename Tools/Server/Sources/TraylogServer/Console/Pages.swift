@@ -134,32 +134,16 @@ enum PageTemplate: String, CaseIterable {
 
 /// Text as HTML shows it, in elements and in quoted attributes.
 ///
-/// It goes by scalars: a quotation mark with a combining accent is one character of Swift's, and still ends an attribute.
-/// What would be invisible, or would turn the text around it, is shown by its number.
+/// What would be invisible, or would turn the text around it, is shown by its number; lines and tabs stay.
 struct PlainText: MustacheContentType {
     func escapeText(_ text: String) -> String {
-        var result = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "<": result.append(contentsOf: "&lt;".unicodeScalars)
-            case ">": result.append(contentsOf: "&gt;".unicodeScalars)
-            case "&": result.append(contentsOf: "&amp;".unicodeScalars)
-            case "\"": result.append(contentsOf: "&quot;".unicodeScalars)
-            case "'": result.append(contentsOf: "&#39;".unicodeScalars)
-            default: result.append(contentsOf: Self.visible(scalar))
+        VisibleText(text) { scalar in
+            switch scalar.value {
+            case 0x09, 0x0a: String(scalar)
+            case 0...0x1f: VisibleText.picture(of: scalar).map { String($0) } ?? ""
+            default: "[U+\(String(scalar.value, radix: 16, uppercase: true))]"
             }
-        }
-        return String(result)
-    }
-
-    private static func visible(_ scalar: Unicode.Scalar) -> String.UnicodeScalarView {
-        switch scalar.value {
-        case 0x09, 0x0a: String(scalar).unicodeScalars
-        case 0...0x1f: (Unicode.Scalar(0x2400 + scalar.value).map { String($0) } ?? "").unicodeScalars
-        case 0x7f...0x9f, 0x61c, 0x200b, 0x200e, 0x200f, 0x2028...0x202e, 0x2060...0x2069, 0xfeff, 0xe0000...0xe007f:
-            "[U+\(String(scalar.value, radix: 16, uppercase: true))]".unicodeScalars
-        default: String(scalar).unicodeScalars
-        }
+        }.html
     }
 }
 
