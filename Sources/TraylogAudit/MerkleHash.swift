@@ -54,15 +54,12 @@ public struct MerkleHash: Hashable, Sendable {
 
 extension MerkleHash: CustomStringConvertible {
     /// 64 hexadecimal digits, lower case.
-    public var hex: String {
-        var text: [UInt8] = []
-        text.reserveCapacity(2 * MerkleHash.byteCount)
+    public var hex: String { Self.hex(bytes) }
+
+    /// Two hexadecimal digits for each byte, in lower case.
+    static func hex(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
-        for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        return String(decoding: text, as: UTF8.self)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
     /// The bytes in hex digits.

@@ -1,4 +1,4 @@
-import TraylogDomain
+@_spi(Operations) import TraylogDomain
 import TraylogPages
 import TraylogPlatform
 import TraylogQueries
@@ -161,9 +161,7 @@ package final class RecentErasures: Sendable {
     }
 
     private static func line(_ identity: Identity, _ entry: Entry) -> String {
-        let digits = String(identity.rawValue, radix: 16)
-        let hash = String(repeating: "0", count: 16 - digits.utf8.count) + digits
-        return "\(hash) \(entry.isRunning ? "running" : "\(entry.endedAt?.milliseconds ?? 0)")\n"
+        "\(identity.rawValue.hex) \(entry.isRunning ? "running" : "\(entry.endedAt?.milliseconds ?? 0)")\n"
     }
 
     // MARK: Forgetting

@@ -19,7 +19,7 @@ import Testing
         "are a decision's file and its check": ["DecisionCheck", "DecisionRecord", "DecisionStatement"],
         "are a story's page and its check": ["StoryCheck", "StoryRecord"],
         "are told in words": ["RevisionGap", "VisibleText"],
-        "have functions and no value": ["DurableFile", "NearestName"],
+        "have functions and no value": ["DurableFile", "NearestName", "PercentEncoding"],
         "are a stranger's words, of which a program makes a value of its own": ["WireNumber", "WireSeconds"],
         "is a secret; its text is asked for by name": ["NotePrivateKey"],
         "are a member of another value, where being absent says something": ["Change", "Thread"],

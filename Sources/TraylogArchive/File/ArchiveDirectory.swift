@@ -1,3 +1,4 @@
+@_spi(Operations) import TraylogDomain
 import TraylogPlatform
 
 /// A directory of archives, finished and unfinished.
@@ -17,9 +18,8 @@ struct ArchiveDirectory: Hashable, Sendable {
     /// `traylog-FLOOR-RANDOM.archive`, so that names sort by floor.
     static func newName(through: UInt64) -> String {
         let digits = String(through)
-        let random = String(UInt32.random(in: 0...UInt32.max), radix: 16)
         return "traylog-" + String(repeating: "0", count: max(0, 12 - digits.count)) + digits + "-"
-            + String(repeating: "0", count: 8 - random.count) + random + ending
+            + UInt32.random(in: 0...UInt32.max).hex + ending
     }
 
     func path(of name: String) -> String { "\(path)/\(name)" }

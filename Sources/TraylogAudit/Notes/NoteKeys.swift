@@ -43,16 +43,16 @@ public struct NotePublicKey: Hashable, Sendable {
             throw .malformedKey("it is of the kind \(first); 1 (Ed25519) and 4 (Ed25519 of a witness) are known")
         }
         try self.init(name: String(parts[0]), kind: kind, bytes: Array(key.dropFirst()))
-        guard NotePublicKey.hex(id) == String(parts[1]) else { throw .malformedKey("name, identifier and key differ") }
+        guard MerkleHash.hex(id) == String(parts[1]) else { throw .malformedKey("name, identifier and key differ") }
     }
 
     /// The key as one line of text, for a file.
     public var text: String {
-        "\(name)+\(NotePublicKey.hex(id))+\(Base64Text.encode([kind.rawValue] + bytes))"
+        "\(name)+\(MerkleHash.hex(id))+\(Base64Text.encode([kind.rawValue] + bytes))"
     }
 
     /// The identifier in the key's text: eight hexadecimal digits.
-    @_spi(Witness) public var idText: String { NotePublicKey.hex(id) }
+    @_spi(Witness) public var idText: String { MerkleHash.hex(id) }
 
     /// The first four bytes of SHA-256(name ‖ line feed ‖ kind ‖ key).
     var id: [UInt8] {
@@ -98,11 +98,6 @@ public struct NotePublicKey: Hashable, Sendable {
             && name.unicodeScalars.allSatisfy { scalar in
                 scalar != "+" && !scalar.properties.isWhitespace && scalar.properties.generalCategory != .control
             }
-    }
-
-    static func hex(_ id: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef")
-        return String(id.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
     }
 }
 
@@ -162,7 +157,7 @@ public struct NotePrivateKey: Sendable {
             let kind = bytes.first.flatMap(NotePublicKey.Kind.init)
         else { throw .malformedKey("a private key is PRIVATE+KEY+NAME+ID+KEY") }
         try self.init(name: String(parts[0]), kind: kind, seed: Array(bytes.dropFirst()))
-        guard NotePublicKey.hex(publicKey.id) == String(parts[1]) else {
+        guard MerkleHash.hex(publicKey.id) == String(parts[1]) else {
             throw .malformedKey("name, identifier and key differ")
         }
     }
@@ -171,7 +166,7 @@ public struct NotePrivateKey: Sendable {
     public var text: String {
         let bytes = [publicKey.kind.rawValue] + seed
         return
-            "\(NotePrivateKey.prefix)\(publicKey.name)+\(NotePublicKey.hex(publicKey.id))+\(Base64Text.encode(bytes))"
+            "\(NotePrivateKey.prefix)\(publicKey.name)+\(MerkleHash.hex(publicKey.id))+\(Base64Text.encode(bytes))"
     }
 
     func sign(_ message: [UInt8]) throws(NoteError) -> [UInt8] {

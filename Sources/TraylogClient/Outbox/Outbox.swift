@@ -1,4 +1,4 @@
-import TraylogDomain
+@_spi(Operations) import TraylogDomain
 import TraylogPlatform
 
 /// The user's actions on a device: stored first, shown at once, and sent when there is a connection.
@@ -401,11 +401,7 @@ public actor Outbox {
         resumeWaiters(for: id, outcome)
     }
 
-    private static func randomID() -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        let bytes = SystemRandom.bytes(count: 16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-        return String(decoding: bytes, as: UTF8.self)
-    }
+    private static func randomID() -> String { SystemRandom.bytes(count: 16).hex }
 }
 
 extension OutboxEntry {

@@ -1,4 +1,4 @@
-@_spi(Wire) import TraylogDomain
+@_spi(Operations) @_spi(Wire) import TraylogDomain
 import TraylogJSON
 
 /// The request in an entry of a client's outbox.
@@ -34,7 +34,7 @@ extension ServiceRequest {
     ///
     /// - Parameter key: its idempotency key.
     init(_ command: Command, key: String) throws {
-        let user = "/v1/users/\(Self.encode(command.user ?? ""))"
+        let user = "/v1/users/\(PercentEncoding.encode(command.user ?? ""))"
         var bare: [String: String] = ["Idempotency-Key": key]
         bare["Traylog-Device"] = command.device
         switch command.action {
@@ -56,10 +56,10 @@ extension ServiceRequest {
             self.init("DELETE", "\(user)/mutes/\(Self.path(scope))", headers: bare)
             return
         case .subscribe(let topic):
-            self.init("PUT", "\(user)/subscriptions/\(Self.encode(topic))", headers: bare)
+            self.init("PUT", "\(user)/subscriptions/\(PercentEncoding.encode(topic))", headers: bare)
             return
         case .unsubscribe(let topic):
-            self.init("DELETE", "\(user)/subscriptions/\(Self.encode(topic))", headers: bare)
+            self.init("DELETE", "\(user)/subscriptions/\(PercentEncoding.encode(topic))", headers: bare)
             return
         default: throw WireFault("a device sends no such command")
         }
@@ -73,30 +73,17 @@ extension ServiceRequest {
     private static func path(_ item: ItemReference) -> String {
         switch item {
         case .seq(let seq): seq.description
-        case .key(let key): "key:\(encode(key))"
+        case .key(let key): "key:\(PercentEncoding.encode(key))"
         }
     }
 
     private static func path(_ scope: MuteScope) -> String {
         switch scope {
-        case .thread(let name): "threads/\(encode(name))"
-        case .category(let name): "categories/\(encode(name))"
-        case .topic(let name): "topics/\(encode(name))"
+        case .thread(let name): "threads/\(PercentEncoding.encode(name))"
+        case .category(let name): "categories/\(PercentEncoding.encode(name))"
+        case .topic(let name): "topics/\(PercentEncoding.encode(name))"
         case .all: "all"
         }
-    }
-
-    /// Percent-encodes all characters except the unreserved ones of RFC 3986.
-    static func encode(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            let letter = byte & 0xdf
-            let isPlain =
-                (0x41...0x5a).contains(letter) || (0x30...0x39).contains(byte) || "-._~".utf8.contains(byte)
-            bytes += isPlain ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

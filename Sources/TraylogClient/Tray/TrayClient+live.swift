@@ -1,4 +1,4 @@
-@_spi(Wire) import TraylogDomain
+@_spi(Operations) @_spi(Wire) import TraylogDomain
 
 extension TrayClient {
     // MARK: Status
@@ -105,7 +105,7 @@ extension TrayClient {
     private func follow() async throws(ClientError) -> Bool {
         guard let offset = meta?.offset else { return true }
         let replicas = replicas
-        var request = ServiceRequest("GET", "\(path)/changes?offset=\(ServiceRequest.encode(offset))&live=sse")
+        var request = ServiceRequest("GET", "\(path)/changes?offset=\(PercentEncoding.encode(offset))&live=sse")
         request.headers["Accept"] = "text/event-stream"
         let stream: ServiceStream
         do throws(ClientError) {

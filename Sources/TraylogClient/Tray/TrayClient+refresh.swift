@@ -1,4 +1,4 @@
-@_spi(Replication) @_spi(Wire) import TraylogDomain
+@_spi(Operations) @_spi(Replication) @_spi(Wire) import TraylogDomain
 @_spi(Replication) import TraylogReplica
 
 extension TrayClient {
@@ -148,7 +148,7 @@ extension TrayClient {
         while let meta, !isClosed {
             let (replicas, doubts) = (replicas, doubts)
             let start = entityTag?.offset ?? meta.offset
-            var request = ServiceRequest("GET", "\(path)/changes?offset=\(ServiceRequest.encode(start))")
+            var request = ServiceRequest("GET", "\(path)/changes?offset=\(PercentEncoding.encode(start))")
             // The service's pages have 1 MiB, and an event more.
             request.longestAnswer = 8 << 20
             request.headers["If-None-Match"] = entityTag?.tag
@@ -226,7 +226,7 @@ extension TrayClient {
     /// Whether the app works offline: the shown tray then stays as it is, so that nobody marks an item that was just replaced.
     private var isStopped: Bool { outbox.here { $0.isStopped } }
 
-    var path: String { "/v1/users/\(ServiceRequest.encode(user))" }
+    var path: String { "/v1/users/\(PercentEncoding.encode(user))" }
 
     /// - Throws: the error, when a snapshot does not help.
     func recover(from error: ClientError) async throws(ClientError) {
@@ -603,7 +603,7 @@ extension ServiceSession {
         var pages: [SnapshotPage] = []
         var room = Self.longestSnapshot
         while true {
-            let cursor = pages.last?.cursor.map { "?cursor=\(ServiceRequest.encode($0))" } ?? ""
+            let cursor = pages.last?.cursor.map { "?cursor=\(PercentEncoding.encode($0))" } ?? ""
             var request = ServiceRequest("GET", "\(path)/snapshot\(cursor)")
             request.longestAnswer = min(Self.longestSnapshotPage, room)
             let (response, token) = try await answer(to: request)
@@ -664,15 +664,15 @@ extension InboxQuery {
         switch filter.thread {
         case .any: break
         case .unthreaded: fields.append("unthreaded=true")
-        case .named(let name): fields.append("thread=\(ServiceRequest.encode(name))")
+        case .named(let name): fields.append("thread=\(PercentEncoding.encode(name))")
         }
-        for category in filter.categories { fields.append("category=\(ServiceRequest.encode(category))") }
+        for category in filter.categories { fields.append("category=\(PercentEncoding.encode(category))") }
         if let level = filter.level { fields.append("level=\(level)") }
         let texts = [
             ("actor", filter.actor), ("since", filter.since?.description), ("until", filter.until?.description),
             ("text", filter.text),
         ]
-        for case (let name, let text?) in texts { fields.append("\(name)=\(ServiceRequest.encode(text))") }
+        for case (let name, let text?) in texts { fields.append("\(name)=\(PercentEncoding.encode(text))") }
         return fields.joined(separator: "&")
     }
 }

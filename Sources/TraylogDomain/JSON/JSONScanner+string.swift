@@ -149,22 +149,13 @@ extension JSONScanner {
         offset &+= 1
         var unit: UInt32 = 0
         for _ in 0..<4 {
-            guard let digit = JSONScanner.hexValue(peek(in: bytes)) else {
+            guard let digit = [UInt8].value(ofDigit: peek(in: bytes)) else {
                 throw offset < bytes.count ? JSONFault(.badEscape, at: start) : fault(.endsEarly, in: bytes)
             }
-            unit = unit &<< 4 | digit
+            unit = unit &<< 4 | UInt32(digit)
             offset &+= 1
         }
         return unit
-    }
-
-    private static func hexValue(_ byte: UInt8) -> UInt32? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte &- UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte &- UInt8(ascii: "a") &+ 10)
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte &- UInt8(ascii: "A") &+ 10)
-        default: nil
-        }
     }
 
     /// The value of a string with escapes that the scanner has checked.

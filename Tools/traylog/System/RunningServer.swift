@@ -1,5 +1,5 @@
 import TraylogCLibrary
-@_spi(JSON) import Traylog
+@_spi(Operations) @_spi(JSON) import Traylog
 @_spi(JSON) import TraylogJSON
 
 /// A server that has the store open for writing, on this machine: it does for this program what only it may do.
@@ -57,7 +57,7 @@ struct RunningServer {
         for flag in flags { writer.member(flag, true) }
         writer.endObject()
         let head = [
-            "\(method) /v1/users/\(Self.percentEncoded(user))/\(action) HTTP/1.1", "Host: localhost",
+            "\(method) /v1/users/\(PercentEncoding.encode(user))/\(action) HTTP/1.1", "Host: localhost",
             "Authorization: Bearer \(key)", "Content-Type: application/json",
             "Content-Length: \(writer.bytes.count)", "Connection: close", "", "",
         ]
@@ -78,20 +78,6 @@ struct RunningServer {
     }
 
     // MARK: HTTP
-
-    private static func percentEncoded(_ text: String) -> String {
-        var result = ""
-        for byte in text.utf8 {
-            let isPlain = UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
-            if isPlain || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte {
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                result += "%" + (digits.count == 1 ? "0" : "") + digits
-            }
-        }
-        return result
-    }
 
     private static func readAll(_ socket: Descriptor) throws(SystemFailure) -> [UInt8] {
         var (bytes, count) = ([UInt8](repeating: 0, count: 16_384), 0)

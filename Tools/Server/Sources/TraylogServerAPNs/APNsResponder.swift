@@ -2,7 +2,7 @@ import TraylogServer
 import Foundation
 import HTTPTypes
 import Hummingbird
-@_spi(Wire) import Traylog
+@_spi(Operations) @_spi(Wire) import Traylog
 
 /// A reason, as Apple names them.
 struct APNsError: Error {

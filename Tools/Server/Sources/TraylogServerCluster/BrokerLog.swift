@@ -1,7 +1,7 @@
 import TraylogServer
 import Foundation
 import Synchronization
-@_spi(Wire) import Traylog
+@_spi(Operations) @_spi(Wire) import Traylog
 import TraylogAudit
 import TraylogCluster
 

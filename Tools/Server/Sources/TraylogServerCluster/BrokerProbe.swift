@@ -1,7 +1,7 @@
 import TraylogServer
 import AsyncHTTPClient
 import NIOCore
-@_spi(Wire) import Traylog
+@_spi(Operations) @_spi(Wire) import Traylog
 
 /// The parts of a stream's configuration that reading and publishing go by.
 struct StreamFacts: Sendable {

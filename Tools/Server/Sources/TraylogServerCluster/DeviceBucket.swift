@@ -1,6 +1,6 @@
 import TraylogServer
 import Synchronization
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogCluster
 
 /// Device tokens of a cluster, in a bucket of the brokers: the same on every node, in all partitions.

@@ -1,5 +1,5 @@
 import TraylogServer
-@_spi(Wire) import Traylog
+@_spi(Operations) @_spi(Wire) import Traylog
 import TraylogCluster
 
 /// The erasures of a log: they may last longer than the node that made them, until the stream is trimmed.

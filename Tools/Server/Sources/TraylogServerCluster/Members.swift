@@ -1,6 +1,6 @@
 import TraylogServer
 import Foundation
-@_spi(Wire) import Traylog
+@_spi(Operations) @_spi(Wire) import Traylog
 import TraylogCluster
 
 /// Which nodes there are and how far each has come: a bucket with a key for each node, which stays when the node is down.

@@ -1,7 +1,7 @@
 import TraylogServer
 import Crypto
 import Hummingbird
-import Traylog
+@_spi(Operations) import Traylog
 
 /// Novu's way to notify: a workflow is a category, a subscriber a user, and the payload says the rest.
 enum NovuTriggers {

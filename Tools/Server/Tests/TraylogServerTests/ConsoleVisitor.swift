@@ -4,6 +4,7 @@ import HummingbirdTesting
 import NIOCore
 import Testing
 
+@_spi(Operations) import Traylog
 @testable import TraylogServer
 
 /// Somebody who is signed in to the console of a served store, without a browser.

@@ -4,7 +4,7 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import Testing
-import Traylog
+@_spi(Operations) import Traylog
 
 @testable import TraylogServer
 @testable import TraylogServerAPNs

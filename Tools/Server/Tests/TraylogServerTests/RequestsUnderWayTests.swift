@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import Traylog
+@_spi(Operations) import Traylog
 
 @testable import TraylogServer
 

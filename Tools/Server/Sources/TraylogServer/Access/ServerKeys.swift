@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-import Traylog
+@_spi(Operations) import Traylog
 @_spi(JSON) import TraylogJSON
 
 /// The keys of programs, of which only hashes are known.
@@ -113,39 +113,10 @@ package struct ServerKeys: Sendable {
     }
 }
 
-extension UInt64 {
-    /// 16 digits.
-    package var hex: String {
-        let digits = String(self, radix: 16)
-        if digits.utf8.count == 16 { return digits }
-        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-    }
-}
-
 extension [UInt8] {
     package static func random(_ count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
-    }
-
-    package var hex: String {
-        var digits: [UInt8] = []
-        digits.reserveCapacity(2 * count)
-        for byte in self {
-            for digit in [byte >> 4, byte & 15] { digits.append(digit < 10 ? 0x30 + digit : 0x57 + digit) }
-        }
-        return String(decoding: digits, as: UTF8.self)
-    }
-
-    package init?(hex: String) {
-        let digits = Array(hex.utf8)
-        guard digits.count % 2 == 0 else { return nil }
-        self = []
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            let pair = String(decoding: digits[index..<index + 2], as: UTF8.self)
-            guard pair.first?.isHexDigit == true, let byte = UInt8(pair, radix: 16) else { return nil }
-            append(byte)
-        }
     }
 
     /// RFC 4648, section 5, without padding.

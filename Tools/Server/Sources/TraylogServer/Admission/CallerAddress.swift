@@ -1,4 +1,5 @@
 import NIOCore
+@_spi(Operations) import Traylog
 
 /// Where a request without valid credentials comes from, as limits count it.
 ///

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogCluster
 
 /// Requests of nodes to each other.

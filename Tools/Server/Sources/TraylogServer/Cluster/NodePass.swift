@@ -1,5 +1,5 @@
 import Crypto
-@_spi(Wire) import Traylog
+@_spi(Operations) @_spi(Wire) import Traylog
 import TraylogAudit
 
 /// How nodes of a cluster know each other: by a code over one request, made from the key that signs their checkpoints.

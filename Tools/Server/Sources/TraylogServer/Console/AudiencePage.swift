@@ -1,5 +1,5 @@
 import Hummingbird
-import Traylog
+@_spi(Operations) import Traylog
 
 /// Who got a broadcast, and has seen and read it.
 enum AudiencePage {

@@ -1,5 +1,5 @@
 import Hummingbird
-import Traylog
+@_spi(Operations) import Traylog
 
 /// Which items of a tray a page lists, as its address says.
 struct ItemList {

@@ -1,6 +1,7 @@
 import Foundation
 import Hummingbird
 import Synchronization
+@_spi(Operations) import Traylog
 
 /// Parts of an answer that wait for a client who does not read yet.
 ///

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Synchronization
-import Traylog
+@_spi(Operations) import Traylog
 
 /// Answers every request: finds the route, checks who may, and turns what goes wrong into a problem.
 package struct Responder: HTTPResponder {

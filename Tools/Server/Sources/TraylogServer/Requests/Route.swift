@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+@_spi(Operations) import Traylog
 
 /// One route: how it is called, who may call it, which partition and node answer, and what it does.
 ///

@@ -1,6 +1,7 @@
 import Crypto
 import HTTPTypes
 import Hummingbird
+@_spi(Operations) import Traylog
 
 /// The modules that an app's web page loads: `client.js`, `bell.js`, their types, and what they load when it is used.
 ///

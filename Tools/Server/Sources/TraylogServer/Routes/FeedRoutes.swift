@@ -1,7 +1,7 @@
 import Crypto
 import HTTPTypes
 import Hummingbird
-@_spi(Wire) import Traylog
+@_spi(Operations) @_spi(Wire) import Traylog
 
 /// The feeds: events after an offset, now or as they come (the read path of Durable Streams 1.0).
 enum FeedRoutes {

@@ -1,5 +1,5 @@
 import Synchronization
-import Traylog
+@_spi(Operations) import Traylog
 
 /// What takes long, and is done after the answer.
 package final class Jobs: Sendable {

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-@_spi(Replication) import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
 
 /// The routes that store events.
 enum WritingRoutes {

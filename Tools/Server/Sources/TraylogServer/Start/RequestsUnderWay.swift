@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-import Traylog
+@_spi(Operations) import Traylog
 
 /// The requests under way, in a file beside the store that is mapped into memory: after a crash or a kill the next start logs which
 /// ones they were.
