@@ -133,15 +133,14 @@ public final class ClusterNode: Sendable {
     /// - Throws: ``TraylogError/failed(_:)``, with `cancelled` when the task is cancelled before.
     public func wait(for seq: Seq, atMost limit: Duration = .seconds(5)) async throws(TraylogError) -> Bool {
         let deadline = ContinuousClock.now + limit
-        var pause = Duration.milliseconds(1)
+        var backoff = Backoff(from: .milliseconds(1), to: .milliseconds(20))
         while try await store.log.head() < seq {
             guard !Task.isCancelled else {
                 throw .failed(
                     StoreFailure(code: .cancelled, message: "the task was cancelled while it waited for event \(seq)"))
             }
             guard ContinuousClock.now < deadline else { return false }
-            try? await Task.sleep(for: pause)
-            pause = min(pause * 2, .milliseconds(20))
+            try? await Task.sleep(for: backoff.pause())
         }
         return true
     }

@@ -1,4 +1,4 @@
-@_spi(Replication) import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
 import TraylogAudit
 
 /// A node's side of the log of record: publishes the store's groups, and finds out whether they were accepted.
@@ -52,7 +52,7 @@ actor GroupPublisher: LogOfRecord {
     /// Publishes a message until it is known whether it is part of the log, or nobody has answered for too long.
     private func publish(_ message: LogMessage) async throws(StoreFailure) -> SourcePosition {
         let deadline = ContinuousClock.now + timeout
-        var pause = Duration.milliseconds(10)
+        var backoff = Backoff(from: .milliseconds(10), to: .milliseconds(500))
         while true {
             let outcome = await log.publish(
                 id: message.id, root: message.root, body: message.body, expecting: node.position)
@@ -69,8 +69,7 @@ actor GroupPublisher: LogOfRecord {
             case .refused(let failure): throw failure
             case .publishAgain, .readBack:
                 guard ContinuousClock.now < deadline, !isStopping else { throw node.giveUp() }
-                try? await Task.sleep(for: pause)
-                pause = min(pause * 2, .milliseconds(500))
+                try? await Task.sleep(for: backoff.pause())
             }
         }
     }

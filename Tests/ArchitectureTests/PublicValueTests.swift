@@ -18,6 +18,7 @@ import Testing
         "are written into a file whose check reads it line by line": ["CompleteEntry", "Dossier", "Entry"],
         "are a decision's file and its check": ["DecisionCheck", "DecisionRecord", "DecisionStatement"],
         "are a story's page and its check": ["StoryCheck", "StoryRecord"],
+        "counts the failures of one process": ["Backoff"],
         "are told in words": ["RevisionGap", "VisibleText"],
         "have functions and no value": ["DurableFile", "NearestName", "PercentEncoding"],
         "are a stranger's words, of which a program makes a value of its own": ["WireNumber", "WireSeconds"],

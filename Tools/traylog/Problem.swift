@@ -1,5 +1,6 @@
 import ArgumentParser
 @_spi(JSON) @_spi(Operations) import Traylog
+@_spi(JSON) import TraylogJSON
 
 /// The exit status and the message of an error.
 ///
@@ -83,7 +84,7 @@ struct Problem: Error {
 
     /// What a running server answered in place of what it was asked for.
     init(server status: Int, name: String?, message: String) {
-        let own: ExitStatus = [400, 404, 410, 422].contains(status) ? .refused : .inputOutput
+        let own: ExitStatus = Refusal.Code.httpStatuses.contains(status) ? .refused : .inputOutput
         self.init(own, name ?? "server", own == .refused ? "\(name ?? "refused"): \(message)" : message)
     }
 

@@ -1,5 +1,5 @@
 import TraylogArchive
-import TraylogDomain
+@_spi(Operations) import TraylogDomain
 import TraylogPlatform
 
 /// Copies the segments of an archive elsewhere by an operator's command, and joins small ones.
@@ -7,7 +7,6 @@ import TraylogPlatform
 /// It works on what the directory says, so a kill at any moment costs one copy more at most. For one thread at a time.
 struct ArchiveKeeper {
     private static let mergeNanoseconds: Int64 = 60_000_000_000
-    private static let longestPause: Int64 = 60
 
     private let segments: SegmentDirectory
     private let options: ArchiveOptions
@@ -15,8 +14,8 @@ struct ArchiveKeeper {
     /// By the monotonic clock.
     private var nextMerge: Int64 = 0
     private var nextCopy: Int64 = 0
-    /// Seconds until a failed command is run again.
-    private var pause: Int64 = 1
+    /// When a failed command is run again.
+    private var backoff = Backoff(from: .seconds(1), to: .seconds(60))
     /// What is wrong with copying, and with joining.
     private var (copyProblem, mergeProblem): (String?, String?) = (nil, nil)
     /// What keeps it from its work; nil for nothing.
@@ -60,8 +59,7 @@ struct ArchiveKeeper {
     /// Remembers why copies are not made, and tries again later.
     private mutating func note(_ reason: String) {
         copyProblem = reason
-        nextCopy = SystemClock.monotonicNanoseconds() + pause * 1_000_000_000
-        pause = min(2 * pause, Self.longestPause)
+        nextCopy = SystemClock.monotonicNanoseconds() + Int64(backoff.pause() / .nanoseconds(1))
     }
 
     /// Copies what has no copy, and then deletes copies that have to go.
@@ -82,7 +80,8 @@ struct ArchiveKeeper {
             guard run(command, "--ship-delete", name, isOver) else { return copies > 0 }
             try segments.noteDeleted(name)
         }
-        (copyProblem, pause) = (nil, 1)
+        copyProblem = nil
+        backoff.reset()
         return copies > 0
     }
 

@@ -56,7 +56,7 @@ extension TrayClient {
     }
 
     private func runLive() async {
-        var failures: Int64 = 0
+        var backoff = Backoff(from: .seconds(1), to: .seconds(5))
         while wantsLive, !Task.isCancelled, mayAsk {
             let began = clock.uptime
             var asked: Int64 = 0
@@ -64,7 +64,7 @@ extension TrayClient {
                 let isEnded = try await follow()
                 // A stream that the server ends early is not reopened at once.
                 guard isEnded || clock.uptime - began < 1_000 else {
-                    failures = 0
+                    backoff.reset()
                     continue
                 }
             } catch {
@@ -72,18 +72,17 @@ extension TrayClient {
                 isLive = false
                 doubt()
                 guard activity != .erased else { return }
-                if clock.uptime - began > 30_000 { failures = 0 }
+                if clock.uptime - began > 30_000 { backoff.reset() }
                 let isOver = error.group == .authentication || error.isOffline
                 if isOver { live = nil }
                 lastError = error
                 asked = error.askedMilliseconds
-                failed(live: error, again: failures > 0)
+                failed(live: error, again: backoff.failures > 0)
                 guard !isOver else { return }
             }
             guard !Task.isCancelled, !isClosed else { return }
             isLive = false
-            failures = min(failures + 1, 4)
-            let wait = max(min(500 << failures, 5_000), asked)
+            let wait = max(backoff.pause().milliseconds, asked)
             guard (try? await clock.sleep(until: clock.uptime + wait)) != nil else { return }
         }
         if !Task.isCancelled { live = nil }

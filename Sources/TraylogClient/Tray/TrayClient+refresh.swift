@@ -18,7 +18,7 @@ extension TrayClient {
         if trigger != .idle { doubt() }
         retry?.cancel()
         retry = nil
-        refreshFailures = 0
+        refreshBackoff.reset()
         if trigger != .idle { outbox.here { $0.retryNow() } }
         startRefresh()
     }
@@ -65,9 +65,8 @@ extension TrayClient {
         default:
             setActivity(.failing)
             let isAwaited = [429, 503].contains(error.status) && error.retryAfter != nil
-            guard refreshFailures < 3 || isAwaited, error.mayPass else { return }
-            let deadline = clock.uptime + max(1_000 << Int64(min(refreshFailures, 2)), error.askedMilliseconds)
-            refreshFailures = min(refreshFailures + 1, 3)
+            guard refreshBackoff.failures < 3 || isAwaited, error.mayPass else { return }
+            let deadline = clock.uptime + max(refreshBackoff.pause().milliseconds, error.askedMilliseconds)
             let clock = clock
             retry = Task { [weak self] in
                 guard (try? await clock.sleep(until: deadline)) != nil else { return }
@@ -103,7 +102,8 @@ extension TrayClient {
     private func succeeded(_ doubts: Int) {
         lastError = nil
         if doubts == self.doubts { confirmedAt = clock.uptime }
-        (refreshFailures, behindSince) = (0, nil)
+        refreshBackoff.reset()
+        behindSince = nil
         credentials?.cancel()
         credentials = nil
         outbox.here { $0.reached() }

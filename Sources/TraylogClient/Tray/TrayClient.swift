@@ -1,5 +1,5 @@
 @_spi(Witness) import TraylogAudit
-import TraylogDomain
+@_spi(Operations) import TraylogDomain
 @_spi(Replication) import TraylogReplica
 
 /// One user's tray on a device, even offline: a replica of the server's tray that already shows the user's own actions.
@@ -51,7 +51,7 @@ public actor TrayClient {
 
     // Refreshing.
     var refreshing: Task<Void, Never>?
-    var refreshFailures = 0
+    var refreshBackoff = Backoff(from: .seconds(1), to: .seconds(4))
     var retry: Task<Void, Never>?
     var live: Task<Void, Never>?
     var wantsLive = false

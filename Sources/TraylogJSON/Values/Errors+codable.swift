@@ -67,6 +67,21 @@ extension String {
     }
 }
 
+@_spi(JSON) extension Refusal.Code {
+    /// The status of a service's answer that refuses a command or a question for this reason.
+    public var httpStatus: Int {
+        switch self {
+        case .invalid: 400
+        case .unknownItem, .unknownEvent: 404
+        case .itemGone, .compacted, .erased, .rewound: 410
+        default: 422
+        }
+    }
+
+    /// The statuses of all refusals, ascending.
+    public static var httpStatuses: [Int] { Set(allCases.map(\.httpStatus)).sorted() }
+}
+
 @_spi(JSON) extension StoreFailure: JSONWritable {
     /// `{"error","message","path","operation","holder"}`: the code is the error.
     public func write(to writer: inout JSONWriter) {

@@ -123,8 +123,8 @@ struct ArchiveCommand: StoreCommand {
                         return
                     } catch {
                         guard let pause = attempts.pause(after: error) else { throw error }
-                        Self.say("\(error.description); it goes on in \(pause) s")
-                        try? await Task.sleep(for: .seconds(pause))
+                        Self.say("\(error.description); it goes on in \(pause.components.seconds) s")
+                        try? await Task.sleep(for: pause)
                     }
                 }
             }
@@ -151,21 +151,24 @@ struct ArchiveCommand: StoreCommand {
 /// How long to wait after a failure that may pass: 1, 2, 4 … 60 seconds.
 private struct Attempts {
     private var start = ContinuousClock.now
-    private var next = 1
+    private var backoff = Backoff(from: .seconds(1), to: .seconds(60))
     private var isFirst = true
 
     /// - Returns: nil for a failure that does not pass by itself, and for one at the start, which its caller should see.
-    mutating func pause(after error: TraylogError) -> Int? {
+    mutating func pause(after error: TraylogError) -> Duration? {
         let now = ContinuousClock.now
-        if now - start > .seconds(60) { (next, isFirst) = (1, false) }
+        if now - start > .seconds(60) {
+            backoff.reset()
+            isFirst = false
+        }
         guard !isFirst || now - start > .seconds(2), case .failed(let failure) = error else { return nil }
         switch failure.code {
         case .diskFull, .inputOutput, .busy, .readersFull, .outOfThreads: break
         default: return nil
         }
-        let pause = next
-        (next, isFirst) = (min(2 * next, 60), false)
-        start = now + .seconds(pause)
+        let pause = backoff.pause()
+        isFirst = false
+        start = now + pause
         return pause
     }
 }

@@ -3,7 +3,7 @@ import Foundation
 
 /// Archives the logs of a server's stores, as long as it runs.
 struct Archiving: Sendable {
-    private static let longestPause = 60
+    private static let longestPause = Duration.seconds(60)
 
     private let stores: [Store]
     private let directory: String
@@ -31,7 +31,7 @@ struct Archiving: Sendable {
     }
 
     private func archive(_ store: Store, to place: String) async {
-        var pause = 1
+        var backoff = Backoff(from: .seconds(1), to: Self.longestPause)
         while !Task.isCancelled {
             let start = ContinuousClock.now
             do {
@@ -53,9 +53,8 @@ struct Archiving: Sendable {
                 guard !Task.isCancelled else { return }
                 log.write([("archive", .string(place)), ("error", .string("\(error)"))])
             }
-            if ContinuousClock.now - start > .seconds(Self.longestPause) { pause = 1 }
-            try? await Task.sleep(for: .seconds(pause))
-            pause = min(2 * pause, Self.longestPause)
+            if ContinuousClock.now - start > Self.longestPause { backoff.reset() }
+            try? await Task.sleep(for: backoff.pause())
         }
     }
 }

@@ -134,13 +134,9 @@ extension Problem {
     }
 
     package init(_ refusal: Refusal) {
-        let status: HTTPResponse.Status =
-            switch refusal {
-            case .invalid: .badRequest
-            case .unknownItem, .unknownEvent: .notFound
-            case .itemGone, .compacted, .erased, .rewound: .gone
-            default: .unprocessableContent
-            }
+        // Constants have the words of their status.
+        let statuses: [HTTPResponse.Status] = [.badRequest, .notFound, .gone]
+        let status = statuses.first { $0.code == refusal.code.httpStatus } ?? .unprocessableContent
         self.init(status, "Refused", refusal.message, error: refusal.code.rawValue)
         switch refusal {
         case .invalid(let field, _): members.append(("field", .string(field)))

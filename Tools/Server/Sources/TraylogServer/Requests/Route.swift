@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 @_spi(Operations) import Traylog
+@_spi(JSON) import TraylogJSON
 
 /// One route: how it is called, who may call it, which partition and node answer, and what it does.
 ///
@@ -203,7 +204,7 @@ package final class Route: Sendable {
         partition: Partitioning? = nil, node: Node? = nil, answersDiverged: Bool? = nil,
         takesLimitedKeys: Bool? = nil, shows: Content? = nil, status: Int = 200,
         answers: Answer, headers: [String] = [],
-        refusals: [Int] = [404, 410, 422], longestBody: Int? = nil,
+        refusals: [Int] = Refusal.Code.httpStatuses.filter { $0 != 400 }, longestBody: Int? = nil,
         _ handler: nonisolated(nonsending) @escaping @Sendable (Call) async throws -> Response
     ) {
         self.method = method
