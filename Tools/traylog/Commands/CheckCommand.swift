@@ -111,34 +111,27 @@ struct CheckCommand: ParsableCommand {
                 line = try lines.next()
             }
         }
-        func conclude(_ findings: [String]) throws {
-            if !findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
-        }
         if complete {
             var check = try CompleteCheck(treeHeads: heads, publicKey: key)
             try read { check.add($0.text) }
             check.finish()
             try report(check, verdicts)
-            try conclude(check.findings)
         } else if StoryCheck.isStory(firstLine) {
             var check = try StoryCheck(treeHeads: heads, publicKey: key)
             // A carriage return is part of the page's line.
             try read { check.add($0.bytes.last == 0x0A ? $0.bytes.dropLast() : $0.bytes) }
             check.finish()
             try report(check, verdicts)
-            try conclude(check.findings)
         } else if DecisionCheck.isDecision(firstLine) {
             var check = try DecisionCheck(treeHeads: heads, publicKey: key)
             try read { check.add($0.text) }
             check.finish()
             try report(check, verdicts)
-            try conclude(check.findings)
         } else {
             var check = try HandedOutCheck(treeHeads: heads, publicKey: key)
             try read { check.add($0.text) }
             check.finish()
             try report(check, verdicts)
-            try conclude(check.findings)
         }
     }
 
@@ -158,49 +151,51 @@ struct CheckCommand: ParsableCommand {
             return try report(["\(file): \(error.description)"])
         }
         guard verdicts.findings.isEmpty else { return try report(verdicts.findings) }
-        let output = Output(.standardOutput)
-        if global.json {
-            try output.json { writer in
-                writer.beginObject()
-                writer.member("ok", true)
-                writer.member("provedEvents", 1)
-                writer.member("disclosedEvents", 0)
-                writer.member("seq", event.seq)
-                writer.member("signed", true)
-                write(verdicts, to: &writer)
-                writer.name("findings")
-                writer.beginArray()
-                writer.endArray()
-                writer.endObject()
-            }
-        } else {
-            try output.line("true: event \(event.seq) proved by number, kind and times alone")
-            try output.line("by the tree head of \(event.head.size.counted("event")), signed")
-            for words in verdicts.words { try output.line(VisibleText(words).text) }
+        try report([], isSigned: true, verdicts) { writer in
+            writer.member("provedEvents", 1)
+            writer.member("disclosedEvents", 0)
+            writer.member("seq", event.seq)
+        } words: {
+            [
+                "true: event \(event.seq) proved by number, kind and times alone",
+                "by the tree head of \(event.head.size.counted("event")), signed",
+            ]
         }
-        try output.flush()
     }
 
-    /// What is wrong with the tree heads; nothing is checked against those.
-    private func report(_ findings: [String]) throws {
+    /// Prints what a check says, and ends the program with status 1 where it found something.
+    ///
+    /// - Parameters:
+    ///   - isSigned: whether a signature was looked at.
+    ///   - members: what JSON says of this kind of check.
+    ///   - words: the lines for a person where nothing was found.
+    ///   - notProved: the last line where something was.
+    private func report(
+        _ findings: [String], isSigned: Bool = false, _ seen: WitnessVerdicts? = nil, notProved: String? = nil,
+        _ members: (inout JSONWriter) -> Void = { _ in }, words: () -> [String] = { [] }
+    ) throws {
         let output = Output(.standardOutput)
         if global.json {
             try output.json { writer in
                 writer.beginObject()
-                writer.member("ok", false)
-                writer.member("signed", false)
+                writer.member("ok", findings.isEmpty)
+                members(&writer)
+                writer.member("signed", isSigned && findings.isEmpty)
+                if findings.isEmpty { write(seen, to: &writer) }
                 writer.name("findings")
                 writer.beginArray()
                 for finding in findings { writer.value(finding) }
                 writer.endArray()
                 writer.endObject()
             }
+        } else if findings.isEmpty {
+            try output.lines(words() + (seen?.words ?? []).map { VisibleText($0).text })
         } else {
             for finding in findings { try output.line(VisibleText(finding).text) }
-            try output.line("not proved: \(findings.count.counted("finding"))")
+            try output.line(notProved ?? "not proved: \(findings.count.counted("finding"))")
         }
         try output.flush()
-        throw ExitCode(ExitStatus.difference.rawValue)
+        if !findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
     }
 
     /// Who saw the tree heads, where a policy asks for it.
@@ -215,141 +210,73 @@ struct CheckCommand: ParsableCommand {
     }
 
     private func report(_ check: CompleteCheck, _ seen: WitnessVerdicts?) throws {
-        let output = Output(.standardOutput)
-        if global.json {
-            try output.json { writer in
-                writer.beginObject()
-                writer.member("ok", check.findings.isEmpty)
-                writer.member("complete", check.findings.isEmpty)
-                writer.member("user", check.user)
-                writer.member("revision", check.revision)
-                writer.member("erasedEvents", check.erasedEvents)
-                writer.member("topicEvents", check.topicEvents)
-                writer.member("provedEvents", check.provedEvents.all)
-                writer.member("disclosedEvents", check.provedEvents.disclosed)
-                writer.member("signed", isSigned(seen) && check.findings.isEmpty)
-                if check.findings.isEmpty { write(seen, to: &writer) }
-                writer.name("findings")
-                writer.beginArray()
-                for finding in check.findings { writer.value(finding) }
-                writer.endArray()
-                writer.endObject()
-            }
-        } else if check.findings.isEmpty {
-            try output.lines(
-                ["complete: \(VisibleText(check.conclusion).text)", proof(check.heads, seen)] + words(seen))
-        } else {
-            for finding in check.findings { try output.line(VisibleText(finding).text) }
-            try output.line("not proved to be complete")
+        try report(check.findings, isSigned: isSigned(seen), seen, notProved: "not proved to be complete") { writer in
+            writer.member("complete", check.findings.isEmpty)
+            writer.member("user", check.user)
+            writer.member("revision", check.revision)
+            writer.member("erasedEvents", check.erasedEvents)
+            writer.member("topicEvents", check.topicEvents)
+            writer.member("provedEvents", check.provedEvents.all)
+            writer.member("disclosedEvents", check.provedEvents.disclosed)
+        } words: {
+            ["complete: \(VisibleText(check.conclusion).text)", proof(check.heads, seen)]
         }
-        try output.flush()
     }
 
     private func report(_ check: DecisionCheck, _ seen: WitnessVerdicts?) throws {
-        let output = Output(.standardOutput)
-        if global.json {
-            try output.json { writer in
-                writer.beginObject()
-                writer.member("ok", check.findings.isEmpty)
-                writer.member("decision", true)
-                if let statement = check.statement {
-                    writer.member("user", statement.user)
-                    writer.member("item", statement.item)
-                    writer.member("title", statement.content.title)
-                    writer.name("outcome")
-                    writer.write(statement.outcome)
-                    writer.member("later", statement.later)
-                }
-                writer.member("signed", isSigned(seen) && check.findings.isEmpty)
-                if check.findings.isEmpty { write(seen, to: &writer) }
-                writer.name("findings")
-                writer.beginArray()
-                for finding in check.findings { writer.value(finding) }
-                writer.endArray()
-                writer.endObject()
+        try report(check.findings, isSigned: isSigned(seen), seen) { writer in
+            writer.member("decision", true)
+            if let statement = check.statement {
+                writer.member("user", statement.user)
+                writer.member("item", statement.item)
+                writer.member("title", statement.content.title)
+                writer.name("outcome")
+                writer.write(statement.outcome)
+                writer.member("later", statement.later)
             }
-        } else if check.findings.isEmpty {
-            let signature = isSigned(seen) ? "signed" : "signature not looked at"
-            try output.lines(["true: \(VisibleText(check.conclusion).text), \(signature)"] + words(seen))
-        } else {
-            for finding in check.findings { try output.line(VisibleText(finding).text) }
-            try output.line("not proved: \(check.findings.count.counted("finding"))")
+        } words: {
+            ["true: \(VisibleText(check.conclusion).text)\(signature(isSigned(seen)))"]
         }
-        try output.flush()
     }
 
     private func report(_ check: StoryCheck, _ seen: WitnessVerdicts?) throws {
-        let output = Output(.standardOutput)
-        if global.json {
-            try output.json { writer in
+        try report(check.findings, isSigned: publicKey != nil, seen) { writer in
+            writer.member("story", true)
+            writer.member("user", check.user)
+            writer.member("item", check.item)
+            writer.member("events", check.treeHead?.size ?? 0)
+            writer.name("sentences")
+            writer.beginArray()
+            for sentence in check.sentences {
                 writer.beginObject()
-                writer.member("ok", check.findings.isEmpty)
-                writer.member("story", true)
-                writer.member("user", check.user)
-                writer.member("item", check.item)
-                writer.member("events", check.treeHead?.size ?? 0)
-                writer.name("sentences")
-                writer.beginArray()
-                for sentence in check.sentences {
-                    writer.beginObject()
-                    writer.member("text", sentence.text)
-                    writer.member("source", sentence.source)
-                    writer.endObject()
-                }
-                writer.endArray()
-                writer.member("signed", publicKey != nil && check.findings.isEmpty)
-                if check.findings.isEmpty { write(seen, to: &writer) }
-                writer.name("findings")
-                writer.beginArray()
-                for finding in check.findings { writer.value(finding) }
-                writer.endArray()
+                writer.member("text", sentence.text)
+                writer.member("source", sentence.source)
                 writer.endObject()
             }
-        } else if check.findings.isEmpty {
-            let signature = publicKey != nil ? "signed" : "signature not looked at"
-            try output.lines(["true: \(VisibleText(check.conclusion).text), \(signature)"] + words(seen))
-        } else {
-            for finding in check.findings { try output.line(VisibleText(finding).text) }
-            try output.line("not proved: \(check.findings.count.counted("finding"))")
+            writer.endArray()
+        } words: {
+            ["true: \(VisibleText(check.conclusion).text)\(signature(publicKey != nil))"]
         }
-        try output.flush()
+    }
+
+    private func report(_ check: HandedOutCheck, _ seen: WitnessVerdicts?) throws {
+        let notProved = "not proved: \(check.findingCount.counted("finding"))"
+        try report(check.findings, isSigned: isSigned(seen), seen, notProved: notProved) { writer in
+            writer.member("provedEvents", check.provedEvents)
+            writer.member("disclosedEvents", check.disclosedEvents)
+        } words: {
+            ["true: \(words(check))", proof(check.heads, seen)]
+        }
     }
 
     /// Whether a signature of each tree head was checked.
     private func isSigned(_ seen: WitnessVerdicts?) -> Bool { publicKey != nil || seen != nil }
 
-    private func words(_ seen: WitnessVerdicts?) -> [String] { (seen?.words ?? []).map { VisibleText($0).text } }
+    private func signature(_ isSigned: Bool) -> String { isSigned ? ", signed" : ", signature not looked at" }
 
     private func proof(_ heads: [TreeHead], _ seen: WitnessVerdicts?) -> String {
-        let signature = isSigned(seen) ? ", signed" : ", signature not looked at"
-        return "by the tree head of \(heads.map { $0.size.counted("event") }.joined(separator: ", "))\(signature)"
-    }
-
-    private func report(_ check: HandedOutCheck, _ seen: WitnessVerdicts?) throws {
-        let output = Output(.standardOutput)
-        if global.json {
-            try output.json { writer in
-                writer.beginObject()
-                writer.member("ok", check.findings.isEmpty)
-                writer.member("provedEvents", check.provedEvents)
-                writer.member("disclosedEvents", check.disclosedEvents)
-                writer.member("signed", isSigned(seen) && check.findings.isEmpty)
-                if check.findings.isEmpty { write(seen, to: &writer) }
-                writer.name("findings")
-                writer.beginArray()
-                for finding in check.findings { writer.value(finding) }
-                writer.endArray()
-                writer.endObject()
-            }
-        } else {
-            for finding in check.findings { try output.line(VisibleText(finding).text) }
-            if check.findings.isEmpty {
-                try output.lines(["true: \(words(check))", proof(check.heads, seen)] + words(seen))
-            } else {
-                try output.line("not proved: \(check.findingCount.counted("finding"))")
-            }
-        }
-        try output.flush()
+        let events = heads.map { $0.size.counted("event") }.joined(separator: ", ")
+        return "by the tree head of \(events)\(signature(isSigned(seen)))"
     }
 
     private func words(_ check: HandedOutCheck) -> String {
