@@ -2,7 +2,22 @@ import Hummingbird
 @_spi(Operations) import Traylog
 
 /// Who got a broadcast, and has seen and read it.
-enum AudiencePage {
+struct AudiencePage: PageContent {
+    static let template = PageTemplate.audience
+
+    struct Recipient {
+        let user: Name
+        let seen, read: Timestamp?
+        let answer: String?
+    }
+
+    let seq: Seq
+    let part, title: String
+    let parts: [Choice]
+    let recipients: [Recipient]
+    /// The name after which the next page begins.
+    let next: String?
+
     private static let rows = 50
 
     static var all: [ConsolePage] {
@@ -18,24 +33,17 @@ enum AudiencePage {
                 let page = try await visit.store.recipients(
                     of: Seq(seq), part, after: visit.query["after"], limit: rows)
                 try await visit.reader().record(persons: page.elements.map(\.user))
-                let recipients = page.elements.map { recipient -> [String: Any] in
-                    [
-                        "user": recipient.user, "path": PercentEncoding.encode(recipient.user),
-                        "seen": recipient.seen.map { [Moments.context($0.at)] } ?? [],
-                        "read": recipient.read.map { [Moments.context($0.at)] } ?? [],
-                        "answer": recipient.outcome.map { [["action": $0.action]] } ?? [],
-                    ]
-                }
-                return visit.page(
-                    .audience, "Recipients of \(seq)",
-                    [
-                        "section": "log", "seq": "\(seq)", "part": title(part), "recipients": recipients,
-                        "isEmpty": recipients.isEmpty,
-                        "parts": Audience.Part.allCases.map {
-                            ["part": $0.rawValue, "title": title($0), "isShown": $0 == part] as [String: Any]
-                        },
-                        "next": page.next.map { [["after": PercentEncoding.encode($0), "part": part.rawValue]] } ?? [],
-                    ])
+                let content = AudiencePage(
+                    seq: Seq(seq), part: part.rawValue, title: title(part),
+                    parts: Audience.Part.allCases.map {
+                        Choice(value: $0.rawValue, title: title($0), isChosen: $0 == part)
+                    },
+                    recipients: page.elements.map {
+                        Recipient(
+                            user: Name($0.user), seen: $0.seen?.at, read: $0.read?.at, answer: $0.outcome?.action)
+                    },
+                    next: page.next.map { PercentEncoding.encode($0) })
+                return visit.page("Recipients of \(seq)", content)
             }
         ]
     }
@@ -49,26 +57,41 @@ enum AudiencePage {
         case .seen, .read: part.rawValue
         }
     }
+}
 
-    /// The numbers for a broadcast's own page.
-    static func context(of seq: Seq, _ store: Store) async throws -> [String: Any] {
-        let audience = try await store.audience(of: seq)
-        func share(_ part: Int) -> String {
-            audience.recipients == 0 ? "" : "\((part * 100 + audience.recipients / 2) / audience.recipients) %"
+/// The numbers for a broadcast's own page.
+struct AudienceFigures {
+    struct Part {
+        let name, count, share, part: String
+    }
+
+    struct Outcome {
+        let action, count: String
+    }
+
+    let recipients, archived, deleted: String
+    let parts: [Part]
+    let outcomes: [Outcome]
+    /// Nil for a broadcast that asks for no answer.
+    let awaiting: String?
+    /// Nil where nobody was erased.
+    let erased: String?
+
+    init(_ audience: Audience) {
+        func part(_ name: String, _ count: Int, _ part: Audience.Part) -> Part {
+            let all = audience.recipients
+            return Part(
+                name: name, count: Figures.count(count), share: all == 0 ? "" : "\((count * 100 + all / 2) / all) %",
+                part: part.rawValue)
         }
-        let parts = [
-            ("Seen", audience.seen, "seen"), ("Not seen", audience.recipients - audience.seen, "unseen"),
-            ("Read", audience.read, "read"), ("Not read", audience.recipients - audience.read, "unread"),
+        recipients = Figures.count(audience.recipients)
+        parts = [
+            part("Seen", audience.seen, .seen), part("Not seen", audience.recipients - audience.seen, .unseen),
+            part("Read", audience.read, .read), part("Not read", audience.recipients - audience.read, .unread),
         ]
-        return [
-            "recipients": Figures.count(audience.recipients),
-            "parts": parts.map { name, count, part in
-                ["name": name, "count": Figures.count(count), "share": share(count), "part": part]
-            },
-            "outcomes": audience.outcomes.map { ["action": $0.action, "count": Figures.count($0.count)] },
-            "awaiting": audience.awaiting > 0 || !audience.outcomes.isEmpty ? [Figures.count(audience.awaiting)] : [],
-            "archived": Figures.count(audience.archived), "deleted": Figures.count(audience.deleted),
-            "erased": Figures.count(audience.erased), "hasErased": audience.erased > 0,
-        ]
+        outcomes = audience.outcomes.map { Outcome(action: $0.action, count: Figures.count($0.count)) }
+        awaiting = audience.awaiting > 0 || !outcomes.isEmpty ? Figures.count(audience.awaiting) : nil
+        (archived, deleted) = (Figures.count(audience.archived), Figures.count(audience.deleted))
+        erased = audience.erased > 0 ? Figures.count(audience.erased) : nil
     }
 }

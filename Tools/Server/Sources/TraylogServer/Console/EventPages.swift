@@ -8,8 +8,7 @@ enum EventPages {
     static var all: [ConsolePage] {
         [
             ConsolePage(.get, "/events/{seq}", .key(.audit), shows: .persons) { visit in
-                let (title, context) = ("Event \(visit.segment("seq"))", try await event(visit))
-                return visit.page(.event, title, context) { try await below(visit) }
+                visit.page("Event \(visit.segment("seq"))", try await event(visit)) { try await below(visit) }
             },
             ConsolePage(.get, "/events/{seq}/disclosure", .key(.audit), shows: .persons) { visit in
                 let seq = try seq(visit)
@@ -27,14 +26,13 @@ enum EventPages {
             },
             ConsolePage(.get, "/tree", .anybody) { visit in
                 if let storing = try await storing(visit) { return storing }
-                return visit.page(.tree, "Tree heads", ["section": "tree"]) {
+                return visit.page("Tree heads", TreePage()) {
                     await visit.service.treeAtStart.wait()
                     let head = try await visit.store.proofs.treeHead()
-                    return [
-                        "section": "tree", "size": Figures.count(head.size), "sizeValue": "\(head.size)",
-                        "root": head.root.hex, "publicKey": visit.service.checkpointKey.publicKey.text,
-                        "store": visit.service.storeIdentity,
-                    ]
+                    return TreePage.Rest(
+                        head: TreePage.Head(
+                            size: Figures.count(head.size), sizeValue: "\(head.size)", root: head.root.hex,
+                            publicKey: visit.service.checkpointKey.publicKey.text, store: visit.service.storeIdentity))
                 }
             },
         ]
@@ -47,11 +45,9 @@ enum EventPages {
         guard visit.service.treeAtStart.isUnderWay else { return nil }
         let (all, stored) = (UInt64(try await visit.store.log.head()), try await visit.store.proofs.storedTreeSize())
         guard all > stored, all - stored > mostHashed else { return nil }
-        var response = visit.page(.tree, "Tree heads", ["section": "tree"]) {
-            [
-                "section": "tree", "isStoring": true, "stored": Figures.count(stored),
-                "all": Figures.count(all, "event"),
-            ]
+        var response = visit.page("Tree heads", TreePage()) {
+            TreePage.Rest(
+                storing: TreePage.Storing(stored: Figures.count(stored), all: Figures.count(all, "event")))
         }
         response.headers[.refresh] = "2"
         return response
@@ -67,51 +63,45 @@ enum EventPages {
         return seq
     }
 
-    private static func event(_ visit: Visit) async throws -> [String: Any] {
+    private static func event(_ visit: Visit) async throws -> EventPage {
         let (seq, store) = (try seq(visit), visit.store)
         let head = try await store.log.head()
-        var context: [String: Any] = [
-            "section": "log", "seq": seq.description, "store": visit.service.storeIdentity,
-            "previous": seq > 1 ? "\(seq - 1)" : "", "hasPrevious": seq > 1,
-            "following": "\(seq + 1)", "hasFollowing": seq < head, "mayReadUser": visit.may(.users),
-        ]
+        var page = EventPage(
+            seq: seq, store: visit.service.storeIdentity, previous: seq > 1 ? seq - 1 : nil,
+            following: seq < head ? seq + 1 : nil)
         switch try await find(seq, store) {
         case .success(let event):
             try await visit.reader().record([event])
-            add(event, to: &context)
+            if case .redacted = event.body { page.isErased = true }
+            page.row = EventRow(event: event).shown
+            page.fields = fields(event)
+            page.data = event.data
+            page.user = event.user.map(Name.init)
         case .failure(.compacted(let floor, let archive)):
-            context["isCompacted"] = true
-            context["floor"] = floor.description
-            context["archive"] = archive ?? ""
-            context["hasArchive"] = archive != nil
+            page.compacted = EventPage.Compacted(floor: floor, archive: archive)
         case .failure(.unknownEvent):
             throw Problem(
                 .notFound, "Not found", "there is no event \(seq): the newest one is \(head)", error: "unknownEvent")
         case .failure(let refusal): throw refusal
         }
         // After the first start with a long log a proof would hash all of it: the page does not wait for that.
-        let isStoring = visit.service.treeAtStart.isUnderWay && head > Seq.zero + mostHashed
-        context["isStoring"] = isStoring
-        guard !isStoring else { return context }
+        guard !visit.service.treeAtStart.isUnderWay || head <= Seq.zero + mostHashed else { return page }
         let proof = try await store.proofs.proof(of: seq)
-        context["treeSize"] = Figures.count(proof.head.size)
-        context["root"] = proof.head.root.hex
-        context["leafHash"] = proof.leafHash.hex
-        context["leaf"] = proof.leaf.map { [$0.bytes.hex] } ?? []
-        context["steps"] = "\(proof.inclusion.path.count)"
-        return context
+        page.proof = EventPage.Proof(
+            treeSize: Figures.count(proof.head.size), root: proof.head.root.hex, leafHash: proof.leafHash.hex,
+            leaf: proof.leaf?.bytes.hex, steps: "\(proof.inclusion.path.count)")
+        return page
     }
 
     /// What takes longer: how many have a broadcast, and what a mark did.
-    private static func below(_ visit: Visit) async throws -> [String: Any] {
-        let seq = try seq(visit)
-        var context: [String: Any] = ["seq": seq.description]
-        guard case .success(let event) = try await find(seq, visit.store) else { return context }
+    private static func below(_ visit: Visit) async throws -> EventPage.Rest {
+        var rest = EventPage.Rest(seq: try seq(visit))
+        guard case .success(let event) = try await find(rest.seq, visit.store) else { return rest }
         if case .broadcast = event.body {
-            context["audience"] = [try await AudiencePage.context(of: seq, visit.store)]
+            rest.audience = AudienceFigures(try await visit.store.audience(of: rest.seq))
         }
-        context["undo"] = try await UndoForm.context(of: event, visit)
-        return context
+        rest.undo = try await UndoForm.undo(of: event, visit)
+        return rest
     }
 
     private static func find(_ seq: Seq, _ store: Store) async throws -> Result<Event, Refusal> {
@@ -122,21 +112,11 @@ enum EventPages {
         }
     }
 
-    private static func add(_ event: Event, to context: inout [String: Any]) {
-        if case .redacted = event.body { context["isErased"] = true }
-        context["row"] = [EventRow(event: event).context]
-        context["fields"] = fields(event)
-        context["data"] = event.data.map { [$0] } ?? []
-        context["user"] = event.user ?? ""
-        context["userPath"] = event.user.map(PercentEncoding.encode) ?? ""
-        context["hasUser"] = event.user != nil
-    }
-
     /// Fields by whose value the log is searched.
     private static let filters: Set = ["user", "actor", "device", "kind", "key", "thread", "category", "topic"]
 
     /// The members of the event as `show --json` has them, but `data`.
-    private static func fields(_ event: Event) -> [[String: Any]] {
+    private static func fields(_ event: Event) -> [EventPage.Field] {
         guard case .object(let members)? = try? JSONValue(json: event.withoutData.jsonBytes) else { return [] }
         return members.map { member in
             let text =
@@ -144,17 +124,13 @@ enum EventPages {
                 case .string(let text): text
                 default: String(decoding: member.value.bytes, as: UTF8.self)
                 }
-            let links =
-                ["item", "items", "event", "upTo", "through"].contains(member.name) ? numbers(member.value) : []
-            return [
-                "name": member.name, "label": label(member.name),
-                "raw": label(member.name) == member.name ? [] : [member.name], "value": text,
-                "links": links.map { ["seq": $0] }, "isLinked": !links.isEmpty,
-                // The log with this filter.
-                "filter": filters.contains(member.name) ? "\(member.name)=\(PercentEncoding.encode(text))" : "",
-                "isFilter": filters.contains(member.name),
-                "isTime": member.name.hasSuffix("At") || ["until", "notBefore"].contains(member.name),
-            ]
+            let label = label(member.name)
+            return EventPage.Field(
+                name: member.name, label: label, value: text, raw: label == member.name ? nil : member.name,
+                filter: filters.contains(member.name) ? "\(member.name)=\(PercentEncoding.encode(text))" : nil,
+                links: ["item", "items", "event", "upTo", "through"].contains(member.name)
+                    ? numbers(member.value) : [],
+                isTime: member.name.hasSuffix("At") || ["until", "notBefore"].contains(member.name))
         }
     }
 
@@ -175,6 +151,70 @@ enum EventPages {
 
     private static func numbers(_ value: JSONValue) -> [String] {
         (value.array ?? [value]).compactMap { $0.integer.map { "\($0)" } }
+    }
+}
+
+/// One event, as far as it is left, and its proof.
+struct EventPage: PageContent {
+    static let template = PageTemplate.event
+
+    struct Compacted {
+        let floor: Seq
+        let archive: String?
+    }
+
+    struct Field {
+        let name, label, value: String
+        /// The name, where the label says something else.
+        let raw: String?
+        /// The query for events with this value.
+        let filter: String?
+        /// The events that it names.
+        let links: [String]
+        let isTime: Bool
+    }
+
+    struct Proof {
+        let treeSize, root, leafHash: String
+        let leaf: String?
+        let steps: String
+    }
+
+    struct Rest {
+        let seq: Seq
+        var audience: AudienceFigures?
+        var undo: UndoForm?
+    }
+
+    let seq: Seq
+    let store: String
+    let previous, following: Seq?
+    var compacted: Compacted?
+    var isErased = false
+    var user: Name?
+    var row: EventRow.Shown?
+    var fields: [Field] = []
+    var data: String?
+    /// Nil while the server stores the tree.
+    var proof: Proof?
+}
+
+/// The tree head of the store.
+struct TreePage: PageContent {
+    static let template = PageTemplate.tree
+
+    struct Storing {
+        let stored, all: String
+    }
+
+    struct Head {
+        let size, sizeValue, root, publicKey, store: String
+    }
+
+    /// One of the two.
+    struct Rest {
+        var storing: Storing?
+        var head: Head?
     }
 }
 

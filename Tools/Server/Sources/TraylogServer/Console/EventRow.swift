@@ -11,32 +11,42 @@ struct EventRow {
     /// The title of the item that it is about, where it names the item alone by its number.
     var subject: String?
 
-    var context: [String: Any] {
-        var context: [String: Any] = [
-            "seq": event.seq.description, "recordedAt": Moments.context(event.recordedAt), "kind": event.kind.rawValue,
-            "icon": Self.icon(event.kind), "sentence": summary.title,
-            // A word that only repeats the sentence is left out.
-            "raw": summary.title.lowercased() == event.kind.rawValue ? [] : [event.kind.rawValue], "what": what,
-            "erased": isErased,
-            "actor": event.shownActor ?? "", "hasActor": event.shownActor != nil,
-            "actorPath": event.shownActor.map(PercentEncoding.encode) ?? "",
-            "device": event.device ?? "", "hasDevice": event.device != nil,
-            "devicePath": event.device.map(PercentEncoding.encode) ?? "", "isItem": isItem, "user": event.user ?? "",
-            "hasUser": event.user != nil,
-            "userPath": event.user.map(PercentEncoding.encode) ?? "",
-            "when": Moments.context(event.occurredAt ?? event.recordedAt),
-            "topic": topic, "undoes": undoes?.description ?? "", "isUndo": undoes != nil,
-            "voidedBy": voidedBy?.description ?? "", "isVoided": voidedBy != nil, "hasStep": step != nil,
-            "subject": subject ?? "", "hasSubject": subject != nil, "isMuted": isMutedArrival,
-            "occurred": event.occurredAt.map { [Moments.context($0)] } ?? [],
-        ]
-        if let step {
-            context["before"] = Figures.count(step.before.unread)
-            context["after"] = Figures.count(step.after.unread)
-            context["isUp"] = step.after.unread > step.before.unread
-            context["isDown"] = step.after.unread < step.before.unread
+    /// What its templates show.
+    struct Shown {
+        struct Step {
+            let before, after: String
+            let isUp, isDown: Bool
         }
-        return context
+
+        let seq: Seq
+        let recordedAt, when: Timestamp
+        let occurred: Timestamp?
+        let kind, icon, sentence, what: String
+        /// The kind, where the sentence says something else.
+        let raw: String?
+        let user, actor, device: Name?
+        let subject: String?
+        let voidedBy, undoes: Seq?
+        let isErased, isItem, isMuted: Bool
+        let step: Step?
+    }
+
+    var shown: Shown {
+        let summary = EventSummary(event, time: Moments.text)
+        return Shown(
+            seq: event.seq, recordedAt: event.recordedAt, when: event.occurredAt ?? event.recordedAt,
+            occurred: event.occurredAt, kind: event.kind.rawValue, icon: Self.icon(event.kind), sentence: summary.title,
+            what: Self.shortened(summary.detail),
+            raw: summary.title.lowercased() == event.kind.rawValue ? nil : event.kind.rawValue,
+            user: event.user.map(Name.init), actor: event.shownActor.map(Name.init),
+            device: event.device.map(Name.init),
+            subject: subject, voidedBy: voidedBy, undoes: undoes, isErased: isErased, isItem: isItem,
+            isMuted: isMutedArrival,
+            step: step.map {
+                Shown.Step(
+                    before: Figures.count($0.before.unread), after: Figures.count($0.after.unread),
+                    isUp: $0.after.unread > $0.before.unread, isDown: $0.after.unread < $0.before.unread)
+            })
     }
 
     /// Whether it brought an item that is listed and does not count: why the unread count stands still.
@@ -81,11 +91,8 @@ struct EventRow {
     /// Items of one event whose titles are compared with the words.
     private static let mostLookedAt = 20
 
-    private var summary: EventSummary { EventSummary(event, time: Moments.text) }
-
-    private var what: String {
-        let text = summary.detail
-        return text.count > Self.longestText ? text.prefix(Self.longestText) + "…" : text
+    private static func shortened(_ text: String) -> String {
+        text.count > longestText ? text.prefix(longestText) + "…" : text
     }
 
     private var isErased: Bool { if case .redacted = event.body { true } else { false } }
@@ -93,11 +100,9 @@ struct EventRow {
     /// Whether it brought an item, whose page has what became of it.
     private var isItem: Bool { if case .notified = event.body { event.user != nil } else { false } }
 
-    private var topic: String { if case .broadcast(let topic, _) = event.body { topic } else { "" } }
-
     private var undoes: Seq? { if case .undone(let seq) = event.body { seq } else { nil } }
 
-    private static func icon(_ kind: EventKind) -> String {
+    static func icon(_ kind: EventKind) -> String {
         switch kind {
         case .notified, .arrived: "bell"
         case .broadcast: "broadcast"

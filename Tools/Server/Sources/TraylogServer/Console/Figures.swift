@@ -2,8 +2,6 @@
 
 /// Times as pages show them: UTC, which a script turns into the browser's zone.
 enum Moments {
-    static func context(_ time: Timestamp) -> [String: Any] { ["iso": time.description, "text": text(time)] }
-
     /// `2026-11-22 09:00:00 UTC`.
     static func text(_ time: Timestamp) -> String {
         time.description.prefix(19).replacing("T", with: " ") + " UTC"

@@ -47,11 +47,10 @@ enum HoldPages {
         _ user: String, _ visit: Visit
     ) -> Response {
         visit.page(
-            .confirm, title,
-            [
-                "section": "operations", "words": words, "button": button, "address": address, "user": user,
-                "fields": fields.map { ["name": $0.name, "value": $0.value] },
-            ])
+            title,
+            ConfirmPage(
+                user: user, words: words, button: button, address: address,
+                fields: fields.map { ConfirmPage.Field(name: $0.name, value: $0.value) }))
     }
 
     private static func set(_ isHeld: Bool, _ user: String, _ visit: Visit) async throws -> Response {
@@ -72,14 +71,31 @@ enum HoldPages {
         response.headers[.contentDisposition] = "attachment; filename=\"\(name)\""
         return response
     }
+}
 
-    /// The hold as pages show it.
-    static func context(_ event: Event) -> [String: Any] {
-        let user = event.user ?? ""
-        return [
-            "user": user, "path": PercentEncoding.encode(user), "seq": event.seq.description,
-            "since": [Moments.context(event.recordedAt)],
-            "by": event.actor ?? "", "hasBy": event.actor != nil && event.actor != user,
-        ]
+/// What asks before it does what a form has asked for.
+struct ConfirmPage: PageContent {
+    static let template = PageTemplate.confirm
+
+    struct Field {
+        let name, value: String
+    }
+
+    let user, words, button, address: String
+    let fields: [Field]
+}
+
+/// A legal hold as pages show it.
+struct Hold {
+    let user: Name
+    let seq: Seq
+    let since: Timestamp
+    /// Nil for somebody who is the person.
+    let by: String?
+
+    init(_ event: Event) {
+        user = Name(event.user ?? "")
+        (seq, since) = (event.seq, event.recordedAt)
+        by = event.actor == user.name ? nil : event.actor
     }
 }

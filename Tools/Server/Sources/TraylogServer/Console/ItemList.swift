@@ -8,8 +8,6 @@ struct ItemList {
         "state", "text", "thread", "unthreaded", "category", "actor", "level", "since", "until",
     ]
     static let fields = ["asOf", "view"] + filters
-    private static let states = [("unread", "unread"), ("unseen", "unseen"), ("awaiting", "awaiting an answer")]
-
     var query: InboxQuery
     /// `inbox`, `archived` or `snoozed`.
     let view: String
@@ -50,23 +48,27 @@ struct ItemList {
     /// Whether the list is the whole view.
     var isFiltered: Bool { query.filter != ItemFilter() }
 
-    /// The form as it was sent.
-    static func form(_ visit: Visit) -> [String: Any] {
-        var context: [String: Any] = [:]
-        for name in filters { context["f-" + name] = visit.query[name] ?? "" }
-        context["f-states"] = states.map { option($0.0, $0.1, visit.query["state"]) }
-        context["f-levels"] = [("active", "active"), ("timeSensitive", "time-sensitive"), ("critical", "critical")]
-            .map { option($0.0, $0.1, visit.query["level"]) }
-        let more = filters.filter { !["state", "text"].contains($0) && visit.query[$0] != nil }
-        context["f-isUnthreaded"] = visit.query["unthreaded"] == "true"
-        context["f-hasMore"] = !more.isEmpty
-        context["f-isFiltered"] = !visit.kept(filters).isEmpty
-        context["f-view"] = view(visit)
-        return context
-    }
+    /// The form, as it was sent.
+    struct Form {
+        let view: String
+        let text, state, thread, category, actor, level, since, until: TypedFields.Field
+        let states, levels: [Choice]
+        let isUnthreaded, hasMore, isFiltered: Bool
 
-    private static func option(_ value: String, _ title: String, _ chosen: String?) -> [String: Any] {
-        ["value": value, "title": title, "isChosen": value == chosen]
+        init(_ visit: Visit, _ typed: TypedFields) {
+            func choices(_ field: String, _ choices: KeyValuePairs<String, String>) -> [Choice] {
+                choices.map { Choice(value: $0, title: $1, isChosen: $0 == visit.query[field]) }
+            }
+            view = ItemList.view(visit)
+            (text, state, thread, category) = (typed["text"], typed["state"], typed["thread"], typed["category"])
+            (actor, level, since, until) = (typed["actor"], typed["level"], typed["since"], typed["until"])
+            states = choices("state", ["unread": "unread", "unseen": "unseen", "awaiting": "awaiting an answer"])
+            levels = choices(
+                "level", ["active": "active", "timeSensitive": "time-sensitive", "critical": "critical"])
+            isUnthreaded = visit.query["unthreaded"] == "true"
+            hasMore = filters.contains { !["state", "text"].contains($0) && visit.query[$0] != nil }
+            isFiltered = !visit.kept(filters).isEmpty
+        }
     }
 }
 

@@ -5,7 +5,71 @@ import Hummingbird
 /// One item: its full text, its data, and what happened to it.
 ///
 /// A list shows it beside itself; without scripts it is a page.
-enum ItemPage {
+struct ItemPage: PageContent {
+    static let template = PageTemplate.item
+
+    /// A sentence of the story.
+    struct Clause {
+        struct Part {
+            let words: String
+            let time: Timestamp?
+        }
+
+        /// Nil for a reader who may not see it.
+        let event: Seq?
+        let parts: [Part]
+    }
+
+    struct Occasion {
+        let holds: Bool
+        let word: String
+        let at: Timestamp?
+        let device, actor: String?
+    }
+
+    struct Outcome {
+        let action, by: String
+        let note: String?
+        let at: Timestamp
+        let shown: Seq
+    }
+
+    struct Step {
+        let seq: Seq
+        let icon, title, detail: String
+        let device, actor: String?
+        let at: Timestamp
+        /// When the caller says that it happened, where that is another time.
+        let claimed: Timestamp?
+    }
+
+    struct Fact {
+        let name: String
+        var value = ""
+        /// The query for items with this value.
+        var filter: String?
+        var time: Timestamp?
+    }
+
+    let person: Person
+    let seq, asOf: Seq
+    let isPast, isAwaiting, isOver: Bool
+    let title, body: String?
+    let topic: Name?
+    /// Why its story cannot be told; nil where it is.
+    let untold: String?
+    let story: [Clause]
+    let occasions: [Occasion]
+    let steps: [Step]
+    let outcome: Outcome?
+    let actions, states: [String]
+    let facts: [Fact]
+    let data: String?
+    /// The fields of this address, for those of its neighbours, and the moment alone.
+    let kept, keptMoment: String
+    /// The items above and below it in its list.
+    var newer, older: Seq?
+
     static var all: [ConsolePage] {
         [
             ConsolePage(.get, "/users/{u}/items/{item}", .key(.users), query: ItemList.fields) { visit in
@@ -13,17 +77,12 @@ enum ItemPage {
                 let list = try ItemList(visit, limit: 1)
                 let moment = try visit.moment("asOf")
                 let told = try await told(.seq(seq), of: visit.segment("u"), moment, visit)
-                var context = UserPages.top(visit, "tray").merging(self.context(told)) { $1 }
-                context["story"] = told.story.map { clause($0, visit) }
-                context["untold"] = told.trouble.map { [$0] } ?? []
-                context["isTold"] = told.trouble == nil
-                context["asOf"] = told.asOf.description
-                context["isPast"] = moment != nil
-                context["keptMoment"] = visit.kept(["asOf"])
-                context["kept"] = String(visit.kept(ItemList.fields).dropFirst())
+                var page = ItemPage(told, visit)
                 // Without them where one of them is damaged.
-                _ = try await visit.trouble { try await neighbours(of: told.item, list, moment, visit, &context) }
-                return visit.page(.item, told.item.content.title ?? "Item \(seq)", context)
+                _ = try await visit.trouble {
+                    (page.newer, page.older) = try await neighbours(of: told.item, list, moment, visit)
+                }
+                return visit.page(told.item.content.title ?? "Item \(seq)", page)
             },
             // Both have salts and payloads, for somebody who may read the log.
             ConsolePage(.get, "/users/{u}/items/{item}/decision", .key(.audit)) { visit in
@@ -90,60 +149,46 @@ enum ItemPage {
         return told
     }
 
-    /// A sentence of the story; whoever may read the log gets a link to its event.
-    private static func clause(_ clause: ItemStory.Clause, _ visit: Visit) -> [String: Any] {
-        let event = visit.may(.audit) ? clause.event : nil
-        return [
-            "event": event?.description ?? "", "hasEvent": event != nil,
-            "parts": clause.parts.map { part -> [String: Any] in
-                switch part {
-                case .words(let words): ["words": words, "time": [String]()]
-                case .time(let time): ["words": "", "time": [Moments.context(time)]]
-                }
-            },
-        ]
-    }
-
-    private static func context(_ life: Told) -> [String: Any] {
-        let (item, content) = (life.item, life.item.content)
-        var context = UserPages.context(item)
-        context["facts"] = facts(item)
-        context["data"] = content.data.map { [PrettyJSON.text($0)] } ?? []
-        context["actions"] = content.actions.map { ["id": $0.id, "label": $0.label] }
-        context["hasActions"] = !content.actions.isEmpty
-        context["outcome"] =
-            item.outcome.map { outcome -> [[String: Any]] in
-                [
-                    [
-                        "action": content.actions.first { $0.id == outcome.action }?.label ?? outcome.action,
-                        "note": outcome.note ?? "", "hasNote": outcome.note != nil, "by": outcome.actor,
-                        "at": [Moments.context(outcome.at)], "event": outcome.seq.description,
-                        "shown": outcome.asOf.description,
-                    ]
-                ]
-            } ?? []
-        context["occasions"] = occasions(life)
-        context["steps"] = life.events.map { step($0, item.seq) }
-        let states = [
+    private init(_ told: Told, _ visit: Visit) {
+        let (item, content) = (told.item, told.item.content)
+        (person, seq, asOf, isPast) = (Person(visit, .tray), item.seq, told.asOf, visit.query["asOf"] != nil)
+        (title, body, topic) = (content.title, content.body, item.topic.map(Name.init))
+        untold = told.trouble
+        story = told.story.map { clause in
+            Clause(
+                event: visit.may(.audit) ? clause.event : nil,
+                parts: clause.parts.map { part in
+                    switch part {
+                    case .words(let words): Clause.Part(words: words, time: nil)
+                    case .time(let time): Clause.Part(words: "", time: time)
+                    }
+                })
+        }
+        occasions = Self.occasions(told)
+        steps = told.events.map { Self.step($0, item.seq) }
+        outcome = item.outcome.map { outcome in
+            Outcome(
+                action: content.actions.first { $0.id == outcome.action }?.label ?? outcome.action, by: outcome.actor,
+                note: outcome.note, at: outcome.at, shown: outcome.asOf)
+        }
+        actions = content.actions.map(\.label)
+        (isAwaiting, isOver) = (!content.actions.isEmpty && item.outcome == nil, item.isGone)
+        states = [
             ("archived", item.isArchived), ("deleted", item.isDeleted), ("no longer in the tray", item.isGone),
             ("arrived muted", item.isMuted), ("silent", content.isSilent),
-        ]
-        context["states"] = states.filter(\.1).map { ["word": $0.0] }
-        context["hasStates"] = states.contains(where: \.1)
-        context["isOver"] = item.isGone
-        return context
+        ].filter(\.1).map(\.0)
+        (facts, data) = (Self.facts(item), content.data.map(PrettyJSON.text))
+        (kept, keptMoment) = (String(visit.kept(ItemList.fields).dropFirst()), visit.kept(["asOf"]))
     }
 
-    private static func facts(_ item: Item) -> [[String: Any]] {
+    private static func facts(_ item: Item) -> [Fact] {
         let content = item.content
-        func fact(_ name: String, _ value: String?, filter: String? = nil) -> [String: Any]? {
-            guard let value else { return nil }
-            let query = filter.map { "?\($0)=\(PercentEncoding.encode(value))" }
-            return ["name": name, "value": value, "filter": query ?? "", "isLink": query != nil, "time": [String]()]
+        func fact(_ name: String, _ value: String?, filter: String? = nil) -> Fact? {
+            value.map { value in
+                Fact(name: name, value: value, filter: filter.map { "?\($0)=\(PercentEncoding.encode(value))" })
+            }
         }
-        func time(_ name: String, _ value: Timestamp?) -> [String: Any]? {
-            value.map { ["name": name, "value": "", "filter": "", "isLink": false, "time": [Moments.context($0)]] }
-        }
+        func time(_ name: String, _ value: Timestamp?) -> Fact? { value.map { Fact(name: name, time: $0) } }
         return [
             time("occurred", item.occurredAt), time("recorded", item.recordedAt), time("arrived", item.arrivedAt),
             fact("from", item.actor, filter: "actor"), fact("thread", content.thread, filter: "thread"),
@@ -155,7 +200,7 @@ enum ItemPage {
     }
 
     /// When it was seen and read last, from where, by whom: the answer to "did she see it?".
-    private static func occasions(_ life: Told) -> [[String: Any]] {
+    private static func occasions(_ life: Told) -> [Occasion] {
         let voided = Set(
             life.events.compactMap { event -> Seq? in
                 if case .undone(let seq) = event.body { seq } else { nil }
@@ -188,18 +233,15 @@ enum ItemPage {
 
     private static func occasion(
         _ word: String, _ otherwise: String, item life: Told, holds: Bool, _ event: Event?
-    ) -> [String: Any] {
+    ) -> Occasion {
         let event = holds ? event : nil
         let actor = event?.actor.flatMap { $0.utf8.elementsEqual(life.user.utf8) ? nil : $0 }
-        return [
-            "holds": holds, "word": holds ? word : otherwise,
-            "at": event.map { [Moments.context($0.recordedAt)] } ?? [],
-            "on": event?.device ?? "", "hasDevice": event?.device != nil, "by": actor ?? "", "hasActor": actor != nil,
-        ]
+        return Occasion(
+            holds: holds, word: holds ? word : otherwise, at: event?.recordedAt, device: event?.device, actor: actor)
     }
 
     /// An event of the item's life, in words.
-    private static func step(_ event: Event, _ item: Seq) -> [String: Any] {
+    private static func step(_ event: Event, _ item: Seq) -> Step {
         let summary = EventSummary(event, mostItems: 1, time: Moments.text)
         var (title, detail) = (summary.title, "")
         switch event.body {
@@ -217,24 +259,21 @@ enum ItemPage {
         case .edited: detail = summary.detail.replacing("item \(item): ", with: "")
         default: detail = summary.detail
         }
-        var context = EventRow(event: event).context
-        context["title"] = title
-        context["detail"] = detail
         // One clock for all: what a caller claims stands beside it, and is called so.
-        context["at"] = [Moments.context(event.recordedAt)]
         let claimed = event.occurredAt.flatMap {
             $0.milliseconds / 1_000 == event.recordedAt.milliseconds / 1_000 ? nil : $0
         }
-        context["claimed"] = claimed.map { [Moments.context($0)] } ?? []
-        return context
+        return Step(
+            seq: event.seq, icon: EventRow.icon(event.kind), title: title, detail: detail, device: event.device,
+            actor: event.shownActor, at: event.recordedAt, claimed: claimed)
     }
 
     // MARK: Its neighbours
 
     /// The items above and below it in its list.
     private static func neighbours(
-        of item: Item, _ list: ItemList, _ moment: Moment?, _ visit: Visit, _ context: inout [String: Any]
-    ) async throws {
+        of item: Item, _ list: ItemList, _ moment: Moment?, _ visit: Visit
+    ) async throws -> (newer: Seq?, older: Seq?) {
         let (store, user) = (visit.store, visit.segment("u"))
         /// The newest item at or below a position.
         func newest(through position: Seq) async throws -> Item? {
@@ -244,9 +283,8 @@ enum ItemPage {
             return try await store.inbox(of: user, query, asOf: moment).elements.first
         }
         let older = try await newest(through: item.position - 1)
-        context["older"] = older.map { [["seq": $0.seq.description]] } ?? []
         // Of a filtered list only the list itself knows quickly what stands above.
-        guard !list.isFiltered else { return }
+        guard !list.isFiltered else { return (nil, older?.seq) }
         let head = try await store.log.head()
         let end = try await store.log.seq(of: moment ?? .seq(head))
         // Nothing stands between the item and `low`.
@@ -263,7 +301,7 @@ enum ItemPage {
                 low = middle
             }
         }
-        context["newer"] = newer.map { [["seq": $0.seq.description]] } ?? []
+        return (newer?.seq, older?.seq)
     }
 }
 

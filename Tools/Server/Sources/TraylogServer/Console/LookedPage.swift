@@ -2,7 +2,21 @@ import Hummingbird
 @_spi(Operations) import Traylog
 
 /// Who looked at a person's notifications, and what for: the `audited` events.
-enum LookedPage {
+struct LookedPage: PageContent {
+    static let template = PageTemplate.looked
+
+    struct Look {
+        let seq: Seq
+        let recordedAt: Timestamp
+        let actor, device, purpose: String
+    }
+
+    let person: Person
+    /// Since when other reading than of complete histories is recorded; nil where it is not.
+    let recordsAccess: Timestamp?
+    let looks: [Look]
+    let next: Seq?
+
     private static let rows = 100
     /// Own events that one step looks at.
     private static let window = 1_000
@@ -13,21 +27,17 @@ enum LookedPage {
                 let user = visit.segment("u")
                 let before = try visit.seq("before")
                 let page = try await looks(at: user, from: before.map { $0 - 1 }, visit.store)
-                var context = UserPages.top(visit, "looked")
-                context["isEmpty"] = page.looks.isEmpty
-                context["recordsAccess"] =
-                    visit.store.upkeepRecord.recordsAccessSince.map { [Moments.context($0)] } ?? []
-                context["looks"] = page.looks.map { event -> [String: Any] in
-                    var purpose: String?
-                    if case .audited(let said, _) = event.body { purpose = said }
-                    return [
-                        "seq": event.seq.description, "recordedAt": [Moments.context(event.recordedAt)],
-                        "actor": event.actor ?? user, "device": event.device ?? "", "purpose": purpose ?? "",
-                    ]
-                }
-                context["next"] = page.next.map { [["before": ($0 + 1).description]] } ?? []
-                context["isPending"] = page.next != nil
-                return visit.page(.looked, "Who looked at \(user)", context)
+                let content = LookedPage(
+                    person: Person(visit, .looked), recordsAccess: visit.store.upkeepRecord.recordsAccessSince,
+                    looks: page.looks.map { event in
+                        var purpose: String?
+                        if case .audited(let said, _) = event.body { purpose = said }
+                        return Look(
+                            seq: event.seq, recordedAt: event.recordedAt, actor: event.actor ?? user,
+                            device: event.device ?? "", purpose: purpose ?? "")
+                    },
+                    next: page.next.map { $0 + 1 })
+                return visit.page("Who looked at \(user)", content)
             }
         ]
     }

@@ -10,31 +10,24 @@ enum OperationPages {
     static var all: [ConsolePage] {
         [
             ConsolePage(.get, "/operations", .key(.admin), query: ["erase"], shows: .persons) { visit in
-                var context = try await overview(visit)
-                if let user = visit.query["erase"]?.trimmingSpaces, !user.isEmpty {
-                    context["preview"] = [try await preview(user, visit)]
-                    for field in ["typed-erase", "typed-user"] { context[field] = user }
-                }
-                return visit.page(.operations, "Operations", context)
+                let user = visit.query["erase"]?.trimmingSpaces ?? ""
+                guard !user.isEmpty else { return visit.page("Operations", try await overview(visit, TypedFields())) }
+                let page = try await overview(
+                    visit, TypedFields(values: ["erase": user, "user": user]), try await preview(user, visit))
+                return visit.page("Operations", page)
             },
             ConsolePage(.get, "/findings", .key(.audit)) { visit in
                 let upkeep = visit.store.upkeepRecord
-                return visit.page(
-                    .findings, "Findings",
-                    [
-                        "section": "operations", "isClean": upkeep.failures.isEmpty,
-                        "verified": upkeep.lastVerification.map { [Moments.context($0.time)] } ?? [],
-                        "checks": upkeep.failures.map { failure in
-                            [
-                                "name": failure.check.title,
-                                "count": Figures.count(failure.count),
-                                "time": failure.time.map { [Moments.context($0)] } ?? [],
-                                "findings": failure.findings.map(Runs.finding),
-                                "unnamed": failure.count > failure.findings.count
-                                    ? [["number": Figures.count(failure.count - failure.findings.count)]] : [],
-                            ] as [String: Any]
-                        },
-                    ])
+                let page = FindingsPage(
+                    verified: upkeep.lastVerification?.time,
+                    checks: upkeep.failures.map { failure in
+                        let unnamed = failure.count - failure.findings.count
+                        return FindingsPage.Check(
+                            name: failure.check.title, count: Figures.count(failure.count), time: failure.time,
+                            findings: failure.findings.map(Finding.init),
+                            unnamed: unnamed > 0 ? Figures.count(unnamed) : nil)
+                    })
+                return visit.page("Findings", page)
             },
             ConsolePage(.post, "/operations/{id}", .key(.admin), form: fields) { visit in
                 let fields = try await visit.form()
@@ -43,12 +36,9 @@ enum OperationPages {
                 } catch {
                     // The confirmation of a dry run has a page of its own.
                     let isConfirmation = visit.segment("id") == "compactions" && fields["confirm"] != nil
-                    guard !isConfirmation, let errors = visit.errors(error, typed: fields, fields: Self.fields) else {
-                        throw error
-                    }
-                    return visit.page(
-                        .operations, "Operations", try await overview(visit).merging(errors.context) { $1 },
-                        errors.status)
+                    guard !isConfirmation, let refused = visit.refused(error, typed: fields, fields: Self.fields)
+                    else { throw error }
+                    return visit.page("Operations", try await overview(visit, refused), refused.status)
                 }
             },
             ConsolePage(.get, "/operations/{id}", .key(.admin)) { visit in
@@ -57,39 +47,40 @@ enum OperationPages {
                         .notFound, "Not found",
                         "there is no such run: runs are listed as long as the server runs, the last thousand of them")
                 }
-                var context = Runs.context(job)
-                context["section"] = "operations"
-                context["confirm"] = try confirmation(job)
-                return visit.page(.run, context["name"] as? String ?? "Run", context)
+                let page = RunPage(job)
+                return visit.page(page.run.name, page)
             },
         ]
     }
 
-    private static func overview(_ visit: Visit) async throws -> [String: Any] {
+    private static func overview(
+        _ visit: Visit, _ typed: TypedFields, _ preview: OperationsPage.Preview? = nil
+    ) async throws -> OperationsPage {
         let statistics = try await visit.store.upkeep.statistics(checkingStates: false)
-        return [
-            "section": "operations", "head": statistics.head.description,
-            "floor": max(statistics.floor, 1).description, "bytes": Figures.bytes(statistics.bytes),
-            "free": Figures.bytes(statistics.freeBytes),
-            "holds": (await visit.service.holds.latest(visit.store) ?? []).map(HoldPages.context),
-            "mayVerify": true, "runs": visit.service.jobs.all.prefix(50).map(Runs.context),
-            "hasRuns": !visit.service.jobs.all.isEmpty,
-        ]
+        return OperationsPage(
+            head: statistics.head, floor: max(statistics.floor, 1), bytes: Figures.bytes(statistics.bytes),
+            free: Figures.bytes(statistics.freeBytes),
+            holds: (await visit.service.holds.latest(visit.store) ?? []).map(Hold.init),
+            runs: visit.service.jobs.all.prefix(50).map(Run.init), preview: preview, directory: typed["directory"],
+            before: typed["before"], keepDays: typed["keepDays"], erase: typed["erase"], user: typed["user"],
+            confirm: typed["confirm"], archive: typed["archive"])
     }
 
     /// What an erasure of a person would reach.
-    private static func preview(_ user: String, _ visit: Visit) async throws -> [String: Any] {
+    private static func preview(_ user: String, _ visit: Visit) async throws -> OperationsPage.Preview {
         let store = visit.store
         let known = try await store.users(prefix: user, limit: 1).elements.first
-        guard known.map({ $0.utf8.elementsEqual(user.utf8) }) == true else { return ["user": user, "isNobody": true] }
+        guard known.map({ $0.utf8.elementsEqual(user.utf8) }) == true else {
+            return OperationsPage.Preview(user: Name(user))
+        }
         try await visit.reader().record(persons: [user])
         let tray = try await store.tray(of: user)
         let hold = try await visit.service.holds.hold(of: user, store)
-        return [
-            "user": user, "path": PercentEncoding.encode(user), "isNobody": false,
-            "actions": Figures.count(tray.revision, "event"), "listed": Figures.count(tray.total, "listed item"),
-            "isHeld": hold != nil,
-        ]
+        return OperationsPage.Preview(
+            user: Name(user),
+            known: OperationsPage.Preview.Known(
+                actions: Figures.count(tray.revision, "event"), listed: Figures.count(tray.total, "listed item"),
+                isHeld: hold != nil))
     }
 
     /// Starts what a form asks for, and goes to its run.
@@ -147,13 +138,114 @@ enum OperationPages {
         }
         return members
     }
+}
 
-    /// Of a dry run that found something: the form that does it.
-    private static func confirmation(_ job: Jobs.Job) throws -> [[String: Any]] {
-        guard job.kind == "compactions", job.state == "done", Runs.isDryRun(job),
-            let floor = Runs.outcome(job)?["floor"]?.integer
-        else { return [] }
-        return [["floor": "\(floor)"]]
+struct OperationsPage: PageContent {
+    static let template = PageTemplate.operations
+
+    /// What an erasure of a person would reach.
+    struct Preview {
+        struct Known {
+            let actions, listed: String
+            let isHeld: Bool
+        }
+
+        let user: Name
+        /// Nil for a name that no user has.
+        var known: Known?
+    }
+
+    let head, floor: Seq
+    let bytes, free: String
+    let holds: [Hold]
+    let runs: [Run]
+    let preview: Preview?
+    let directory, before, keepDays, erase, user, confirm, archive: TypedFields.Field
+}
+
+/// What the checks have found.
+struct FindingsPage: PageContent {
+    static let template = PageTemplate.findings
+
+    struct Check {
+        let name, count: String
+        let time: Timestamp?
+        let findings: [Finding]
+        /// How many more were found.
+        let unnamed: String?
+    }
+
+    let verified: Timestamp?
+    /// Those that found something.
+    let checks: [Check]
+}
+
+/// A finding, with links to the events that it names.
+struct Finding {
+    struct Part {
+        let text: String
+        let event: String?
+    }
+
+    let parts: [Part]
+
+    init(_ text: String) {
+        var parts: [Part] = []
+        var plain = ""
+        var words = text.split(separator: " ", omittingEmptySubsequences: false)[...]
+        while let word = words.popFirst() {
+            let digits = word.prefix { "0"..."9" ~= $0 }
+            let isEvent = plain.hasSuffix("event ") || plain.hasSuffix("events ") || plain.hasSuffix(" to ")
+            if isEvent, !digits.isEmpty, UInt64(digits) != nil {
+                parts.append(Part(text: plain, event: String(digits)))
+                plain = String(word.dropFirst(digits.count))
+            } else {
+                plain += word
+            }
+            if !words.isEmpty { plain += " " }
+        }
+        self.parts = parts + [Part(text: plain, event: nil)]
+    }
+}
+
+/// A run of an operation, with what came of it.
+struct RunPage: PageContent {
+    static let template = PageTemplate.run
+
+    let run: Run
+    let sentence: String?
+    let findings: [Finding]
+    let isDifferent: Bool
+    let outcome: [Runs.Figure]
+    /// Of a dry run that found something: the floor, for the form that does it.
+    let floor: String?
+
+    init(_ job: Jobs.Job) {
+        let outcome = Runs.outcome(job)
+        run = Run(job)
+        sentence = Runs.sentence(job)
+        findings = (outcome?["findings"]?.array ?? []).compactMap(\.string).map(Finding.init)
+        isDifferent = outcome?["identical"]?.bool == false
+        self.outcome = Runs.figures(job)
+        let isDone = job.kind == "compactions" && job.state == "done" && Runs.isDryRun(job)
+        floor = isDone ? (outcome?["floor"]?.integer).map { "\($0)" } : nil
+    }
+}
+
+/// A run of an operation.
+struct Run {
+    let id, name, by, took, state, stateText: String
+    let startedAt: Timestamp
+    let isRunning, isDone, isFailed, isSound: Bool
+
+    init(_ job: Jobs.Job) {
+        let outcome = Runs.outcome(job)
+        let took = (job.endedAt ?? .now).milliseconds - job.startedAt.milliseconds
+        (id, by, state, stateText) = (job.id, job.by, job.state, Runs.state(job))
+        name = Runs.name(job) + (Runs.isDryRun(job) ? ", dry run" : "")
+        (startedAt, self.took) = (job.startedAt, "\(Double(max(0, took) / 100) / 10) s")
+        (isRunning, isDone, isFailed) = (job.state == "running", job.state == "done", job.state == "failed")
+        isSound = isDone && outcome?["identical"]?.bool != false && outcome?["ok"]?.bool != false
     }
 }
 
@@ -166,27 +258,8 @@ enum Runs {
 
     static func name(_ job: Jobs.Job) -> String { names[job.kind] ?? job.kind }
 
-    /// A finding, with links to the events that it names.
-    static func finding(_ text: String) -> [String: Any] {
-        var parts: [[String: Any]] = []
-        var plain = ""
-        var words = text.split(separator: " ", omittingEmptySubsequences: false)[...]
-        while let word = words.popFirst() {
-            let digits = word.prefix { "0"..."9" ~= $0 }
-            let isEvent = plain.hasSuffix("event ") || plain.hasSuffix("events ") || plain.hasSuffix(" to ")
-            if isEvent, !digits.isEmpty, UInt64(digits) != nil {
-                parts.append(["text": plain, "seq": String(digits), "isEvent": true])
-                plain = String(word.dropFirst(digits.count))
-            } else {
-                plain += word
-            }
-            if !words.isEmpty { plain += " " }
-        }
-        return ["parts": parts, "rest": plain]
-    }
-
     /// How a run stands, in words.
-    private static func state(_ job: Jobs.Job) -> String {
+    static func state(_ job: Jobs.Job) -> String {
         guard job.state == "done" else { return job.state }
         if let findings = outcome(job)?["findings"]?.array {
             return findings.isEmpty
@@ -196,36 +269,19 @@ enum Runs {
         return job.state
     }
 
-    static func context(_ job: Jobs.Job) -> [String: Any] {
-        let name = name(job)
-        let seconds = (job.endedAt ?? .now).milliseconds - job.startedAt.milliseconds
-        return [
-            "id": job.id, "name": isDryRun(job) ? "\(name), dry run" : name, "kind": job.kind, "by": job.by,
-            "startedAt": Moments.context(job.startedAt), "took": "\(Double(max(0, seconds) / 100) / 10) s",
-            "isRunning": job.state == "running", "isDone": job.state == "done", "isFailed": job.state == "failed",
-            "sentence": sentence(job), "state": job.state, "stateText": state(job), "outcome": rows(job),
-            "findings": (outcome(job)?["findings"]?.array ?? []).compactMap(\.string).map(finding),
-            "isDifferent": outcome(job)?["identical"]?.bool == false, "hasOutcome": !rows(job).isEmpty,
-            "isSound": job.state == "done" && outcome(job)?["identical"]?.bool != false
-                && outcome(job)?["ok"]?.bool != false,
-        ]
-    }
-
-    /// What came of a run, in a sentence; empty where the figures say it.
-    private static func sentence(_ job: Jobs.Job) -> [String] {
-        guard job.state == "done", let outcome = outcome(job) else { return [] }
+    /// What came of a run, in a sentence; nil where the figures say it.
+    static func sentence(_ job: Jobs.Job) -> String? {
+        guard job.state == "done", let outcome = outcome(job) else { return nil }
         func number(_ name: String) -> String { (outcome[name]?.integer).map(Figures.count) ?? "–" }
         switch job.kind {
         case "erasures":
-            guard let pseudonym = outcome["pseudonym"]?.string else { return [] }
-            return [
-                "The person is erased: \(number("events")) events. What is left of them belongs to \(pseudonym) now."
-            ]
+            guard let pseudonym = outcome["pseudonym"]?.string else { return nil }
+            return "The person is erased: \(number("events")) events. What is left of them belongs to \(pseudonym) now."
         case "verifications" where outcome["findings"]?.array?.isEmpty ?? false:
-            return ["The store is sound. Every record, page and stored tray was read and compared with the log."]
+            return "The store is sound. Every record, page and stored tray was read and compared with the log."
         case "replays" where outcome["identical"]?.bool ?? false:
-            return ["Every tray was rebuilt from the log, and each is the same as the stored one."]
-        default: return []
+            return "Every tray was rebuilt from the log, and each is the same as the stored one."
+        default: return nil
         }
     }
 
@@ -236,8 +292,12 @@ enum Runs {
 
     static func isDryRun(_ job: Jobs.Job) -> Bool { outcome(job)?["dryRun"]?.bool ?? false }
 
+    struct Figure {
+        let name, value: String
+    }
+
     /// The members of the outcome, in words.
-    private static func rows(_ job: Jobs.Job) -> [[String: Any]] {
+    static func figures(_ job: Jobs.Job) -> [Figure] {
         guard case .object(let members)? = outcome(job) else { return [] }
         return members.filter { !["dryRun", "type", "status", "ok", "findings"].contains($0.name) }.map {
             member in
@@ -257,7 +317,7 @@ enum Runs {
                     }.joined(separator: ", ")
                 default: String(decoding: member.value.bytes, as: UTF8.self)
                 }
-            return ["name": words(member.name), "value": text]
+            return Figure(name: words(member.name), value: text)
         }
     }
 

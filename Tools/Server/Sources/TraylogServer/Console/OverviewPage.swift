@@ -4,28 +4,84 @@ import Hummingbird
 @_spi(Operations) import Traylog
 
 /// How the store is: healthy or not and why, its figures, and what happens.
-enum OverviewPage {
+struct OverviewPage: PageContent {
+    static let template = PageTemplate.overview
+
+    struct Recent {
+        let today, todayNote, trend, trendNote: String
+    }
+
+    struct Verification {
+        let time: Timestamp
+        let head: Seq
+    }
+
+    /// A verification that found something.
+    struct Failed {
+        let count: String
+        let time: Timestamp?
+    }
+
+    struct Witnesses {
+        let words: String
+        let troubles: [String]
+    }
+
+    struct Reader {
+        let pid, lag: String
+    }
+
+    struct Compaction {
+        let seq: Seq
+        let recordedAt: Timestamp
+    }
+
+    struct Rest {
+        let failureCount, mark, health: String
+        let findings: [Line]
+        let recent: Recent
+        let failed: Failed?
+        let verified: Verification?
+        let backup: Timestamp?
+        let archive, archiveNote, disk, bytes, free, freeShare: String
+        let head, floor: Seq
+        let isEmpty, hasFloor: Bool
+        let rate, lately, users, events, tail, tree: String
+        /// When the stored trays were read; nil while they are.
+        let traysRead: Timestamp?
+        let witnesses: Witnesses?
+        let compaction: Compaction?
+        /// Whether the compaction is looked for.
+        let isLooking: Bool
+        let readers: [Reader]
+        let readerCount: String
+        var rows: [EventRow.Shown] = []
+        /// Why there are none.
+        var rowsProblem: String?
+    }
+
     private static let rows = 25
 
     static var all: [ConsolePage] {
         [
             ConsolePage(.get, "", .anybody, shows: .persons) { visit in
-                visit.page(.overview, "Overview", ["section": "overview"]) {
-                    var context = try await figures(visit)
+                visit.page("Overview", OverviewPage()) {
+                    var rest = try await figures(visit)
                     if visit.may(.audit) {
                         do {
-                            context["rows"] = try await newest(visit)
+                            rest.rows = try await newest(visit)
                         } catch {
                             // The figures are shown all the same, as where reading is recorded and this node cannot.
-                            context["rowsProblem"] = [visit.problem(error).detail]
+                            rest.rowsProblem = visit.problem(error).detail
                         }
                     }
-                    return context
+                    return rest
                 }
             },
             ConsolePage(.get, "/pulse", .anybody) { visit in
                 let statistics = try await visit.store.upkeep.statistics(checkingStates: false)
                 let health = await visit.service.health()
+                let recent = await recent(visit)
                 return .json([
                     "head": JSONValue(statistics.head), "floor": JSONValue(statistics.floor),
                     "unflushed": .int(statistics.unflushed), "bytes": .int(statistics.bytes),
@@ -35,13 +91,17 @@ enum OverviewPage {
                     "archive": .string(archive(health).lag), "archiveNote": .string(archive(health).note),
                     "health": .string(verdict(health)), "mark": .string(mark(health)),
                     "findings": .array(findings(visit, health).map(\.json)),
-                    "failedChecks": .int(health.upkeep.failures.count), "recent": await recent(visit),
+                    "failedChecks": .int(health.upkeep.failures.count),
+                    "recent": [
+                        "today": .string(recent.today), "todayNote": .string(recent.todayNote),
+                        "trend": .string(recent.trend), "trendNote": .string(recent.trendNote),
+                    ],
                 ])
             },
         ]
     }
 
-    private static func figures(_ visit: Visit) async throws -> [String: Any] {
+    private static func figures(_ visit: Visit) async throws -> Rest {
         let statistics = try await visit.store.upkeep.statistics(checkingStates: false)
         let minute = Timestamp(milliseconds: Timestamp.now.milliseconds - 60_000)
         // Before the floor nothing is known, and nothing of it is a minute old.
@@ -52,39 +112,24 @@ enum OverviewPage {
         let (compaction, isLooking) = await visit.console.compaction(visit.partition).latest(statistics)
         let upkeep = health.upkeep
         let failure = upkeep.failures.first { $0.check == .verification }
-        return [
-            "health": verdict(health), "mark": mark(health), "findings": findings(visit, health).map(\.context),
-            "failureCount": "\(upkeep.failures.count)",
-            "backup": upkeep.lastBackup.map { [Moments.context($0.time)] } ?? [],
-            "failed": failure.map { failure in
-                [
-                    [
-                        "count": Figures.count(failure.count, "problem"),
-                        "time": failure.time.map { [Moments.context($0)] } ?? [],
-                    ] as [String: Any]
-                ]
-            } ?? [],
-            "archive": archive(health).lag, "archiveNote": archive(health).note,
-            "verified": upkeep.lastVerification.map { run in
-                [Moments.context(run.time).merging(["head": run.head.description]) { $1 }]
-            } ?? [],
-            "headValue": statistics.head.description,
-            "floor": statistics.floor.description, "hasFloor": statistics.floor > .zero,
-            "rate": "\(Double(lately * 10 / 60) / 10)", "lately": Figures.count(lately),
-            "tail": Figures.count(statistics.unflushed), "users": Figures.count(statistics.users),
-            "events": Figures.count(statistics.events), "traysRead": countedAt.map { [Moments.context($0)] } ?? [],
-            "bytes": Figures.bytes(statistics.bytes), "free": Figures.bytes(statistics.freeBytes),
-            "freeShare": "\(statistics.bytes == 0 ? 0 : statistics.freeBytes * 100 / statistics.bytes)",
-            "readers": others(statistics).map { ["pid": "\($0.pid)", "lag": Figures.count($0.lag)] },
-            "readerCount": "\(others(statistics).count)", "tree": try await tree(visit),
-            "witnesses": visit.service.witnesses.map {
-                [["words": $0.words, "troubles": $0.troubles] as [String: Any]]
-            } ?? [],
-            "compaction": compaction.map { [EventRow(event: $0).context] } ?? [], "isLooking": isLooking,
-            "isEmpty": statistics.head == .zero,
-            "disk": health.diskFreeBytes.map { Figures.bytes($0) + " free" } ?? "–",
-            "recent": [await recentContext(visit)],
-        ]
+        return Rest(
+            failureCount: "\(upkeep.failures.count)", mark: mark(health), health: verdict(health),
+            findings: findings(visit, health), recent: await recent(visit),
+            failed: failure.map { Failed(count: Figures.count($0.count, "problem"), time: $0.time) },
+            verified: upkeep.lastVerification.map { Verification(time: $0.time, head: $0.head) },
+            backup: upkeep.lastBackup?.time, archive: archive(health).lag, archiveNote: archive(health).note,
+            disk: health.diskFreeBytes.map { Figures.bytes($0) + " free" } ?? "–",
+            bytes: Figures.bytes(statistics.bytes), free: Figures.bytes(statistics.freeBytes),
+            freeShare: "\(statistics.bytes == 0 ? 0 : statistics.freeBytes * 100 / statistics.bytes)",
+            head: statistics.head, floor: statistics.floor, isEmpty: statistics.head == .zero,
+            hasFloor: statistics.floor > .zero, rate: "\(Double(lately * 10 / 60) / 10)",
+            lately: Figures.count(lately), users: Figures.count(statistics.users),
+            events: Figures.count(statistics.events), tail: Figures.count(statistics.unflushed),
+            tree: try await tree(visit), traysRead: countedAt,
+            witnesses: visit.service.witnesses.map { Witnesses(words: $0.words, troubles: $0.troubles) },
+            compaction: compaction.map { Compaction(seq: $0.seq, recordedAt: $0.recordedAt) }, isLooking: isLooking,
+            readers: others(statistics).map { Reader(pid: "\($0.pid)", lag: Figures.count($0.lag)) },
+            readerCount: "\(others(statistics).count)")
     }
 
     /// Of how many events the tree is stored, and whether that goes on.
@@ -111,25 +156,18 @@ enum OverviewPage {
 
     // MARK: What came lately
 
-    private static func recentContext(_ visit: Visit) async -> [String: Any] {
-        guard case .object(let members) = await recent(visit) else { return [:] }
-        return Dictionary(members.map { ($0.name, $0.value.string ?? "") }) { $1 }
-    }
-
     /// The figures of the last days, in words.
-    private static func recent(_ visit: Visit) async -> JSONValue {
+    private static func recent(_ visit: Visit) async -> Recent {
         let today = visit.typed.timeAgo("today") ?? .now
         let figures = await visit.console.recent(visit.partition).latest(today: today)
         let isCut = figures.begin.map { $0 > today } ?? false
         let begin = figures.begin.map { "counted since \(Moments.text($0))" }
         let note = figures.failure.map { "not counted: \($0)" } ?? (figures.isCounting ? "counting…" : nil)
         let count = (isCut ? "over " : "") + Figures.count(figures.today)
-        return [
-            "today": .string(note == nil ? count : "–"),
-            "todayNote": .string(note ?? (isCut ? begin : nil) ?? "since midnight"),
-            "trend": .string(figures.trend.map { "\($0)" }.joined(separator: " ")),
-            "trendNote": .string(begin ?? "the last \(RecentFigures.days) days"),
-        ]
+        return Recent(
+            today: note == nil ? count : "–", todayNote: note ?? (isCut ? begin : nil) ?? "since midnight",
+            trend: figures.trend.map { "\($0)" }.joined(separator: " "),
+            trendNote: begin ?? "the last \(RecentFigures.days) days")
     }
 
     /// The readers in other processes: this one's own look at the store is no news.
@@ -150,19 +188,20 @@ enum OverviewPage {
     }
 
     /// A line below the title: what is wrong, or what the server itself is at.
-    private struct Line {
+    struct Line {
+        struct Part {
+            let text: String
+            let isCode: Bool
+        }
+
         let isBad: Bool
         /// Its words, and commands between them.
-        let parts: [(text: String, isCode: Bool)]
+        let parts: [Part]
 
         init(_ text: String, isBad: Bool) {
             self.isBad = isBad
             let pieces = text.split(separator: "`", omittingEmptySubsequences: false)
-            parts = pieces.enumerated().map { (String($1), !$0.isMultiple(of: 2)) }
-        }
-
-        var context: [String: Any] {
-            ["isBad": isBad, "parts": parts.map { ["text": $0.text, "isCode": $0.isCode] as [String: Any] }]
+            parts = pieces.enumerated().map { Part(text: String($1), isCode: !$0.isMultiple(of: 2)) }
         }
 
         var json: JSONValue {
@@ -189,12 +228,12 @@ enum OverviewPage {
         return lines
     }
 
-    private static func newest(_ visit: Visit) async throws -> [[String: Any]] {
+    private static func newest(_ visit: Visit) async throws -> [EventRow.Shown] {
         let head = try await visit.store.log.head()
         let events = try await visit.store.log.events(from: head - rows + 1, limit: rows).elements
         try await visit.reader().record(events)
         let rows = await EventRow.withSubjects(events.reversed().map { EventRow(event: $0) }, visit.store)
-        return rows.map(\.context)
+        return rows.map(\.shown)
     }
 }
 

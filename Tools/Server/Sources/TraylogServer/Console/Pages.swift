@@ -41,11 +41,42 @@ struct Pages: Sendable {
 
     func asset(_ name: String) -> Asset? { assets[name] }
 
-    /// The page with its frame: head, navigation, and what every page says.
+    /// A template with its page, or with the rest of its page, in the frame.
     ///
     /// - Parameter isRest: whether the part below the mark is meant.
-    func render(_ template: PageTemplate, isRest: Bool, _ context: [String: Any]) -> [UInt8] {
-        Array((library.render(context, withTemplate: template.name(isRest: isRest)) ?? "").utf8)
+    func render(_ template: PageTemplate, isRest: Bool, _ page: Any, in frame: Frame) -> [UInt8] {
+        let context = Self.members(of: frame).merging(Self.members(of: page)) { $1 }
+        return Array((library.render(context, withTemplate: template.name(isRest: isRest)) ?? "").utf8)
+    }
+
+    /// The members of a struct by their names, as the library looks them up.
+    ///
+    /// It would also look into structs themselves, but reflect all members anew for each name that it shows.
+    private static func members(of value: Any) -> [String: Any] {
+        var members: [String: Any] = [:]
+        for (name, member) in Mirror(reflecting: value).children {
+            if let name { members[name] = shown(member) }
+        }
+        return members
+    }
+
+    private static func shown(_ value: Any) -> Any {
+        switch value {
+        case let text as String: return text
+        case let isSo as Bool: return isSo
+        case let seq as Seq: return seq.description
+        case let time as Timestamp: return ["iso": time.description, "text": Moments.text(time)]
+        case let list as [Any]: return list.map(shown)
+        default:
+            let mirror = Mirror(reflecting: value)
+            guard mirror.displayStyle == .optional else { return members(of: value) }
+            return mirror.children.first.map { shown($0.value) } ?? Absent()
+        }
+    }
+
+    /// Shows nothing; the library would look for a member that is nil in the structs around it.
+    private struct Absent: MustacheCustomRepresentation {
+        var representation: Any? { nil }
     }
 
     private static let scripts: [(String, [UInt8])] = [
@@ -92,12 +123,30 @@ enum PageTemplate: String, CaseIterable {
     case userHead = "user-head"
     case users
 
+    /// Where its page is in the navigation; nil for a page that is not there.
+    fileprivate var section: Section? {
+        switch self {
+        case .overview: .overview
+        case .difference, .item, .looked, .planned, .timeline, .user, .users: .users
+        case .audience, .event, .log: .log
+        case .tree: .tree
+        case .confirm, .findings, .operations, .run: .operations
+        case .failed, .filter, .finding, .foot, .head, .itemFilter, .logRow, .noRows, .problem, .rows, .search, .signIn,
+            .userHead:
+            nil
+        }
+    }
+
+    fileprivate enum Section: String {
+        case overview, users, log, tree, operations
+    }
+
     /// Its name in the library.
     ///
     /// - Parameter isRest: whether the part below the mark is meant.
     fileprivate func name(isRest: Bool) -> String { isRest ? "\(rawValue)-rest" : rawValue }
 
-    fileprivate var source: [UInt8] {
+    var source: [UInt8] {
         switch self {
         case .audience: PackageResources.audience_mustache
         case .confirm: PackageResources.confirm_mustache
@@ -147,14 +196,90 @@ struct PlainText: MustacheContentType {
     }
 }
 
+/// What a template shows.
+///
+/// Each name in the template is a member of its page, of the ``Frame``, or of a struct whose section is around it: a test compares
+/// them. Members are texts, `Bool`, `Seq`, `Timestamp` (with `iso` and `text`), structs of such members, and optionals and
+/// arrays of all these.
+protocol PageContent {
+    /// What the part below the template's mark shows; `Never` for a template without one.
+    associatedtype Rest = Never
+    static var template: PageTemplate { get }
+}
+
+/// What every page shows around its own.
+struct Frame {
+    struct Navigation {
+        let isOverview, isUsers, isLog, isTree, isOperations: Bool
+    }
+
+    struct Partition {
+        let index, address: String
+        let isShown: Bool
+    }
+
+    struct Session {
+        let key, keyID, form, role, searches: String
+        let mayUsers, mayAudit, mayAdmin: Bool
+    }
+
+    /// A check that found something, which every page names until a clean one.
+    struct Failure {
+        let name, count: String
+        let time: Timestamp?
+    }
+
+    /// What only paper shows.
+    struct Paper {
+        let store, size, root: String
+        let now: Timestamp
+    }
+
+    let pageTitle, assets, template, site: String
+    /// What the search box has.
+    let typed: String
+    let seesTrays, seesLog, isDivided: Bool
+    let navigation: Navigation
+    let partitions: [Partition]
+    /// Nil, as ``failures`` are empty, for who is not signed in.
+    let session: Session?
+    let failures: [Failure]
+    let paper: Paper?
+}
+
+/// A name, and how addresses have it.
+struct Name {
+    let name, path: String
+
+    init(_ name: String) { (self.name, path) = (name, PercentEncoding.encode(name)) }
+}
+
+/// One of several that a form or a row of links offers.
+struct Choice {
+    let value, title: String
+    let isChosen: Bool
+}
+
+/// A page that says what went wrong.
+struct ProblemPage: PageContent {
+    static let template = PageTemplate.problem
+    let status, detail, advice: String
+    let signedOut: Bool
+}
+
+/// What stands below a page's top where its rest could not be made.
+struct FailedPage: PageContent {
+    static let template = PageTemplate.failed
+    let detail, advice: String
+}
+
 extension Visit {
     /// A page of HTML.
-    func page(
-        _ template: PageTemplate, _ title: String, _ context: [String: Any] = [:], _ status: HTTPResponse.Status = .ok
-    ) -> Response {
+    func page<P: PageContent>(_ title: String, _ page: P, _ status: HTTPResponse.Status = .ok) -> Response
+    where P.Rest == Never {
         Response(
             status: status, headers: Self.pageHeaders,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: html(template, title, context))))
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: html(P.template, title, page))))
     }
 
     private static var pageHeaders: HTTPFields {
@@ -163,23 +288,22 @@ extension Visit {
 
     /// A page whose top is sent, and shown, while the rest is still made.
     ///
-    /// - Parameters:
-    ///   - top: the context of the template's part above its mark. All that can be wrong with the request was checked.
-    ///   - rest: makes the context of the part below.
-    func page(
-        _ template: PageTemplate, _ title: String, _ top: [String: Any], _ status: HTTPResponse.Status = .ok,
-        rest: @escaping @Sendable () async throws -> [String: Any]
+    /// All that can be wrong with the request was checked before.
+    func page<P: PageContent>(
+        _ title: String, _ top: P, _ status: HTTPResponse.Status = .ok,
+        rest: @escaping @Sendable () async throws -> P.Rest
     ) -> Response {
-        let top = html(template, title, top)
+        let top = html(P.template, title, top)
         let body = ResponseBody { writer in
             try await writer.write(ByteBuffer(bytes: top))
             let bytes = await withTaskExecutorPreference(globalConcurrentExecutor) {
                 do {
-                    return try await html(template, isRest: true, title, rest())
+                    return try await html(P.template, isRest: true, title, rest())
                 } catch {
                     let problem = problem(error)
                     log(error, problem.status)
-                    return html(.failed, title, ["detail": problem.detail, "advice": Self.advice(problem)])
+                    let page = FailedPage(detail: problem.detail, advice: Self.advice(problem))
+                    return html(FailedPage.template, title, page)
                 }
             }
             try await writer.write(ByteBuffer(bytes: bytes))
@@ -206,63 +330,41 @@ extension Visit {
         service.log.write([("console", .string(route)), ("error", .string("\(error)"))])
     }
 
-    /// Renders a template with a context, to which it adds what every page shows.
-    func html(
-        _ template: PageTemplate, isRest: Bool = false, _ title: String, _ context: [String: Any]
-    ) -> [UInt8] {
-        var context = context
-        context["pageTitle"] = title
-        context["assets"] = "\(prefix)\(Console.root)/assets/\(console.pages.version)"
-        context["template"] = template.rawValue
-        context["site"] = prefix + site
-        context["seesTrays"] = may(.users)
-        context["seesLog"] = may(.audit)
-        if session != nil {
-            context["failures"] = failures
-            context["paper"] =
-                [
-                    "store": service.storeIdentity, "now": Moments.context(.now),
-                    "size": treeHead.map { Figures.count($0.size) } ?? "unknown",
-                    "root": treeHead?.root.hex ?? "unknown",
-                ] as [String: Any]
-        }
-        context["hold"] = hold.map { [HoldPages.context($0)] } ?? []
-        if let partitions = console.partitions {
-            let section = context["section"] as? String ?? "overview"
-            context["isDivided"] = true
-            context["partitions"] = partitions.services.indices.map { index -> [String: Any] in
-                [
-                    "index": "\(index)", "isShown": index == partition,
-                    "address": prefix + console.site(index) + (section == "overview" ? "" : "/" + section),
-                ]
-            }
-        }
-        if let session {
-            context["session"] =
-                [
-                    "key": session.key.name ?? session.keyID, "keyID": session.keyID, "form": session.formToken(),
-                    "role": role,
-                    "mayUsers": may(.users), "mayAudit": may(.audit), "mayAdmin": may(.admin),
-                    "searches": [may(.users) ? "users" : "", may(.audit) ? "events, keys and words" : ""]
-                        .filter { !$0.isEmpty }.joined(separator: ", "),
-                ] as [String: Any]
-        }
-        for section in ["overview", "users", "log", "tree", "operations"] where context["section"] as? String == section
-        {
-            context["in-" + section] = true
-        }
-        return console.pages.render(template, isRest: isRest, context)
+    private func html(_ template: PageTemplate, isRest: Bool = false, _ title: String, _ page: Any) -> [UInt8] {
+        console.pages.render(template, isRest: isRest, page, in: frame(template, title))
     }
 
-    /// The checks that found something, which every page names until a clean one.
-    private var failures: [[String: Any]] {
-        store.upkeepRecord.failures.map { failure in
-            let name = failure.check.title
-            return [
-                "name": name, "count": Figures.count(failure.count, "problem"),
-                "time": failure.time.map { [Moments.context($0)] } ?? [], "mayRead": may(.audit),
-            ]
-        }
+    private func frame(_ template: PageTemplate, _ title: String) -> Frame {
+        let section = template.section
+        let path = section.map { $0 == .overview ? "" : "/\($0.rawValue)" } ?? ""
+        return Frame(
+            pageTitle: title, assets: "\(prefix)\(Console.root)/assets/\(console.pages.version)",
+            template: template.rawValue, site: prefix + site, typed: (query["q"] ?? "").trimmingSpaces,
+            seesTrays: may(.users), seesLog: may(.audit), isDivided: console.partitions != nil,
+            navigation: Frame.Navigation(
+                isOverview: section == .overview, isUsers: section == .users, isLog: section == .log,
+                isTree: section == .tree, isOperations: section == .operations),
+            partitions: (console.partitions?.services.indices ?? 0..<0).map {
+                Frame.Partition(index: "\($0)", address: prefix + console.site($0) + path, isShown: $0 == partition)
+            },
+            session: session.map {
+                Frame.Session(
+                    key: $0.key.name ?? $0.keyID, keyID: $0.keyID, form: $0.formToken(), role: role, searches: searches,
+                    mayUsers: may(.users), mayAudit: may(.audit), mayAdmin: may(.admin))
+            },
+            failures: (session == nil ? [] : store.upkeepRecord.failures).map {
+                Frame.Failure(name: $0.check.title, count: Figures.count($0.count, "problem"), time: $0.time)
+            },
+            paper: session.map { _ in
+                Frame.Paper(
+                    store: service.storeIdentity, size: treeHead.map { Figures.count($0.size) } ?? "unknown",
+                    root: treeHead?.root.hex ?? "unknown", now: .now)
+            })
+    }
+
+    private var searches: String {
+        let names = [(KeyScope.users, "users"), (.audit, "events, keys and words")]
+        return names.filter { may($0.0) }.map(\.1).joined(separator: ", ")
     }
 
     private var role: String {
@@ -284,12 +386,10 @@ extension Visit {
     /// The page that says what went wrong, and what to do; for scripts as JSON.
     func failure(_ problem: Problem) -> Response {
         guard accept.contains("text/html") else { return problem.response }
-        var response = page(
-            .problem, problem.title,
-            [
-                "status": "\(problem.status.code)", "detail": problem.detail, "advice": Self.advice(problem),
-                "signedOut": session == nil,
-            ], problem.status)
+        let content = ProblemPage(
+            status: "\(problem.status.code)", detail: problem.detail, advice: Self.advice(problem),
+            signedOut: session == nil)
+        var response = page(problem.title, content, problem.status)
         if let time = problem.headers[.retryAfter] { response.headers[.retryAfter] = time }
         return response
     }

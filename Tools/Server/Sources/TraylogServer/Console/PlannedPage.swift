@@ -2,7 +2,21 @@ import Hummingbird
 @_spi(Operations) import Traylog
 
 /// What was notified or broadcast for later and has not arrived.
-enum PlannedPage {
+struct PlannedPage: PageContent {
+    static let template = PageTemplate.planned
+
+    struct Item {
+        let seq: Seq
+        let at: Timestamp
+        /// Nil for a broadcast.
+        let user: Name?
+        let topic: String
+        let title: String?
+    }
+
+    let items: [Item]
+    let next: String?
+
     private static let rows = 50
 
     static var all: [ConsolePage] {
@@ -10,20 +24,12 @@ enum PlannedPage {
             ConsolePage(.get, "/planned", .key(.users), query: ["after"], shows: .persons) { visit in
                 let page = try await visit.store.scheduled(after: visit.query["after"], limit: rows)
                 try await visit.reader().record(persons: page.elements.compactMap(\.user))
-                let items = page.elements.map { item -> [String: Any] in
-                    [
-                        "seq": item.seq.description, "at": [Moments.context(item.notBefore)],
-                        "user": item.user ?? "", "isOfUser": item.user != nil,
-                        "path": item.user.map(PercentEncoding.encode) ?? "", "topic": item.topic ?? "",
-                        "title": item.title ?? "", "hasTitle": item.title != nil,
-                    ]
+                let items = page.elements.map {
+                    Item(
+                        seq: $0.seq, at: $0.notBefore, user: $0.user.map(Name.init), topic: $0.topic ?? "",
+                        title: $0.title)
                 }
-                return visit.page(
-                    .planned, "Planned",
-                    [
-                        "section": "users", "items": items, "isEmpty": items.isEmpty,
-                        "next": page.next.map { [["after": $0]] } ?? [],
-                    ])
+                return visit.page("Planned", PlannedPage(items: items, next: page.next))
             }
         ]
     }

@@ -3,7 +3,35 @@ import Hummingbird
 @_spi(Operations) @_spi(Wire) import Traylog
 
 /// What the search box finds: an event by its number, users by any part of their names, events by key or words.
-enum SearchPage {
+struct SearchPage: PageContent {
+    static let template = PageTemplate.search
+
+    struct Users {
+        struct User {
+            let user: Name
+            let unread: String?
+            let seen: Timestamp?
+        }
+
+        let found: [User]
+        let hasMore: Bool
+    }
+
+    struct Events {
+        let rows: [EventRow.Shown]
+        let hasMore: Bool
+    }
+
+    struct Rest {
+        /// What was typed; nil for nothing.
+        let asked: Name?
+        /// Nil for who may not see them.
+        var users: Users?
+        var events: Events?
+    }
+
+    let asked: String?
+
     private static let shownUsers = 20
     private static let shownEvents = 20
 
@@ -12,7 +40,7 @@ enum SearchPage {
             ConsolePage(.get, "/search", .anybody, query: ["q"], shows: .persons) { visit in
                 let text = (visit.query["q"] ?? "").trimmingSpaces
                 if let address = try await event(text, visit) { return .seeOther(address) }
-                return visit.page(.search, "Search", text.isEmpty ? [:] : ["typed": text]) {
+                return visit.page("Search", SearchPage(asked: text.isEmpty ? nil : text)) {
                     try await found(text, visit)
                 }
             }
@@ -27,23 +55,20 @@ enum SearchPage {
         return named.map { $0.utf8.elementsEqual(text.utf8) } == true ? nil : "\(visit.site)/events/\(seq)"
     }
 
-    private static func found(_ text: String, _ visit: Visit) async throws -> [String: Any] {
-        var context: [String: Any] = ["typed": text, "path": PercentEncoding.encode(text), "isAsked": !text.isEmpty]
-        guard !text.isEmpty else { return context }
+    private static func found(_ text: String, _ visit: Visit) async throws -> Rest {
+        guard !text.isEmpty else { return Rest(asked: nil) }
+        var rest = Rest(asked: Name(text))
         if visit.may(.users) {
             let found = try await UserSearch(part: text, after: nil, limit: shownUsers).run(in: visit.stores)
-            context["mayUsers"] = true
-            var users: [[String: Any]] = []
+            var users: [Users.User] = []
             for user in found.users {
                 let tray = try await user.store.tray(of: user.name)
-                users.append([
-                    "user": user.name, "path": PercentEncoding.encode(user.name), "unread": Figures.count(tray.unread),
-                    "hasUnread": tray.unread > 0, "seen": tray.seenAt.map { [Moments.context($0)] } ?? [],
-                ])
+                users.append(
+                    Users.User(
+                        user: Name(user.name), unread: tray.unread > 0 ? Figures.count(tray.unread) : nil,
+                        seen: tray.seenAt))
             }
-            context["users"] = users
-            context["hasUsers"] = !found.users.isEmpty
-            context["hasMoreUsers"] = found.next != nil
+            rest.users = Users(found: users, hasMore: found.next != nil)
         }
         if visit.may(.audit) {
             var (byKey, byText) = (EventFilter(), EventFilter())
@@ -55,12 +80,9 @@ enum SearchPage {
             let known = Set(keyed.events.map(\.seq))
             let events = keyed.events + worded.events.filter { !known.contains($0.seq) }
             try await visit.reader().record(events)
-            context["mayAudit"] = true
-            context["rows"] = await EventRow.withSubjects(events.map { EventRow(event: $0) }, visit.store, words: text)
-                .map(\.context)
-            context["hasRows"] = !events.isEmpty
-            context["hasMoreEvents"] = keyed.next != nil || worded.next != nil
+            let rows = await EventRow.withSubjects(events.map { EventRow(event: $0) }, visit.store, words: text)
+            rest.events = Events(rows: rows.map(\.shown), hasMore: keyed.next != nil || worded.next != nil)
         }
-        return context
+        return rest
     }
 }

@@ -10,7 +10,7 @@ enum SignInPages {
         [
             ConsolePage(.get, "/sign-in", .open, query: ["next"]) { visit in
                 guard visit.session == nil else { return .seeOther(address(visit.query["next"])) }
-                return page(["next": visit.query["next"] ?? ""], visit)
+                return page(next: visit.query["next"] ?? "", visit)
             },
             ConsolePage(.post, "/sign-in", .open, form: ["key", "purpose", "next"]) { visit in try await signIn(visit)
             },
@@ -35,12 +35,11 @@ enum SignInPages {
         ]
     }
 
-    private static func page(
-        _ context: [String: Any], _ visit: Visit, _ status: HTTPResponse.Status = .ok
-    ) -> Response {
-        var context = context
-        context["recordsAccess"] = visit.service.accessLog != nil
-        return visit.page(.signIn, "Sign in", context, status)
+    /// - Parameter problem: why nobody is signed in.
+    private static func page(next: String, problem: String? = nil, _ visit: Visit) -> Response {
+        visit.page(
+            "Sign in", SignInPage(next: next, problem: problem, recordsAccess: visit.service.accessLog != nil),
+            problem == nil ? .ok : .forbidden)
     }
 
     private static func signIn(_ visit: Visit) async throws -> Response {
@@ -60,32 +59,26 @@ enum SignInPages {
         let next = Self.address(fields["next"])
         guard case .key(let id, let known)? = found?.credential else {
             return page(
-                ["next": next, "problem": "This server does not know the key. Paste all of it: it begins with tlk_."],
-                visit, .forbidden)
+                next: next, problem: "This server does not know the key. Paste all of it: it begins with tlk_.", visit)
         }
         guard roles.contains(where: known.scopes.contains) else {
             return page(
-                [
-                    "next": next,
-                    "problem":
-                        "The key has none of the scopes users, audit and admin, so it has no page here. Make one "
-                        + "with: traylog-server key new --scope users,audit",
-                ], visit, .forbidden)
+                next: next,
+                problem: "The key has none of the scopes users, audit and admin, so it has no page here. Make one "
+                    + "with: traylog-server key new --scope users,audit", visit)
         }
         guard known.limits == nil else {
             return page(
-                [
-                    "next": next,
-                    "problem":
-                        "The key is limited to some names, and the pages show all. Sign in with a key that is not limited.",
-                ], visit, .forbidden)
+                next: next,
+                problem:
+                    "The key is limited to some names, and the pages show all. Sign in with a key that is not limited.",
+                visit)
         }
         let purpose = (fields["purpose"] ?? "").trimmingSpaces
         if !purpose.isEmpty { try Service.check(purpose) }
         guard visit.service.accessLog == nil || !purpose.isEmpty else {
             return page(
-                ["next": next, "problem": "Say what you look at people's notifications for: this server records it."],
-                visit, .forbidden)
+                next: next, problem: "Say what you look at people's notifications for: this server records it.", visit)
         }
         // A session that was there before ends, so that nobody can plant one.
         if let token = visit.token { visit.console.sessions.end(token) }
@@ -102,4 +95,12 @@ enum SignInPages {
         else { return Console.root }
         return next
     }
+}
+
+struct SignInPage: PageContent {
+    static let template = PageTemplate.signIn
+    let next: String
+    let problem: String?
+    /// Whether it asks what people's pages are read for.
+    let recordsAccess: Bool
 }

@@ -16,18 +16,24 @@ enum TimelinePages {
     static var all: [ConsolePage] {
         [
             ConsolePage(.get, "/users/{u}/timeline", .key(.audit), query: fields) { visit in
-                let title = "Timeline of \(visit.segment("u"))"
+                let person = Person(visit, .timeline)
+                let title = "Timeline of \(person.user)"
                 let filter: EventFilter
                 do {
                     filter = try Self.filter(visit)
                     // All that can be wrong with the request.
                     _ = try await newest(visit, filter)
                 } catch {
-                    return try refused(error, .timeline, title, visit) { UserPages.top(visit, "timeline") }
+                    let typed = try refused(error, visit)
+                    let top = TimelinePage(person: person, filter: form(typed, visit, isLog: false))
+                    return visit.page(title, top, typed.status) {
+                        TimelinePage.Rest(person: person, events: await events([], nil, visit))
+                    }
                 }
-                return visit.page(.timeline, title, form(filter, visit, UserPages.top(visit, "timeline"))) {
-                    let found = try await steps(visit, filter)
-                    return await rows(found.rows, found.next, visit, UserPages.top(visit, "timeline"))
+                let top = TimelinePage(person: person, filter: form(visit.typedFields, visit, isLog: false))
+                return visit.page(title, top) {
+                    let (rows, next) = try await steps(visit, filter)
+                    return TimelinePage.Rest(person: person, events: await events(rows, next, visit))
                 }
             },
             ConsolePage(.get, "/log", .key(.audit), query: fields + ["user", "topic"], shows: .persons) { visit in
@@ -36,12 +42,15 @@ enum TimelinePages {
                     filter = try Self.filter(visit)
                     _ = try visit.seq("before")
                 } catch {
-                    return try refused(error, .log, "Log", visit) { ["section": "log", "isLog": true] }
+                    let typed = try refused(error, visit)
+                    return visit.page("Log", LogPage(filter: form(typed, visit, isLog: true)), typed.status) {
+                        await events([], nil, visit)
+                    }
                 }
-                return visit.page(.log, "Log", form(filter, visit, ["section": "log", "isLog": true])) {
-                    let (events, next) = try await log(visit, filter)
-                    try await visit.reader(isOfOne: filter.user != nil).record(events)
-                    return await rows(events.map { EventRow(event: $0) }, next, visit, [:])
+                return visit.page("Log", LogPage(filter: form(visit.typedFields, visit, isLog: true))) {
+                    let (found, next) = try await log(visit, filter)
+                    try await visit.reader(isOfOne: filter.user != nil).record(found)
+                    return await events(found.map { EventRow(event: $0) }, next, visit)
                 }
             },
         ]
@@ -63,41 +72,32 @@ enum TimelinePages {
         return filter
     }
 
-    /// The form as it was sent, with what is wrong beside its field, and no rows.
-    private static func refused(
-        _ error: any Error, _ template: PageTemplate, _ title: String, _ visit: Visit,
-        _ top: @escaping @Sendable () -> [String: Any]
-    ) throws -> Response {
-        guard let errors = visit.errors(error, fields: ["since", "until", "kind", "text"]) else { throw error }
-        let context = form(EventFilter(), visit, top().merging(errors.context) { $1 })
-        return visit.page(template, title, context, errors.status) { await rows([], nil, visit, top()) }
+    private static func refused(_ error: any Error, _ visit: Visit) throws -> TypedFields {
+        guard let typed = visit.refused(error, fields: ["since", "until", "kind", "text"]) else { throw error }
+        return typed
     }
 
     /// The form as it was sent.
-    private static func form(_ filter: EventFilter, _ visit: Visit, _ top: [String: Any]) -> [String: Any] {
-        var context = top
-        for name in fields + ["user", "topic"] where context[name] == nil { context[name] = visit.query[name] ?? "" }
-        context["hasMore"] = ["device", "thread", "category", "key", "topic"].contains { visit.query[$0] != nil }
-        context["kinds"] = EventKind.allCases.map {
-            ["kind": $0.rawValue, "title": $0.title, "isChosen": filter.kinds.contains($0)] as [String: Any]
-        }
-        context["isFiltered"] = !kept(visit).isEmpty
-        return context
+    private static func form(_ typed: TypedFields, _ visit: Visit, isLog: Bool) -> EventFilterForm {
+        let kind = typed.wrong == nil ? visit.query["kind"] : nil
+        return EventFilterForm(
+            isLog: isLog, isFiltered: !kept(visit).isEmpty,
+            hasMore: ["device", "thread", "category", "key", "topic"].contains { visit.query[$0] != nil },
+            user: typed["user"], actor: typed["actor"], kind: typed["kind"], text: typed["text"], since: typed["since"],
+            until: typed["until"], device: typed["device"], thread: typed["thread"], category: typed["category"],
+            key: typed["key"], topic: typed["topic"],
+            kinds: EventKind.allCases.map {
+                Choice(value: $0.rawValue, title: $0.title, isChosen: $0.rawValue == kind)
+            })
     }
 
-    /// The rows, and where the next ones are.
-    private static func rows(
-        _ rows: [EventRow], _ next: Seq?, _ visit: Visit, _ top: [String: Any]
-    ) async -> [String: Any] {
-        var context = top
+    private static func events(_ rows: [EventRow], _ next: Seq?, _ visit: Visit) async -> EventList {
         let kept = kept(visit)
-        context["rows"] = await EventRow.withSubjects(rows, visit.store, words: visit.query["text"]).map(\.context)
-        context["isFiltered"] = !kept.isEmpty
-        context["isFirst"] = visit.query["before"] == nil
-        context["next"] = next.map { [["before": $0.description, "filter": kept]] } ?? []
-        context["hasTable"] = !rows.isEmpty || next != nil
-        context["isPending"] = rows.isEmpty && next != nil
-        return context
+        return EventList(
+            rows: await EventRow.withSubjects(rows, visit.store, words: visit.query["text"]).map(\.shown),
+            next: next.map { EventList.Next(before: $0, filter: kept) }, isFiltered: !kept.isEmpty,
+            isFirst: visit.query["before"] == nil, hasTable: !rows.isEmpty || next != nil,
+            isPending: rows.isEmpty && next != nil)
     }
 
     /// The filter as the address of the next page has it.
@@ -167,4 +167,41 @@ enum TimelinePages {
         let search = LogSearch(filter, topic: visit.query["topic"], limit: pageRows(visit))
         return try await search.run(below: before, in: visit.store)
     }
+}
+
+struct TimelinePage: PageContent {
+    static let template = PageTemplate.timeline
+
+    struct Rest {
+        let person: Person
+        let events: EventList
+    }
+
+    let person: Person
+    let filter: EventFilterForm
+}
+
+struct LogPage: PageContent {
+    typealias Rest = EventList
+    static let template = PageTemplate.log
+    let filter: EventFilterForm
+}
+
+/// The form that filters events.
+struct EventFilterForm {
+    let isLog, isFiltered, hasMore: Bool
+    let user, actor, kind, text, since, until, device, thread, category, key, topic: TypedFields.Field
+    let kinds: [Choice]
+}
+
+/// Rows, and where the next ones are.
+struct EventList {
+    struct Next {
+        let before: Seq
+        let filter: String
+    }
+
+    let rows: [EventRow.Shown]
+    let next: Next?
+    let isFiltered, isFirst, hasTable, isPending: Bool
 }

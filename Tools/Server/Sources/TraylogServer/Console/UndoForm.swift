@@ -3,7 +3,18 @@ import Hummingbird
 @_spi(Operations) import Traylog
 
 /// What a mark did to a tray, and the form that takes it back.
-enum UndoForm {
+struct UndoForm {
+    struct Change {
+        let changed, before, after: String
+        let user: Name
+        let previous: Seq
+    }
+
+    /// The event that took it back.
+    var voidedBy: Seq?
+    /// What it changed; nil for one that was taken back.
+    var change: Change?
+
     static var all: [ConsolePage] {
         [
             ConsolePage(.post, "/users/{u}/undo", .key(.users), form: ["event"]) { visit in
@@ -21,24 +32,18 @@ enum UndoForm {
         ]
     }
 
-    /// The effect of an event that can be undone; empty for other events, and where the past is gone.
-    static func context(of event: Event, _ visit: Visit) async throws -> [[String: Any]] {
-        guard event.kind.isUndoable, let user = event.user else { return [] }
-        if let undo = try await visit.store.voidedEvents(of: user)[event.seq] {
-            return [["isVoided": true, "voidedBy": undo.description, "path": PercentEncoding.encode(user)]]
-        }
+    /// The effect of an event that can be undone; nil for other events, and where the past is gone.
+    static func undo(of event: Event, _ visit: Visit) async throws -> UndoForm? {
+        guard event.kind.isUndoable, let user = event.user else { return nil }
+        if let undo = try await visit.store.voidedEvents(of: user)[event.seq] { return UndoForm(voidedBy: undo) }
         guard
             let difference = try? await visit.store.proofs.difference(
                 of: user, from: .seq(event.seq - 1), to: .seq(event.seq))
-        else { return [] }
-        let changed = difference.items.count
-        return [
-            [
-                "isVoided": false, "changed": changed == 1 ? "1 item" : "\(Figures.count(changed)) items",
-                "before": Figures.count(difference.before.unread), "after": Figures.count(difference.after.unread),
-                "mayUndo": visit.may(.users), "event": event.seq.description, "user": user,
-                "path": PercentEncoding.encode(user), "previous": "\(event.seq - 1)",
-            ]
-        ]
+        else { return nil }
+        return UndoForm(
+            change: Change(
+                changed: Figures.count(difference.items.count, "item"),
+                before: Figures.count(difference.before.unread), after: Figures.count(difference.after.unread),
+                user: Name(user), previous: event.seq - 1))
     }
 }

@@ -14,23 +14,25 @@ enum UserPages {
     static var all: [ConsolePage] {
         [
             ConsolePage(.get, "/users", .key(.users), query: ["prefix", "sort", "after"]) { visit in
-                let search = search(visit)
-                return visit.page(.users, "Users", search) { try await users(visit) }
+                let top = UsersPage(prefix: visit.query["prefix"] ?? "", sort: order(visit)?.rawValue)
+                return visit.page("Users", top) { try await users(visit) }
             },
             ConsolePage(
                 .get, "/users/{u}", .key(.users), query: ItemList.fields + ["cursor", "part"]
             ) { visit in
-                let title = visit.segment("u")
+                let top = UserPage(person: Person(visit, .tray))
                 do {
                     let view = try await view(visit)
-                    return visit.page(.user, title, top(visit, "tray")) { try await tray(visit, view) }
+                    return visit.page(top.person.user, top) { try await tray(visit, view) }
                 } catch {
                     // The present below, and what is wrong beside the field.
-                    guard let errors = visit.errors(error, fields: ["asOf"] + ItemList.filters) else { throw error }
+                    guard let typed = visit.refused(error, fields: ["asOf"] + ItemList.filters) else { throw error }
                     let plain = visit.without(["asOf", "cursor"] + ItemList.filters)
                     let view = try await view(plain)
-                    return visit.page(.user, title, top(visit, "tray"), errors.status) {
-                        try await tray(plain, view).merging(ItemList.form(visit)) { $1 }.merging(errors.context) { $1 }
+                    return visit.page(top.person.user, top, typed.status) {
+                        var rest = try await tray(plain, view)
+                        (rest.list, rest.jump) = (ItemList.Form(visit, typed), typed["asOf"])
+                        return rest
                     }
                 }
             },
@@ -39,14 +41,6 @@ enum UserPages {
     }
 
     // MARK: Users
-
-    private static func search(_ visit: Visit) -> [String: Any] {
-        let prefix = visit.query["prefix"] ?? ""
-        return [
-            "section": "users", "prefix": prefix, "hasPrefix": !prefix.isEmpty,
-            "sort": order(visit).map { [$0.rawValue] } ?? [],
-        ]
-    }
 
     /// The count that orders the trays, largest first; users are ordered by name where there is none.
     private enum Order: String, CaseIterable {
@@ -66,21 +60,19 @@ enum UserPages {
     private static func order(_ visit: Visit) -> Order? { visit.query["sort"].flatMap(Order.init(rawValue:)) }
 
     /// The heads of the columns that can be sorted, each with the address that does it.
-    private static func heads(_ visit: Visit) -> [[String: Any]] {
+    private static func heads(_ visit: Visit) -> [UsersPage.Head] {
         let (chosen, prefix) = (
             order(visit), visit.query["prefix"].map { "&prefix=" + PercentEncoding.encode($0) } ?? ""
         )
         let heads: [(Order?, String)] = [(nil, "User"), (.unread, "Unread"), (.unseen, "Unseen"), (.total, "Listed")]
         return heads.map { order, title in
-            [
-                "title": title, "isNumber": order != nil, "isChosen": order == chosen,
-                "direction": order == nil ? "ascending" : "descending",
-                "query": "sort=\(order?.rawValue ?? "name")\(prefix)",
-            ]
+            UsersPage.Head(
+                title: title, direction: order == nil ? "ascending" : "descending",
+                query: "sort=\(order?.rawValue ?? "name")\(prefix)", isNumber: order != nil, isChosen: order == chosen)
         }
     }
 
-    private static func users(_ visit: Visit) async throws -> [String: Any] {
+    private static func users(_ visit: Visit) async throws -> UsersPage.Rest {
         let part = visit.query["prefix"] ?? ""
         let order = order(visit)
         let most = order == nil ? pageUsers : mostSorted
@@ -95,21 +87,18 @@ enum UserPages {
         for store in visit.stores { all += try await store.upkeep.statistics(checkingStates: false).users }
         let held = await held(visit)
         let letters = all > pageUsers && order == nil ? try await UserSearch.letters(in: visit.stores) : []
-        return search(visit).merging([
-            "all": Figures.count(all, "user"), "isCut": isCut && order != nil,
-            "heads": heads(visit), "hasLetters": part.isEmpty && letters.count > 1,
-            "letters": letters.map { ["letter": $0.letter, "after": PercentEncoding.encode($0.after)] },
-            "mostSorted": Figures.count(mostSorted),
-            "users": trays.map { tray in
-                let more: [String: Any] = [
-                    "path": PercentEncoding.encode(tray.user), "isHeld": held.contains(Array(tray.user.utf8)),
-                ]
-                return context(tray).merging(more) { old, _ in old }
+        return UsersPage.Rest(
+            prefix: visit.query["prefix"].map(Name.init), all: Figures.count(all, "user"),
+            mostSorted: Figures.count(mostSorted), isCut: isCut && order != nil,
+            letters: part.isEmpty && letters.count > 1
+                ? letters.map { UsersPage.Letter(letter: $0.letter, after: PercentEncoding.encode($0.after)) } : [],
+            heads: heads(visit),
+            users: trays.map { tray in
+                UsersPage.User(
+                    user: Name(tray.user), isHeld: held.contains(Array(tray.user.utf8)), tray: TrayCounts(tray),
+                    newest: tray.newest, seenAt: tray.seenAt)
             },
-            "isEmpty": trays.isEmpty, "shown": "\(trays.count)",
-            "next": next.map { [["after": PercentEncoding.encode($0), "prefix": PercentEncoding.encode(part)]] }
-                ?? [],
-        ]) { $1 }
+            next: next.map { PercentEncoding.encode($0) })
     }
 
     /// The names of those on legal hold, as bytes.
@@ -123,33 +112,7 @@ enum UserPages {
         return names
     }
 
-    static func context(_ tray: Tray) -> [String: Any] {
-        [
-            "user": tray.user, "unread": Figures.count(tray.unread), "unseen": Figures.count(tray.unseen),
-            "total": Figures.count(tray.total), "hasUnread": tray.unread > 0, "hasUnseen": tray.unseen > 0,
-            "awaiting": Figures.count(tray.awaiting), "hasAwaiting": tray.awaiting > 0,
-            "isSeen": tray.isSeen, "asOf": tray.asOf.description, "seenUpTo": tray.seenUpTo.description,
-            "seenAt": tray.seenAt.map { [Moments.context($0)] } ?? [],
-            "newest": tray.newest?.description ?? "", "hasNewest": tray.newest != nil,
-            "categories": tray.categories.map {
-                [
-                    "category": $0.category, "categoryPath": PercentEncoding.encode($0.category),
-                    "unseen": Figures.count($0.unseen), "unread": Figures.count($0.unread),
-                ]
-            },
-        ]
-    }
-
     // MARK: One user
-
-    /// What every page of a user has at its top.
-    static func top(_ visit: Visit, _ tab: String) -> [String: Any] {
-        let user = visit.segment("u")
-        return [
-            "section": "users", "user": user, "path": PercentEncoding.encode(user), "in-" + tab: true,
-            "mayAuditUser": visit.may(.audit), "mayReadUser": visit.may(.users),
-        ]
-    }
 
     /// Which part of a tray a page shows, and as of when.
     private struct View {
@@ -176,72 +139,55 @@ enum UserPages {
         return view
     }
 
-    private static func tray(_ visit: Visit, _ view: View) async throws -> [String: Any] {
+    private static func tray(_ visit: Visit, _ view: View) async throws -> UserPage.Rest {
         let (user, store, asOf) = (visit.segment("u"), visit.store, view.asOf)
         // At the head the present state answers, which is kept.
         let at: Moment? = view.isPast ? .seq(asOf) : nil
         let tray = try await store.tray(of: user, asOf: at)
-        var context = top(visit, "tray")
-        context["tray"] = Self.context(tray)
-        context["isPast"] = view.isPast
-        context["asOf"] = asOf.description
-        context["head"] = view.head.description
-        context["in-" + view.list.view] = true
-        context["view"] = view.list.view
-        context.merge(ItemList.form(visit)) { $1 }
-        context["isFiltered"] = view.list.isFiltered
-        context["in-count"] = Figures.count(tray.total)
-        let moment = view.isPast ? "&asOf=\(asOf)" : ""
-        context["moment"] = moment
-        context["filter"] = visit.kept(ItemList.filters)
-        context["query"] = visit.kept(ItemList.filters) + moment
+        let (filter, moment) = (visit.kept(ItemList.filters), view.isPast ? "&asOf=\(asOf)" : "")
+        var rest = UserPage.Rest(
+            person: Person(visit, .tray), head: view.head, asOf: asOf, isPast: view.isPast,
+            isInbox: view.list.view == "inbox", isArchived: view.list.view == "archived",
+            isSnoozed: view.list.view == "snoozed", isFiltered: view.list.isFiltered, view: view.list.view,
+            filter: filter, moment: moment, query: filter + moment,
+            list: ItemList.Form(visit, visit.typedFields),
+            jump: TypedFields.Field(value: view.isPast ? asOf.description : ""), tray: TrayCounts(tray))
         // What is damaged hides no more than itself: neither the chart the items, nor an item the counts.
-        var (lists, moments): ([String: Any], [String: Any]) = ([:], [:])
-        let troubles = [
-            try await visit.trouble { lists = try await self.lists(visit, view, at) },
-            try await visit.trouble { moments = try await neighbours(visit, asOf, view.head) },
-        ]
-        context.merge(lists) { $1 }
-        context.merge(moments) { $1 }
-        context["troubles"] = troubles.compactMap(\.self)
-        let hasEvents = context["hasEarlier"] as? Bool == true || context["hasLater"] as? Bool == true
-        context["hasEvents"] = hasEvents
-        if context["isEmpty"] as? Bool == true, !hasEvents {
+        rest.troubles = [
+            try await visit.trouble { rest.listed = try await listed(visit, view, at) },
+            try await visit.trouble { rest.neighbours = try await neighbours(visit, asOf, view.head) },
+        ].compactMap(\.self)
+        if rest.listed?.items.isEmpty == true, !rest.neighbours.hasEvents {
             // The events of somebody who is known may have left the log.
             let names = try await store.users(prefix: user, limit: 1).elements
-            context["isNobody"] = names.first.map { $0.utf8.elementsEqual(user.utf8) } != true
+            rest.isNobody = names.first.map { $0.utf8.elementsEqual(user.utf8) } != true
         }
-        return context
+        return rest
     }
 
     /// What a tray lists: items of one view, threads and mutes.
-    private static func lists(_ visit: Visit, _ view: View, _ at: Moment?) async throws -> [String: Any] {
+    private static func listed(_ visit: Visit, _ view: View, _ at: Moment?) async throws -> UserPage.Listed {
         let (user, store) = (visit.segment("u"), visit.store)
         let page = try await store.inbox(of: user, view.query, asOf: at)
         let threads = try await store.threads(of: user, limit: 20, asOf: at)
         let mutes = try await store.mutes(of: user, asOf: at).mutes
         let gone = try await gone(visit, view)
-        var context: [String: Any] = [
-            "isListed": true, "items": page.elements.map { Self.context($0) }, "isEmpty": page.elements.isEmpty,
-            "next": page.next.map { [["cursor": $0.description]] } ?? [],
-            "threads": threads.elements.map(thread), "moreThreads": threads.next != nil,
-            "mutes": mutes.map(mute), "hasMutes": !mutes.isEmpty,
-            "gone": gone.map { ["seq": $0.seq.description, "title": $0.content.title ?? "Item \($0.seq)"] },
-            "hasGone": !gone.isEmpty,
-        ]
-        if view.list.isFiltered, page.elements.isEmpty, view.query.cursor == nil {
-            let elsewhere = try await elsewhere(visit, view, at)
-            (context["elsewhere"], context["hasElsewhere"]) = (elsewhere, !elsewhere.isEmpty)
-        }
-        for view in [InboxQuery.View.archived, .snoozed] {
-            context["\(view.rawValue)-count"] = try await count(of: view, of: user, at, store)
-        }
-        return context
+        let isUnmatched = view.list.isFiltered && page.elements.isEmpty && view.query.cursor == nil
+        return UserPage.Listed(
+            items: page.elements.map(UserPage.Row.init), next: page.next?.description,
+            threads: threads.elements.map(UserPage.Thread.init), hasMoreThreads: threads.next != nil,
+            mutes: mutes.map(UserPage.Mute.init),
+            gone: gone.map { UserPage.Gone(seq: $0.seq, title: $0.content.title ?? "Item \($0.seq)") },
+            elsewhere: isUnmatched ? try await elsewhere(visit, view, at) : [],
+            archived: try await count(of: .archived, of: user, at, store),
+            snoozed: try await count(of: .snoozed, of: user, at, store))
     }
 
     /// How many items match in the other views of the tray, where none does in this one.
-    private static func elsewhere(_ visit: Visit, _ view: View, _ at: Moment?) async throws -> [[String: Any]] {
-        var found: [[String: Any]] = []
+    private static func elsewhere(
+        _ visit: Visit, _ view: View, _ at: Moment?
+    ) async throws -> [UserPage.Elsewhere] {
+        var found: [UserPage.Elsewhere] = []
         let titles = [(InboxQuery.View.inbox, "Inbox"), (.archived, "Archived"), (.snoozed, "Snoozed")]
         for (other, title) in titles where other.rawValue != view.list.view {
             var query = view.query
@@ -249,10 +195,9 @@ enum UserPages {
             let page = try await visit.store.inbox(of: visit.segment("u"), query, asOf: at)
             guard !page.elements.isEmpty else { continue }
             let count = "\(page.elements.count)\(page.next == nil ? "" : "+")"
-            found.append([
-                "otherView": other.rawValue, "otherTitle": title,
-                "matches": count + (count == "1" ? " match" : " matches"),
-            ])
+            found.append(
+                UserPage.Elsewhere(
+                    view: other.rawValue, title: title, matches: count + (count == "1" ? " match" : " matches")))
         }
         return found
     }
@@ -288,83 +233,28 @@ enum UserPages {
     }
 
     /// The event of the moment, and the moments before and after it.
-    private static func neighbours(_ visit: Visit, _ asOf: Seq, _ head: Seq) async throws -> [String: Any] {
-        var (context, filter): ([String: Any], EventFilter) = ([:], EventFilter())
+    private static func neighbours(_ visit: Visit, _ asOf: Seq, _ head: Seq) async throws -> UserPage.Neighbours {
+        var (found, filter) = (UserPage.Neighbours(), EventFilter())
         filter.user = visit.segment("u")
         // That somebody looked, perhaps just now, is no cause of what the tray shows.
         if visit.query["asOf"] == nil { filter.kinds = Set(EventKind.allCases).subtracting([.audited]) }
         if asOf > .zero {
             let before = try await visit.store.log.events(matching: filter, newestFirst: true, from: asOf, limit: 2)
-            if let event = before.elements.first, visit.may(.audit) {
-                context["event"] = [EventRow(event: event).context]
+            if let event = before.elements.first {
+                if visit.may(.audit) { found.event = EventRow(event: event).shown }
+                found.recordedAt = event.recordedAt
+                if case .erased = event.body {
+                    found.erased = UserPage.Erased(at: event.recordedAt, by: event.actor)
+                }
+                found.earlier = event.seq == asOf ? before.elements.dropFirst().first?.seq ?? 0 : event.seq
             }
-            if let event = before.elements.first { context["recordedAt"] = [Moments.context(event.recordedAt)] }
-            if let event = before.elements.first, case .erased = event.body {
-                context["erased"] = [
-                    [
-                        "at": [Moments.context(event.recordedAt)], "by": event.actor ?? "",
-                        "hasActor": event.actor != nil,
-                    ]
-                ]
-            }
-            let earlier = before.elements.first.map { $0.seq == asOf ? before.elements.dropFirst().first : $0 } ?? nil
-            context["earlier"] = earlier?.seq.description ?? (before.elements.isEmpty ? "" : "0")
-            context["hasEarlier"] = !before.elements.isEmpty
         }
         if asOf < head {
             let after = try await visit.store.log.events(matching: filter, from: asOf + 1, limit: 1)
-            context["later"] = after.elements.first?.seq.description ?? ""
-            context["hasLater"] = !after.elements.isEmpty
+            found.later = after.elements.first?.seq
         }
-        return context
-    }
-
-    static func context(_ item: Item) -> [String: Any] {
-        let content = item.content
-        func path(_ name: String?) -> String { name.map(PercentEncoding.encode) ?? "" }
-        return [
-            "seq": item.seq.description, "position": item.position.description,
-            "title": content.title ?? "", "hasTitle": content.title != nil, "body": content.body ?? "",
-            "hasBody": content.body != nil, "hasThread": content.thread != nil,
-            "hasCategory": content.category != nil, "isTopic": item.topic != nil,
-            "thread": content.thread ?? "", "threadPath": path(content.thread),
-            "category": content.category ?? "", "categoryPath": path(content.category),
-            "sender": item.actor ?? "", "senderPath": path(item.actor), "hasSender": item.actor != nil,
-            "isUnread": !item.isRead, "isSeen": item.isSeen, "isMuted": item.isMuted, "topic": item.topic ?? "",
-            "topicPath": path(item.topic),
-            "isUrgent": content.level == .timeSensitive || content.level == .critical,
-            "level": content.level == .timeSensitive ? "urgent" : content.level.rawValue,
-            "when": Moments.context(item.occurredAt ?? item.recordedAt),
-            "snoozedUntil": item.snoozedUntil.map { [Moments.context($0)] } ?? [],
-            "isSilent": content.isSilent,
-            "isAwaiting": !content.actions.isEmpty && item.outcome == nil,
-            "answer": item.outcome.map { [["action": $0.action]] } ?? [],
-        ]
-    }
-
-    private static func mute(_ mute: Mute) -> [String: Any] {
-        let (name, field) =
-            switch mute.scope {
-            case .all: ("", "")
-            case .category(let name): (name, "category")
-            case .thread(let name): (name, "thread")
-            case .topic(let name): (name, "topic")
-            }
-        return [
-            "isAll": mute.scope == .all, "kind": field, "name": name, "path": PercentEncoding.encode(name),
-            "since": [Moments.context(mute.since)], "until": mute.until.map { [Moments.context($0)] } ?? [],
-        ]
-    }
-
-    private static func thread(_ group: ThreadGroup) -> [String: Any] {
-        [
-            "thread": group.thread ?? "", "isNamed": group.thread != nil,
-            "threadPath": group.thread.map(PercentEncoding.encode) ?? "",
-            "count": Figures.count(group.count, "item"),
-            "unread": Figures.count(group.unread), "hasUnread": group.unread > 0,
-            "newest": group.newest.content.title ?? "", "summary": group.summary ?? "",
-            "hasSummary": group.summary != nil,
-        ]
+        found.hasEvents = found.earlier != nil || found.later != nil
+        return found
     }
 
     /// Every event that touched the tray: first a seq and the unread count before them; then how many times follow, and for each the
@@ -422,5 +312,214 @@ enum UserPages {
     private static func timedPositions(_ count: Int) -> [Int] {
         guard count > mostTimes else { return Array(1..<(count + 1)) }
         return (0..<mostTimes).map { 1 + $0 * (count - 1) / (mostTimes - 1) }
+    }
+}
+
+/// Users in the order of their names, or those with the largest counts.
+struct UsersPage: PageContent {
+    static let template = PageTemplate.users
+
+    struct Head {
+        let title, direction, query: String
+        let isNumber, isChosen: Bool
+    }
+
+    struct Letter {
+        let letter, after: String
+    }
+
+    struct User {
+        let user: Name
+        let isHeld: Bool
+        let tray: TrayCounts
+        let newest: Seq?
+        let seenAt: Timestamp?
+    }
+
+    struct Rest {
+        /// What the names contain; nil for all users.
+        let prefix: Name?
+        let all, mostSorted: String
+        let isCut: Bool
+        let letters: [Letter]
+        let heads: [Head]
+        let users: [User]
+        /// The name after which the next page begins.
+        let next: String?
+    }
+
+    let prefix: String
+    let sort: String?
+}
+
+/// One user's tray at a moment.
+struct UserPage: PageContent {
+    static let template = PageTemplate.user
+
+    struct Rest {
+        let person: Person
+        let head, asOf: Seq
+        let isPast, isInbox, isArchived, isSnoozed, isFiltered: Bool
+        let view: String
+        /// What links of this page keep of its address: the filter, the moment, and both.
+        let filter, moment, query: String
+        var list: ItemList.Form
+        /// The field that says another moment.
+        var jump: TypedFields.Field
+        let tray: TrayCounts
+        /// What is damaged.
+        var troubles: [String] = []
+        /// Nil where it is damaged.
+        var listed: Listed?
+        var neighbours = Neighbours()
+        /// Whether nothing is known of this user.
+        var isNobody = false
+    }
+
+    /// What a tray lists.
+    struct Listed {
+        let items: [Row]
+        /// The cursor of the next page.
+        let next: String?
+        let threads: [Thread]
+        let hasMoreThreads: Bool
+        let mutes: [Mute]
+        let gone: [Gone]
+        let elsewhere: [Elsewhere]
+        let archived, snoozed: String
+    }
+
+    /// An item in the list.
+    struct Row {
+        let seq: Seq
+        let title, body: String?
+        let thread, category, sender, topic: Name?
+        let isUnread, isSeen, isMuted, isAwaiting: Bool
+        /// How urgent it is, where it is urgent.
+        let level: String?
+        let when: Timestamp
+        let snoozedUntil: Timestamp?
+        let answer: String?
+
+        init(_ item: Item) {
+            let content = item.content
+            (seq, title, body) = (item.seq, content.title, content.body)
+            (thread, category) = (content.thread.map(Name.init), content.category.map(Name.init))
+            (sender, topic) = (item.actor.map(Name.init), item.topic.map(Name.init))
+            (isUnread, isSeen, isMuted) = (!item.isRead, item.isSeen, item.isMuted)
+            isAwaiting = !content.actions.isEmpty && item.outcome == nil
+            level =
+                switch content.level {
+                case .timeSensitive: "urgent"
+                case .critical: content.level.rawValue
+                default: nil
+                }
+            (when, snoozedUntil) = (item.occurredAt ?? item.recordedAt, item.snoozedUntil)
+            answer = item.outcome?.action
+        }
+    }
+
+    struct Thread {
+        /// Nil for the items without a thread.
+        let thread: Name?
+        let count, newest: String
+        /// Nil for none.
+        let unread: String?
+        let summary: String?
+
+        init(_ group: ThreadGroup) {
+            thread = group.thread.map(Name.init)
+            (count, newest) = (Figures.count(group.count, "item"), group.newest.content.title ?? "")
+            (unread, summary) = (group.unread > 0 ? Figures.count(group.unread) : nil, group.summary)
+        }
+    }
+
+    struct Mute {
+        /// What is muted; nil for everything.
+        let name: Name?
+        let kind: String
+        let since: Timestamp
+        let until: Timestamp?
+
+        init(_ mute: Traylog.Mute) {
+            (name, kind) =
+                switch mute.scope {
+                case .all: (nil, "")
+                case .category(let name): (Name(name), "category")
+                case .thread(let name): (Name(name), "thread")
+                case .topic(let name): (Name(name), "topic")
+                }
+            (since, until) = (mute.since, mute.until)
+        }
+    }
+
+    /// An item that is no longer in the tray.
+    struct Gone {
+        let seq: Seq
+        let title: String
+    }
+
+    /// Another view that has items which match.
+    struct Elsewhere {
+        let view, title, matches: String
+    }
+
+    struct Erased {
+        let at: Timestamp
+        let by: String?
+    }
+
+    /// The event of the moment, and the moments before and after it.
+    struct Neighbours {
+        /// Nil for a reader who may not see it.
+        var event: EventRow.Shown?
+        var recordedAt: Timestamp?
+        var erased: Erased?
+        var earlier, later: Seq?
+        var hasEvents = false
+    }
+
+    let person: Person
+}
+
+/// Whose page it is, at the top of all that are about one user.
+struct Person {
+    enum Tab {
+        case tray, timeline, difference, looked
+    }
+
+    let user, path: String
+    let isTray, isTimeline, isDifference, isLooked: Bool
+    let hold: Hold?
+
+    init(_ visit: Visit, _ tab: Tab) {
+        user = visit.segment("u")
+        path = PercentEncoding.encode(user)
+        (isTray, isTimeline) = (tab == .tray, tab == .timeline)
+        (isDifference, isLooked) = (tab == .difference, tab == .looked)
+        hold = visit.hold.map(Hold.init)
+    }
+}
+
+/// How many items a tray has.
+struct TrayCounts {
+    struct Category {
+        let category: Name
+        let unseen, unread: String
+    }
+
+    let total, unread, unseen: String
+    let hasUnread, hasUnseen: Bool
+    /// Nil for none.
+    let awaiting: String?
+    let categories: [Category]
+
+    init(_ tray: Tray) {
+        (total, unread, unseen) = (Figures.count(tray.total), Figures.count(tray.unread), Figures.count(tray.unseen))
+        (hasUnread, hasUnseen) = (tray.unread > 0, tray.unseen > 0)
+        awaiting = tray.awaiting > 0 ? Figures.count(tray.awaiting) : nil
+        categories = tray.categories.map {
+            Category(category: Name($0.category), unseen: Figures.count($0.unseen), unread: Figures.count($0.unread))
+        }
     }
 }

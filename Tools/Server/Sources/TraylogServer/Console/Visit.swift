@@ -132,14 +132,16 @@ struct Visit: Sendable {
             secondsFromUTC: { Int64(zone.secondsFromGMT(for: date($0))) })
     }
 
-    /// What a page shows beside its fields: what was typed, and what is wrong with it.
+    /// The fields of this address, as a form that its page has.
+    var typedFields: TypedFields { TypedFields(values: query) }
+
+    /// A form with what is wrong with it.
     ///
+    /// - Parameters:
+    ///   - typed: the fields of a form that was sent; nil for those of the address.
+    ///   - fields: those that a page can say something beside.
     /// - Returns: nil for a problem that is about none of these fields.
-    ///
-    /// - Parameter typed: the fields of a form that was sent; nil for those of the address.
-    func errors(
-        _ error: any Error, typed: [String: String]? = nil, fields: [String]
-    ) -> (status: HTTPResponse.Status, context: [String: String])? {
+    func refused(_ error: any Error, typed: [String: String]? = nil, fields: [String]) -> TypedFields? {
         let problem = problem(error)
         // A refusal is about what was typed even if it names no field; "another node decides" is not.
         let first = [410, 422].contains(problem.status.code) ? fields.first : nil
@@ -149,10 +151,9 @@ struct Visit: Sendable {
         else { return nil }
         let reason =
             problem.detail.hasPrefix("\(name): ") ? String(problem.detail.dropFirst(name.count + 2)) : problem.detail
-        var context: [String: String] = [:]
-        for field in fields { context["typed-" + field] = (typed ?? query)[field] ?? "" }
-        context["error-" + name] = reason.prefix(1).uppercased() + reason.dropFirst()
-        return (problem.status, context)
+        return TypedFields(
+            values: typed ?? query, wrong: name, reason: reason.prefix(1).uppercased() + reason.dropFirst(),
+            status: problem.status)
     }
 
     func seq(_ name: String) throws(Problem) -> Seq? {
@@ -296,5 +297,25 @@ extension Visit {
             throw Problem(.internalServerError, "Internal error", "the job was not started")
         }
         return String(id)
+    }
+}
+
+/// What was typed into a form, and what is wrong with it.
+struct TypedFields: Sendable {
+    var values: [String: String] = [:]
+    /// The name of the field that is wrong.
+    var wrong: String?
+    var reason = ""
+    /// Of the page that shows the form.
+    var status = HTTPResponse.Status.ok
+
+    subscript(name: String) -> Field {
+        Field(value: values[name] ?? "", error: name == wrong ? reason : nil)
+    }
+
+    /// A field of a form as its page shows it.
+    struct Field {
+        let value: String
+        var error: String?
     }
 }
