@@ -116,7 +116,8 @@ enum OperationPages {
                 throw Problem.invalid(
                     "confirm", "must be the floor's number again: what leaves the log does not come back")
             }
-            return [("before", JSONValue(floor)), ("archive", archive)]
+            // The dry run has shown what becomes of the file.
+            return [("before", JSONValue(floor)), ("archive", archive), ("evenIfLarger", true)]
         }
         let before = (fields["before"] ?? "").trimmingSpaces
         var members: [(name: String, value: JSONValue?)] = [("dryRun", true), ("archive", archive)]

@@ -128,7 +128,7 @@ package enum OpenAPISchemas {
         }
         for name in [
             "silent", "atomic", "unread", "unseen", "awaiting", "unthreaded", "includeSilent", "archived", "snoozed",
-            "dryRun",
+            "dryRun", "evenIfLarger",
             "rebuild", "hourly", "witnessed",
         ] {
             fields[name] = flag

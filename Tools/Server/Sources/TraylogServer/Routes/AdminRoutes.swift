@@ -7,14 +7,18 @@ enum AdminRoutes {
     static var all: [Route] { [compactions, erasures, replays, verifications, ticks, backups, job, stats] }
 
     private static var compactions: Route {
-        job("compactions", "Compact the store", ["before", "keepDays", "archive", "dryRun"]) { members, call in
+        let names = ["before", "keepDays", "archive", "dryRun", "evenIfLarger"]
+        return job("compactions", "Compact the store", names) { members, call in
             let moment = try before(members)
-            let (archive, isDryRun) = (try text("archive", members), try flag("dryRun", members))
+            let archive = try text("archive", members)
+            let (isDryRun, allowsLarger) = (try flag("dryRun", members), try flag("evenIfLarger", members))
             let name = call.callerName
             return { service, job in
                 let report = try await service.store.upkeep.compact(
-                    before: moment, archive: archive, isDryRun: isDryRun, actor: name, progress: job.progress)
-                return JSONValue(writing: { $0.write(report, isDryRun: isDryRun) })
+                    before: moment, archive: archive, isDryRun: isDryRun, onlyIfSmaller: !allowsLarger, actor: name,
+                    progress: job.progress)
+                let isGivenUp = !isDryRun && !allowsLarger && !report.isWorthIt
+                return JSONValue(writing: { $0.write(report, isDryRun: isDryRun, isGivenUp: isGivenUp) })
             }
         }
     }
