@@ -79,7 +79,7 @@ enum TimelinePages {
 
     /// The form as it was sent.
     private static func form(_ typed: TypedFields, _ visit: Visit, isLog: Bool) -> EventFilterForm {
-        let kind = typed.wrong == nil ? visit.query["kind"] : nil
+        let kind = visit.query["kind"]
         return EventFilterForm(
             isLog: isLog, isFiltered: !kept(visit).isEmpty,
             hasMore: ["device", "thread", "category", "key", "topic"].contains { visit.query[$0] != nil },
