@@ -1,5 +1,5 @@
 import TraylogArchive
-import TraylogDomain
+@_spi(Operations) import TraylogDomain
 import TraylogPages
 import TraylogLog
 import TraylogPlatform
@@ -96,6 +96,7 @@ extension StoreFailure {
 
     init(_ error: CodecError) {
         self.init(code: error.code == .newer ? .newerFormat : .damaged, message: error.message)
+        event = error.seq.map { Seq($0) }
     }
 
     init(_ error: ArchiveError) {

@@ -1,4 +1,4 @@
-import TraylogDomain
+@_spi(Operations) import TraylogDomain
 import TraylogStates
 
 /// What happened to one item of a tray, told in sentences that each name their events.
@@ -65,7 +65,12 @@ extension ItemStory {
     ///   - floor: what the item was there, where events from before have left the log.
     ///   - gap: the floor's time, where an event that concerned the item may have left the log.
     init(of item: Item, user: String, events: [Event], from floor: ItemAtFloor? = nil, gap: Timestamp? = nil) {
-        let fold = ItemFold(item: item, user: user).folding(events, from: floor)
+        let empty = ItemFold(item: item, user: user)
+        var fold = empty.folding(events, from: floor)
+        // It went by an event that the log no longer has: what came later changed nothing.
+        if let gap, item.isGone, fold.gone == nil {
+            fold = empty.folding(events, from: floor, until: (item, gap))
+        }
         clauses = StoryWords(item: item, user: user, fold: fold, gap: gap).clauses
     }
 
@@ -175,31 +180,58 @@ struct ItemFold {
     /// This fold after events, as if what they undo had never happened.
     ///
     /// Whether an item was in the list when somebody looked is told as it was at that moment, whatever was undone later.
-    fileprivate func folding(_ events: [Event], from floor: ItemAtFloor? = nil) -> ItemFold {
+    ///
+    /// - Parameter end: what the item was when it went, and the floor's time, where the log lacks the event by which it went. The
+    ///   steps then end where they first lead to that.
+    fileprivate func folding(
+        _ events: [Event], from floor: ItemAtFloor? = nil, until end: (item: Item, time: Timestamp)? = nil
+    ) -> ItemFold {
         var undone: [Seq: Seq] = [:]
         for event in events {
             if case .undone(let seq) = event.body { undone[seq] = min(undone[seq] ?? event.seq, event.seq) }
         }
-        func fold(before end: Seq?) -> ItemFold {
+        func fold(before end: Seq?, _ each: (ItemFold) -> Void = { _ in }) -> ItemFold {
             var (fold, start) = (self, floor)
             for event in events where end.map({ event.seq < $0 }) ?? true {
                 if let undo = undone[event.seq], end.map({ undo < $0 }) ?? true { continue }
                 if let floor = start, event.seq > floor.seq {
                     fold.begin(at: floor)
                     start = nil
+                    each(fold)
                 }
                 fold.apply(event)
+                if start == nil { each(fold) }
             }
-            if let start { fold.begin(at: start) }
+            if let start {
+                fold.begin(at: start)
+                each(fold)
+            }
             return fold
         }
-        var whole = fold(before: nil)
+        var matches: (first: ItemFold, last: ItemFold)?
+        var whole = fold(before: nil) { fold in
+            guard let end, fold.isLike(end.item) else { return }
+            matches = (matches?.first ?? fold, fold)
+        }
+        if let end, let matches {
+            whole = matches.first
+            whole.gone = Gone(event: nil)
+            // Steps that lead back to the same may have come before it went, or after.
+            if matches.last.steps.count != matches.first.steps.count { whole.start = end.time }
+        }
         for index in whole.steps.indices {
             let step = whole.steps[index]
             guard step.kind == .seen, let event = step.event else { continue }
             whole.steps[index].isListed = fold(before: event.seq).isListed
         }
         return whole
+    }
+
+    /// Whether the item was here as it was in the end.
+    private func isLike(_ item: Item) -> Bool {
+        hasArrived && isSeen == item.isSeen && isRead == item.isRead && isArchived == item.isArchived
+            && isDeleted == item.isDeleted && snoozedUntil == item.snoozedUntil && position == item.position
+            && isAnswered == (item.outcome != nil)
     }
 
     /// The events that made an item seen and read last.
@@ -225,6 +257,30 @@ struct ItemFold {
             if (fold.isRead == true) != (read != nil) { read = read == nil ? occasion : nil }
         }
         return (seen, read)
+    }
+
+    /// The events that changed an item, also those that were undone later, and what undid them.
+    ///
+    /// - Parameter events: the one that brought it, and all later ones of its user or about it, ascending.
+    static func changes(of item: Item, user: String, _ events: [Event]) -> [Event] {
+        let empty = ItemFold(item: item, user: user)
+        var fold = empty
+        var (kept, voided): ([Event], Set<Seq>) = ([], [])
+        for (index, event) in events.enumerated() {
+            if case .undone(let undone) = event.body {
+                voided.insert(undone)
+                fold = empty
+                for past in events[..<index] where !voided.contains(past.seq) { fold.apply(past) }
+                if kept.contains(where: { $0.seq == undone }) { kept.append(event) }
+                continue
+            }
+            let (steps, wasGone, hadArrived) = (fold.steps.count, fold.gone != nil, fold.arrival != nil)
+            fold.apply(event)
+            if fold.steps.count != steps || wasGone != (fold.gone != nil) || hadArrived != (fold.arrival != nil) {
+                kept.append(event)
+            }
+        }
+        return kept
     }
 
     /// Goes on from what the item was at the floor; how it became so is unknown.
@@ -685,7 +741,10 @@ private struct StoryWords {
         let voided = try voidedEvents(of: user).filter { $0.value <= life.asOf }
         if item.isMuted {
             let arrival = life.events.first { $0.kind == .arrived }?.seq ?? item.position
-            add(try mutes(before: item, arrival: arrival, of: user))
+            // What is damaged before it came hides at most who had muted it.
+            do throws(TraylogError) { add(try mutes(before: item, arrival: arrival, of: user)) } catch {
+                guard error.failure?.event != nil else { throw error }
+            }
         }
         // Of an item that was compacted, the log may still have the answer.
         if let seq = item.outcome?.seq, events[seq] == nil {

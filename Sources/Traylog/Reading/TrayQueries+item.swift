@@ -1,5 +1,5 @@
 @_spi(Operations) import TraylogQueries
-@_spi(Replication) import TraylogDomain
+@_spi(Operations) @_spi(Replication) import TraylogDomain
 import TraylogJSON
 import TraylogStates
 
@@ -32,13 +32,39 @@ extension BlockingQueries {
     ) throws(TraylogError) -> ItemLife {
         let item = item._reference
         if let archives { return try wholeLife(of: item, of: user, asOf: asOf, archives) }
-        return try queries.answer(.past, of: user) { now in
-            let then = try now.at(asOf)
-            let shown = try then.item(item, now: now)
-            return ItemLife(
-                user: user, asOf: Seq(then.asOf), item: shown,
-                events: try now.events(of: shown.seq.rawValue, through: then.asOf).map { try now.pages.event($0) })
+        do throws(TraylogError) {
+            return try queries.answer(.past, of: user) { now in
+                let then = try now.at(asOf)
+                let shown = try then.item(item, now: now)
+                return ItemLife(
+                    user: user, asOf: Seq(then.asOf), item: shown,
+                    events: try now.events(of: shown.seq.rawValue, through: then.asOf).map { try now.pages.event($0) })
+            }
+        } catch {
+            guard let damaged = error.failure?.event else { throw error }
+            let end = if let asOf { try seq(of: asOf) } else { try head() }
+            let shown = try self.item(item, of: user, asOf: asOf)
+            // What is damaged before an item came is no part of its life; only the fold has to pass it.
+            guard damaged < shown.seq else { throw error }
+            return ItemLife(user: user, asOf: end, item: shown, events: try events(of: shown, user, through: end))
         }
+    }
+
+    /// The events that changed an item, without the states before it.
+    private func events(of item: Item, _ user: String, through end: Seq) throws(TraylogError) -> [Event] {
+        var events = try history(of: user, from: item.seq, limit: .max, asOf: .seq(end)).elements
+        if item.topic != nil {
+            // Nobody's own, so only a look at the whole log finds them.
+            let kinds: Set<EventKind> = [.broadcast, .arrived, .edited, .retracted, .expired]
+            var next: Seq? = item.seq
+            while let from = next, from <= end {
+                let page = try self.events(matching: EventFilter(kinds: kinds), from: from, limit: 1_000)
+                events += page.elements.filter { $0.user == nil && $0.seq <= end }
+                next = page.next
+            }
+            events.sort { $0.seq < $1.seq }
+        }
+        return ItemFold.changes(of: item, user: user, events)
     }
 
     private func wholeLife(

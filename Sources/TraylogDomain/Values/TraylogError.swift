@@ -135,6 +135,8 @@ public struct StoreFailure: Error, Hashable, Sendable {
     public var operation: String?
     /// The process that has the store open, for ``Code/openForWriting``.
     public var holder: Int32?
+    /// The event whose bytes are damaged, for ``Code/damaged`` where it is one.
+    @_spi(Operations) public package(set) var event: Seq?
 
     /// A failure with a message that says what happened, where, and what to do next.
     public init(
