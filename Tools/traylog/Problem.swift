@@ -1,4 +1,5 @@
 import ArgumentParser
+import TerminalText
 @_spi(JSON) @_spi(Operations) import Traylog
 @_spi(JSON) import TraylogJSON
 
@@ -10,7 +11,7 @@ struct Problem: Error {
     /// The name that JSON carries as `error`.
     let name: String
     /// Without the program's name in front.
-    let message: String
+    private(set) var message: String
     let refusal: Refusal?
     /// The line of the input that was refused.
     let line: Int?
@@ -104,10 +105,36 @@ struct Problem: Error {
         switch error {
         case TraylogError.refused(let refusal):
             self.init(refusal: refusal, hasUser: (command as? any Verb).map { $0.tray != nil } ?? true, of: command)
-        case TraylogError.failed(let failure): self.init(failure: failure)
+        case TraylogError.failed(let failure):
+            self.init(failure: failure)
+            if let command = command as? any StoreCommand { addAdvice(for: command, failure) }
         case let failure as SystemFailure: self.init(system: failure)
         case let problem as Problem: self = problem
         default: return nil
+        }
+    }
+
+    /// Says what to do with this store: commands get its path, and a server that has it open is named as one.
+    private mutating func addAdvice(for command: any StoreCommand, _ failure: StoreFailure) {
+        message = NextStep.complete(message, store: command.directory)
+        guard failure.code == .openForWriting else { return }
+        let request = RunningServer(of: command.directory) == nil ? nil : Self.request(for: command)
+        message.replace(
+            Self.endingOfOpen,
+            with: request.map { ". It is a server: send it \($0), or end it." }
+                ?? ": end it, or wait for it with '--wait'.")
+    }
+
+    private static let endingOfOpen = ": end it, or open the store for reading."
+
+    /// The request that does at a server what a command does at a store; nil where no server does it.
+    private static func request(for command: any StoreCommand) -> String? {
+        switch command {
+        case is EraseCommand: "POST /v1/admin/erasures (its console has that under Operations)"
+        case is CompactCommand: "POST /v1/admin/compactions (its console has that under Operations)"
+        case is TickCommand: "POST /v1/admin/ticks"
+        case is any Verb, is AppendCommand: "the command with POST /v1/commands"
+        default: nil
         }
     }
 

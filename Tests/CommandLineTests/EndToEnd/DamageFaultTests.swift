@@ -70,6 +70,35 @@ struct DamageFaultTests {
         }
     }
 
+    @Test func findingsLeadToCommandsForThisStore() throws {
+        try withDamage { store in
+            let verify = try store.run("verify")
+            #expect(verify.errorText.contains("next: traylog export --skip-damaged --store \(store.directory) > "))
+            let health = try store.run("health")
+            #expect(health.status == 1 && health.lines.count == 1)
+            #expect(health.errorText.contains("next: traylog restore \(store.directory).salvaged.jsonl --store "))
+            let read = try store.run("log")
+            #expect(read.errorText.contains("run `traylog verify --store \(store.directory)`"), "\(read.errorText)")
+        }
+    }
+
+    @Test(arguments: [("8", 0, [8]), ("4", 74, []), ("6", 74, [])])
+    func aDamagedEventHidesNoLifeOfALaterItem(item: String, status: Int32, events: [Int]) throws {
+        try withDamage { store in
+            let run = try store.run("show", "ada", item, "--json")
+            #expect(run.status == status, "\(run.errorText)")
+            guard status == 0 else { return #expect(run.errorText.contains("event 6 is damaged")) }
+            guard case .array(let life) = try JSONValue.object(run.text)["life"] else {
+                return #expect(Bool(false), "no life: \(run.text)")
+            }
+            let found = life.map { event -> JSONValue? in
+                guard case .object(let members) = event else { return nil }
+                return members["seq"]
+            }
+            #expect(found == events.map { .number(Double($0)) }, "\(run.text)")
+        }
+    }
+
     @Test func theWriterIsNamedWithATimeThatPeopleRead() throws {
         try withStore { store in
             let holder = try Conversation(["append", "-", "--ack", "--store", store.directory])

@@ -10,7 +10,8 @@ struct HealthCommand: StoreCommand {
             something, until the same check finds nothing; what has been due for a minute without a tick; a clock \
             behind the log; damaged states; a reader that keeps the file growing; a full disk or map. A server says \
             the same on its console, in /readyz and in /metrics. With ages also an event, a backup, a verified log or a checkpoint seen by a quorum of witnesses that is older, and an archive of \
-            the log that is further behind; with --writer, that no process has the store open for writing.
+            the log that is further behind; with --writer, that no process has the store open for writing. What to do, \
+            as commands for this store, is said on standard error, and in --json as 'next'.
 
             EXAMPLES
               traylog health
@@ -55,11 +56,12 @@ struct HealthCommand: StoreCommand {
             damagedStates: statistics.damagedStates, archives: archives, limits: limits)
         try printing { output in
             if global.json {
-                try output.json { health.write(to: &$0) }
+                try output.json { health.write(to: &$0, store: directory) }
             } else {
-                try output.lines(health.lines(on: Terminal(.standardOutput)))
+                try output.lines(health.lines(on: Terminal(.standardOutput), store: directory))
             }
         }
+        if !global.json, !health.problems.isEmpty { tell(health.nextSteps(store: directory)) }
         if !health.problems.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
     }
 }

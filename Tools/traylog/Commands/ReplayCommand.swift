@@ -47,6 +47,7 @@ struct ReplayCommand: StoreCommand {
         if moment.asOf == nil {
             let findings = report.identical ? [] : [report.difference ?? "a stored state differs from the log"]
             record(.replay, findings: findings, head: Seq(report.events))
+            if !rebuild, !findings.isEmpty { tellNext(.replay, findings) }
         }
         try printing { output in
             if global.json {

@@ -7,7 +7,8 @@ struct VerifyCommand: StoreCommand {
         commandName: "verify",
         abstract: "Check everything in the store that can be checked.",
         discussion: """
-            Prints each finding on a line, and exits with status 1 if there are any. With --archive it also reads and \
+            Prints each finding on a line, and on standard error what to do about them, as commands for this store; exits \
+            with status 1 if there are any. With --archive it also reads and \
             checks each archive of the directory. What 'traylog archive' wrote must be whole from event 1 on, and of this store; \
             without a store, it is checked by itself, and must extend the tree heads.
 
@@ -125,7 +126,10 @@ struct VerifyCommand: StoreCommand {
                 try output.line("\(verdict): \(report.events.counted("event"))\(users)\(left)\(archived)")
             }
         }
-        if !isAlone { record(.verification, findings: report.findings, head: Seq(report.events)) }
+        if !isAlone {
+            record(.verification, findings: report.findings, head: Seq(report.events))
+            if !report.findings.isEmpty { tellNext(.verification, report.findings) }
+        }
         if !report.findings.isEmpty { throw ExitCode(ExitStatus.difference.rawValue) }
     }
 

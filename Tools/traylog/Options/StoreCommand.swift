@@ -145,6 +145,18 @@ extension StoreCommand {
         }
     }
 
+    /// Says on standard error what to do about what a check found.
+    func tellNext(_ check: UpkeepRecord.Check, _ findings: [String]) {
+        tell(NextStep.after(check, findings: findings, UpkeepRecord.read(directory), store: directory))
+    }
+
+    func tell(_ steps: [NextStep]) {
+        let output = Output(.standardError)
+        // Nothing is left to report to when this fails.
+        for step in steps { try? output.line("traylog: next: \(VisibleText(step.command).text) (\(step.purpose))") }
+        try? output.flush()
+    }
+
     /// Prints what `body` writes, the rest of it in any case.
     func printing(_ body: (Output) throws -> Void) throws {
         let output = Output(.standardOutput)

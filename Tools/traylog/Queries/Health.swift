@@ -5,8 +5,8 @@ import TraylogJSON
 /// A store's health as the command line says it.
 extension StoreHealth {
     /// One line for programs; on a terminal that would wrap it, the verdict and a fact a line.
-    func lines(on terminal: Terminal) -> [String] {
-        let problems = problems.map { VisibleText($0.message).text }
+    func lines(on terminal: Terminal, store: String) -> [String] {
+        let problems = problems.map { VisibleText(NextStep.complete($0.message, store: store)).text }
         let verdict = problems.isEmpty ? "ok" : "needs attention: \(problems.joined(separator: "; "))"
         let line = "\(verdict)\(problems.isEmpty ? ": " : "; ")\(facts.joined(separator: ", "))"
         guard terminal.isLimited, DisplayWidth.of(line) > terminal.columns else { return [line] }
@@ -30,7 +30,7 @@ extension StoreHealth {
         ].filter { !$0.isEmpty }
     }
 
-    func write(to writer: inout JSONWriter) {
+    func write(to writer: inout JSONWriter, store: String) {
         writer.beginObject()
         writer.member("ok", problems.isEmpty)
         for (name, findings) in [("problems", problems), ("warnings", warnings)] {
@@ -46,6 +46,15 @@ extension StoreHealth {
             writer.member("problem", finding.problem.rawValue)
             writer.member("severity", finding.severity == .problem ? "problem" : "warning")
             writer.member("message", finding.message)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.name("next")
+        writer.beginArray()
+        for step in nextSteps(store: store) {
+            writer.beginObject()
+            writer.member("command", step.command)
+            writer.member("purpose", step.purpose)
             writer.endObject()
         }
         writer.endArray()
