@@ -77,9 +77,9 @@ struct SearchOptionTests {
                 (["log", "--limit", "5"], nil), (["log", "--limit", "2", "--to", "2"], nil),
                 (["log", "--text", "invoice", "--limit", "1"], "more: --since 2"),
                 (["history", "ada", "--limit", "2"], "more: --since 4"), (["history", "ada", "--limit", "4"], nil),
-                (["users", "--limit", "1"], "more: there are more users than --limit 1 shows"),
+                (["users", "--limit", "1"], "more: --cursor ada"), (["users", "--limit", "1", "--cursor", "ada"], nil),
                 (["users", "--limit", "2"], nil), (["users", "--limit", "1", "--prefix", "e"], nil),
-                (["users", "--limit", "1", "--sort", "unread"], "more: there are more users than --limit 1 shows"),
+                (["users", "--limit", "1", "--sort", "unread"], "more: 1 user, with no more unread items"),
             ] as [([String], String?)] {
                 let lines = try TraylogRun.of(["--store", store.directory] + arguments).lines
                 #expect(lines.last { $0.hasPrefix("more: ") } == more, "\(arguments)")

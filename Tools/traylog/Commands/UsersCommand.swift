@@ -1,5 +1,6 @@
 import ArgumentParser
-@_spi(Wire) import Traylog
+import TerminalText
+@_spi(JSON) @_spi(Operations) @_spi(Wire) import Traylog
 
 struct UsersCommand: StoreCommand {
     static let configuration = CommandConfiguration(
@@ -7,11 +8,12 @@ struct UsersCommand: StoreCommand {
         abstract: "Show users' trays, in byte order of the users' names.",
         discussion: """
             With --json one tray a line. Sorted by unread, users with most come first; that reads every tray before it \
-            prints the first line.
+            prints the first line, and has no cursor.
 
             EXAMPLES
               traylog users
               traylog users --sort unread --limit 10
+              traylog users --limit 100 --cursor alice
               traylog users --prefix team- --json
               traylog users --json | jq -s 'map(.unread) | add'
             """)
@@ -30,12 +32,18 @@ struct UsersCommand: StoreCommand {
     @Option(help: ArgumentHelp("The most users to show.", valueName: "n"))
     var limit: WireNumber?
 
+    @Option(help: "The cursor at the end of the list before: the name of its last user.")
+    var cursor: String?
+
     @OptionGroup var form: CSVOption
 
     func validate() throws {
         try requireStore()
         try form.check(global)
         _ = try limit?.of("--limit", within: 0...Int.max)
+        guard cursor == nil || sort == .name else {
+            throw ValidationError("'--cursor' goes on in the order of names: leave '--sort unread' out.")
+        }
     }
 
     private static let chunk = 256
@@ -56,52 +64,59 @@ struct UsersCommand: StoreCommand {
                 }
                 if form.csv { try output.line(CSVText.line(Tray.csvNames)) }
                 switch sort {
-                case .name: try forEachChunk(reader, limit: wanted, show)
-                case .unread: try show(try byUnread(reader))
-                }
-                if !global.json, !form.csv, let limit, try hasMore(reader) {
-                    try output.line("more: there are more users than --limit \(limit) shows")
+                case .name:
+                    guard let next = try forEachChunk(reader, limit: wanted, show) else { break }
+                    if global.json {
+                        try output.json { $0.write(next: next) }
+                    } else if !form.csv {
+                        try output.line("more: --cursor \(VisibleText(next).text)")
+                    }
+                case .unread:
+                    let (trays, all) = try byUnread(reader)
+                    try show(trays)
+                    if all > trays.count, !global.json, !form.csv {
+                        try output.line("more: \((all - trays.count).counted("user")), with no more unread items")
+                    }
                 }
             }
         }
     }
 
     /// Trays in the order of names, some at a time.
-    private func forEachChunk(_ reader: BlockingReader, limit: Int, _ body: ([Tray]) throws -> Void) throws {
-        var rest = limit
-        var last: String?
+    ///
+    /// - Returns: the last name where the limit leaves some out.
+    private func forEachChunk(
+        _ reader: BlockingReader, limit: Int, _ body: ([Tray]) throws -> Void
+    ) throws -> String? {
+        var (last, rest) = (cursor, limit)
         while rest > 0 {
             let names = try reader.users(
                 after: last, prefix: prefix, limit: min(Self.chunk, rest), asOf: moment.asOf
             ).elements
-            guard let newLast = names.last else { break }
+            guard let newLast = names.last else { return nil }
             (last, rest) = (newLast, rest - names.count)
             try body(try names.map { try reader.tray(of: $0, asOf: moment.asOf) })
         }
+        let more = try reader.users(after: last, prefix: prefix, limit: 1, asOf: moment.asOf).elements
+        return more.isEmpty ? nil : last
     }
 
-    /// Whether there are more users than the limit shows.
-    private func hasMore(_ reader: BlockingReader) throws -> Bool {
-        guard wanted < .max else { return false }
-        return try reader.users(after: nil, prefix: prefix, limit: wanted + 1, asOf: moment.asOf).elements.count
-            > wanted
-    }
-
-    /// Those with most unread items, in the order of names where they have as many.
-    private func byUnread(_ reader: BlockingReader) throws -> [Tray] {
-        var most: [Tray] = []
+    /// Those with most unread items, in the order of names where they have as many; and how many users there are.
+    private func byUnread(_ reader: BlockingReader) throws -> (most: [Tray], all: Int) {
+        var (most, all) = ([Tray](), 0)
         let limit = wanted
         func cut() {
             // The sort is stable, and names come in order.
             most.sort { $0.unread > $1.unread }
             most.removeLast(max(0, most.count - limit))
         }
-        try forEachChunk(reader, limit: .max) { trays in
+        _ = try forEachChunk(reader, limit: .max) { trays in
+            all += trays.count
             most += trays
             if most.count / 2 >= limit { cut() }
         }
         cut()
-        return most
+        return (most, all)
     }
 
     private static let columns: [Column] = [
