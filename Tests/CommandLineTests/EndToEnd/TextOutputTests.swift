@@ -57,9 +57,20 @@ struct TextOutputTests {
     @Test func timesAreLocal() throws {
         try withStore { store in
             try store.append(#"{"kind":"notify","user":"ada","occurredAt":"2026-01-01T11:30:00Z"}"#)
-            #expect(try store.run("inbox", "ada").text.contains("2026-01-01 11:30:00"))
-            let east = try store.run("inbox", "ada", environment: ["TZ": "XXX-13"])
+            #expect(try store.run("show", "1").text.contains("2026-01-01 11:30:00"))
+            let east = try store.run("show", "1", environment: ["TZ": "XXX-13"])
             #expect(east.text.contains("2026-01-02 00:30:00"))
+        }
+    }
+
+    @Test func aListOfItemsHasTheTimesOfTheLogAndNoneThatASenderClaims() throws {
+        try withStore { store in
+            try store.append(#"{"kind":"notify","user":"ada","occurredAt":"2004-01-01T11:30:00Z"}"#)
+            for columns in ["80", "140"] {
+                let text = try store.run("inbox", "ada", environment: ["COLUMNS": columns]).text
+                #expect(text.contains("RECORDED (UTC)") && !text.contains("2004"), "\(text)")
+            }
+            #expect(try store.run("show", "ada", "1").text.contains("occurred       2004-01-01 11:30:00 UTC"))
         }
     }
 

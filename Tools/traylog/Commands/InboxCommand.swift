@@ -8,7 +8,8 @@ struct InboxCommand: StoreCommand {
         abstract: "Show a user's items, newest first, a page at a time.",
         discussion: """
             Filters combine. A cursor stays valid when items come and go: walking all pages shows every item once. \
-            States: new is neither seen nor read, unread is seen; ● stands before both.
+            States: new is neither seen nor read, unread is seen; ● stands before both. RECORDED is when the log recorded \
+            that an item came; a time that its sender claimed is in 'show' and in --json, as 'occurred'.
 
             EXAMPLES
               traylog inbox alice

@@ -12,7 +12,7 @@ struct InboxText {
             result.append("no items")
         } else {
             var table = Table(
-                [.whole("SEQ", .right), .whole("STATE"), .time("WHEN")]
+                [.whole("SEQ", .right), .whole("STATE"), .time("RECORDED")]
                     + (showsThread(on: terminal) ? [.flexible("THREAD")] : [])
                     + (showsCategory(on: terminal) ? [.flexible("CATEGORY")] : []) + [.main("TITLE")], on: terminal)
             result += table.lines(page.elements.map { row($0, on: terminal) })
@@ -26,12 +26,10 @@ struct InboxText {
 
     private func showsCategory(on terminal: Terminal) -> Bool { terminal.columns >= 110 }
 
-    /// When it happened: the time that the sender gave, or else when it was recorded; `--json` has both.
     private func row(_ item: Item, on terminal: Terminal) -> [Cell] {
-        let when = item.occurredAt ?? item.recordedAt
-        return [
+        [
             Cell(item.seq), Cell(item.stateWords, item.isRead ? .plain : .bold),
-            showsThread(on: terminal) ? Cell(when) : Cell(short(when), .dim),
+            showsThread(on: terminal) ? Cell(item.cameAt) : Cell(short(item.cameAt), .dim),
         ] + (showsThread(on: terminal) ? [Cell(item.content.thread)] : [])
             + (showsCategory(on: terminal) ? [Cell(item.content.category)] : []) + [
                 Cell(item.content.headline, item.isRead ? .plain : .bold)
@@ -40,13 +38,16 @@ struct InboxText {
 
     /// Day and minute; of another year than that of the page's newest item, the date.
     private func short(_ time: Timestamp) -> String {
-        let newest = page.elements.map { $0.occurredAt ?? $0.recordedAt }.max()?.localText ?? ""
+        let newest = page.elements.map(\.cameAt).max()?.localText ?? ""
         let text = time.localText
         return text.prefix(5) == newest.prefix(5) ? String(text.dropFirst(5).prefix(11)) : String(text.prefix(10))
     }
 }
 
 extension Item {
+    /// When the log recorded that it came: one clock for all items, whatever their senders claim.
+    fileprivate var cameAt: Timestamp { arrivedAt ?? recordedAt }
+
     /// `● new muted`: a mark shows unread items, not only a colour.
     var stateWords: String {
         var words = [isRead ? "  read" : isSeen ? "● unread" : "● new"]

@@ -9,12 +9,13 @@ struct ItemText {
     func lines(on terminal: Terminal) -> [String] {
         let item = life.item
         var facts: [(String, Cell)] = [
-            ("user", Cell(life.user, .bold)), ("item", Cell(item.seq)), ("state", Cell(item.stateWords)),
-            ("position", Cell(item.position)),
+            ("user", Cell(life.user, .bold)), ("item", Cell(item.seq)),
+            ("state", Cell(String(item.stateWords.drop { $0 == " " }))), ("position", Cell(item.position)),
         ]
         facts += [("key", item.key), ("topic", item.topic)].compactMap { name, text in text.map { (name, Cell($0)) } }
         facts += item.content.facts
         if let outcome = item.outcome { facts.append(("answer", Cell(outcome.words))) }
+        if let occurredAt = item.occurredAt { facts.append(("occurred", Cell(zoned: occurredAt))) }
         facts.append(("recorded", Cell(zoned: item.recordedAt)))
         if let arrivedAt = item.arrivedAt { facts.append(("arrived", Cell(zoned: arrivedAt))) }
         facts.append(("as of", Cell(life.asOf)))

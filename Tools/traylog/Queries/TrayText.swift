@@ -7,7 +7,7 @@ struct TrayText {
     init(_ tray: Tray) { self.tray = tray }
 
     func lines(on terminal: Terminal) -> [String] {
-        let state = tray.isSeen ? Cell("everything seen") : Cell("● \(tray.unseen) unseen", .bold)
+        let state = tray.isSeen ? Cell("everything seen") : Cell("● \(tray.unseen.grouped) unseen", .bold)
         let facts: [(String, Cell)] = [
             ("user", Cell(tray.user, .bold)), ("state", state), ("unseen", Cell(tray.unseen)),
             ("unread", Cell(tray.unread)), ("awaiting", Cell(tray.awaiting)), ("total", Cell(tray.total)),
