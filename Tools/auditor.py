@@ -362,7 +362,7 @@ class HandedOut:
         self.seen = seen  # checks the tree head that a file has with it, where none is named; None to take none
         self.decision = None  # what the file proves, if it is a decision
         self.story = None  # the same of a story
-        self.key = key  # has signed a story
+        self.key = key  # has signed a story, and the checkpoint that a file has with it
         self.heads = [(member(head, "treeSize", int, "the tree head"), hash_of(head, "rootHash", "the tree head").hex()) for head in heads]
 
     def check_file(self, name):
@@ -498,8 +498,11 @@ class HandedOut:
     def check_own_head(self, head):
         """Checks the tree head of the file, with the checkpoint that it has."""
         stated, note = stated_head(head, "the file")
-        if not self.heads and self.seen is not None and note is not None:
-            self.seen(stated, note)
+        if not self.heads and note is not None and (self.seen is not None or self.key is not None):
+            if self.seen is not None:
+                self.seen(stated, note)
+            else:
+                Auditor([]).check_signature(note, self.key)
             self.heads = [(stated["treeSize"], stated["rootHash"])]
         return self.check_head(stated)
 
@@ -649,7 +652,7 @@ def check(options):
     own = (lambda head, note: print(seen_words(head, note, options, key))) if options.witness_policy else None
     files = [HandedOut(heads, key, own) for _ in options.check]
     proved = sum(file.check_file(name) for file, name in zip(files, options.check))
-    complete = [HandedOut(heads, None, own).check_complete(name) for name in options.complete]
+    complete = [HandedOut(heads, key, own).check_complete(name) for name in options.complete]
     for words in complete:
         print(f"complete: {words}")
     for file in files:

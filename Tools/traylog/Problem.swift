@@ -1,5 +1,4 @@
 import ArgumentParser
-import TerminalText
 @_spi(JSON) @_spi(Operations) import Traylog
 @_spi(JSON) import TraylogJSON
 

@@ -9,6 +9,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -39,6 +40,22 @@ class PersonCase(unittest.TestCase):
             env={**os.environ, **(environment or {})})
         self.assertEqual(done.returncode, status, done)
         return done
+
+    def check_as_it_is(self, server, content):
+        """Both checkers take a file with the log's public key alone, and none that another key would have signed."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        file, own, other = (os.path.join(folder.name, name) for name in ("file.jsonl", "own.pub", "other"))
+        pathlib.Path(file).write_bytes(content)
+        page = Visitor(server, "auditor").get("/tree").body.decode()
+        pathlib.Path(own).write_text(html.unescape(re.search('data-key="([^"]+)"', page).group(1)) + "\n")
+        subprocess.run([PROGRAM, "keygen", other, "--name", "other"], check=True, capture_output=True)
+        auditor = pathlib.Path(__file__).parents[2] / "auditor.py"
+        for key, status in ((own, 0), (other + ".pub", 1)):
+            for words in ((PROGRAM, "check", file, "--complete"), (sys.executable, auditor, "--complete", file)):
+                done = subprocess.run([*words, "--public-key", key], capture_output=True, text=True)
+                self.assertEqual(done.returncode, status, done)
+                self.assertEqual("complete: all" in done.stdout, status == 0, done)
 
     def complete(self, server, text, *more):
         """Checks a file, with the head that the server states."""
@@ -116,7 +133,12 @@ class CommandTests(PersonCase):
         self.assertEqual(done.stderr, 'traylog: note: there is no user "bbo" yet; did you mean "bob"?\n')
         self.assertEqual(self.program(server, "release", "bbo").stderr, "")
         # What no server does for others is refused as before.
-        self.assertEqual(self.program(server, "notify", "ann", "--title", "x", status=69).stdout, "")
+        refused = self.program(server, "notify", "ann", "--title", "x", status=69)
+        self.assertEqual(refused.stdout, "")
+        words = " ".join(refused.stderr.split())
+        self.assertIn(f"process {server.process.pid}", words)
+        self.assertIn("It is a server: send it the command with POST /v1/commands, or end it.", words)
+        self.assertIn("POST /v1/admin/erasures", self.program(server, "erase", "ann", "--yes", status=69).stderr)
         server.stop()
         self.assertIn("appended", self.program(server, "hold", "ann").stdout)
 
@@ -238,6 +260,7 @@ class ConsoleTests(PersonCase):
             answer = auditor.get(f"/users/ann/{path}")
             self.assertEqual((answer.status, answer.headers["Content-Disposition"]), (200, f'attachment; filename="{name}"'))
             self.complete(server, answer.body.decode())
+            self.check_as_it_is(server, answer.body)
         self.assertEqual(Visitor(server, "viewer").get("/users/ann/dossier").status, 403)
         looked = text_of(auditor.get("/users/ann/looked"))
         self.assertIn("console", looked)

@@ -21,16 +21,18 @@ struct CheckCommand: ParsableCommand {
 
             An item's story, the page that the console saves with 'Prove this', is checked with the log's --public-key, which \
             signed it, or with a tree head of its size, or both. Each sentence is printed with the event that it rests on. \
-            What is 'stated' rests on none: that something never happened, and that no other event changed the item, is said \
-            by the owner of the log, so only --public-key shows who says it.
+            'Stated' means that something never happened, or that nothing else happened to the item, which no event can show: \
+            the owner of the log says so, and --public-key shows that it was the owner.
 
             --complete checks what 'audit --complete' or 'dossier' wrote: that no event of the user is left out and no \
             event of the user's topics, and that every count and item follows from these events and from no others. \
             The tree head must be that of the file's last event ('tree-head --as-of').
 
             --witness-policy names a C2SP policy file: each tree head must be signed by one of its logs and cosigned by a \
-            quorum of its witnesses, so that nobody else was shown another log. Without --tree-head the one counts that FILE has \
-            with it: a report, a decision, a history or a dossier of a log with witnesses, or a C2SP tlog-proof, as \
+            quorum of its witnesses, so that nobody else was shown another log.
+
+            Without --tree-head the one counts that FILE has with it, if --public-key has signed it or the policy holds: that of a \
+            report, a decision, a history or a dossier from a server, or of a log with witnesses; and that of a C2SP tlog-proof, as \
             'prove --tlog-proof' prints it.
 
             EXAMPLES
@@ -40,6 +42,7 @@ struct CheckCommand: ParsableCommand {
               traylog check alice.jsonl --tree-head head.json --json
               traylog check story-17.html --public-key audit.key.pub
               traylog check alice.jsonl --complete --tree-head head.json
+              traylog check history-alice.jsonl --complete --public-key audit.key.pub
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -84,11 +87,9 @@ struct CheckCommand: ParsableCommand {
             return try checkLogProof(try (first?.bytes ?? []) + lines.rest(), policy, key)
         }
         var heads = try treeHead.flatMap { try TreeHeadFile.read($0) }.map(\.text)
+        if heads.isEmpty { heads = KeptTreeHead.carried(byFirstLine: firstLine).map { [$0] } ?? [] }
         if heads.isEmpty, policy != nil {
-            guard let own = KeptTreeHead.carried(byFirstLine: firstLine) else {
-                return try report(["\(file) has no checkpoint with it: name one with --tree-head"])
-            }
-            heads = [own]
+            return try report(["\(file) has no checkpoint with it: name one with --tree-head"])
         }
         guard !heads.isEmpty || !complete && (first == nil || StoryCheck.isStory(firstLine)) else {
             throw Self.missingHead

@@ -100,6 +100,18 @@ package final class Service: Sendable {
         return partition.map { "\(name)/\($0)" } ?? name
     }
 
+    /// A checkpoint of the first `last` events or more, for a file that shows by itself which log it is of: the newest one that a
+    /// quorum of witnesses has seen, or else one of exactly these events, which only this server signs.
+    ///
+    /// - Returns: nil for an empty log.
+    func checkpoint(through last: Seq) async throws -> SignedNote? {
+        let seen = witnesses?.published
+        if let seen, try Checkpoint(seen.body).head.size >= UInt64(last) { return seen }
+        guard last > .zero else { return seen }
+        let head = try await store.proofs.treeHead(asOf: .seq(last))
+        return try Checkpoint(origin: origin, head: head).signed(with: checkpointKey)
+    }
+
     /// Has checkpoints cosigned until the task is cancelled, where that is wanted.
     func witness() async {
         guard let witnesses else { return }

@@ -46,7 +46,8 @@ enum AuditRoutes {
             let store = call.store
             let report = try await store.proofs.auditReport(
                 of: call.user, from: call.moment("from"), to: call.moment("to"), asOf: call.asOf())
-            let seen = try await store.proofs.treeHead(report.treeHead, seenIn: call.service.witnesses?.published)
+            let note = try await call.service.checkpoint(through: Seq(report.treeHead.size))
+            let seen = try await store.proofs.treeHead(report.treeHead, seenIn: note)
             let first = JSONValue(writing: { $0.write(report, seen: seen) }).bytes
             return .lines { writer in
                 try await writer.write(ByteBuffer(bytes: first + [UInt8(ascii: "\n")]))

@@ -77,8 +77,8 @@ enum PersonRoutes {
         isWitnessed: Bool = false
     ) async throws -> Response {
         let last = try await service.store.closeHistory(of: user, actor: actor, device: device, purpose: purpose)
-        let note =
-            try await isWitnessed ? service.witnesses?.published(through: last) : service.witnesses?.published
+        let seen = try await isWitnessed ? service.witnesses?.published(through: last) : nil
+        let note = if let seen { seen } else { try await service.checkpoint(through: last) }
         // What is refused has a status: the file is begun before the answer.
         let file = try await service.store.personFile(
             of: user, through: last, isDossier: isDossier, seenIn: note, version: "traylog-server")

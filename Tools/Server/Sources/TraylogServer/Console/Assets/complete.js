@@ -1,7 +1,8 @@
 // Complete histories, read in this browser: inclusion of every event, and no gap between revisions. It computes no tray.
 
 import { announce, count, element, find, icon } from "./dom.js";
-import { Unproved, checkEvent, fromBase64, readLeaf } from "./proof.js";
+import { publicKey } from "./heads.js";
+import { Unproved, checkEvent, checkSignature, fromBase64, readLeaf, readNote } from "./proof.js";
 
 /** The lines of a file, one after the other. */
 async function* lines(file) {
@@ -54,7 +55,7 @@ export async function checkComplete(file, tell = () => {}) {
     const value = JSON.parse(line);
     if (!head) {
       if (!value.complete || !value.treeHead) throw new Unproved("it is no complete history");
-      head = { size: value.treeHead.treeSize, root: value.treeHead.rootHash };
+      head = { size: value.treeHead.treeSize, root: value.treeHead.rootHash, note: value.treeHead.checkpoint };
       own = new Stream(value.user);
       own.revision = 0;
       continue;
@@ -82,6 +83,15 @@ export async function checkComplete(file, tell = () => {}) {
   if (closing?.kind === "erased") return { user: own.name, events, head, erased: true };
   if (closing?.kind !== "audited" || last !== head.size) throw new Unproved("the end is missing: it is the event 'audited'");
   return { user: own.name, events, head, erased: false };
+}
+
+/** Whether the file's checkpoint is of its own tree, and signed by the key that this browser keeps. */
+async function isSigned({ size, root, note }) {
+  if (!note || !publicKey()) return false;
+  const own = readNote(note);
+  if (own.size !== size || own.root !== root) return false;
+  await checkSignature(note, publicKey());
+  return true;
 }
 
 /** What an event of the user says of topics: how many events they had by then. */
@@ -120,8 +130,9 @@ export function watchComplete(keptHeads) {
           + "no revision is missing");
         const kept = keptHeads().find((head) => head.size === found.head.size);
         if (kept && kept.root !== found.head.root) throw new Unproved("the tree head that this browser keeps has another root");
-        line(kept ? "good verdict" : "bad verdict", kept ? "Proved against the tree head that this browser keeps."
-          : `Keep the tree head of ${count(found.head.size)} events first: this proves nothing as long as only the file says it.`);
+        if (kept) line("good verdict", "Proved against the tree head that this browser keeps.");
+        else if (await isSigned(found.head)) line("good verdict", "Proved against the tree head in the file, which the key that you trust has signed.");
+        else line("bad verdict", `Keep the tree head of ${count(found.head.size)} events first: this proves nothing as long as only the file says it.`);
       } catch (failure) {
         line("bad verdict", `Not proved: ${failure.message}.`);
       }
