@@ -358,9 +358,9 @@ def rendered(story, origin, head, line):
         out.append(f'<li><bdi>{escaped(text)}</bdi> <span class="source">[{linked}]</span></li>')
     out += [
         "</ol>",
-        '<p class="small">A sentence with an event rests on that event, which is in the log as it stands below. A sentence '
-        "that is stated rests on none: it says that something never happened. The owner of the log signed this page, and "
-        "says with it that no other event changed the item, unless it was undone.</p>",
+        '<p class="small">The event behind a sentence shows that it is so; it stands below as it is in the log. “Stated” means '
+        "that something never happened, which no event can show. The log’s owner signed this page, and so says that "
+        "nothing else happened to the item, except what was taken back.</p>",
         "<h2>The events</h2>",
     ]
     for event in story.events:
@@ -373,7 +373,8 @@ def rendered(story, origin, head, line):
     out += [
         "<h2>How to check this page</h2>",
         f"<p>Get the log owner’s public key, or a tree head of {size} events, from somewhere else than this "
-        "page. Then either of two independent programs repeats the sentences, and finds each byte that was changed:</p>",
+        "page. Then run one of two independent programs. It works the sentences out again, and rejects the page if "
+        "anything in it was changed:</p>",
         "<pre>traylog check FILE --public-key KEY",
         "python3 auditor.py --check FILE --public-key KEY</pre>",
         f'<p class="small">The root of the log’s tree: {head["rootHash"]}</p>',

@@ -87,9 +87,9 @@ enum StoryForm {
         }
         line("</ol>")
         line(
-            "<p class=\"small\">A sentence with an event rests on that event, which is in the log as it stands below. A sentence "
-                + "that is stated rests on none: it says that something never happened. The owner of the log signed this page, and "
-                + "says with it that no other event changed the item, unless it was undone.</p>")
+            "<p class=\"small\">The event behind a sentence shows that it is so; it stands below as it is in the log. “Stated” means "
+                + "that something never happened, which no event can show. The log’s owner signed this page, and so says that "
+                + "nothing else happened to the item, except what was taken back.</p>")
         line("<h2>The events</h2>")
         for event in proved.events {
             line("<section id=\"e\(event.seq)\">")
@@ -104,7 +104,8 @@ enum StoryForm {
         line("<h2>How to check this page</h2>")
         line(
             "<p>Get the log owner’s public key, or a tree head of \(checkpoint.head.size) events, from somewhere else than this "
-                + "page. Then either of two independent programs repeats the sentences, and finds each byte that was changed:</p>"
+                + "page. Then run one of two independent programs. It works the sentences out again, and rejects the page if "
+                + "anything in it was changed:</p>"
         )
         line("<pre>traylog check FILE --public-key KEY")
         line("python3 auditor.py --check FILE --public-key KEY</pre>")
