@@ -101,7 +101,10 @@ struct ShowCommandTests {
             }
             #expect(try users("--prefix", "team-") == ["team-a", "team-b"])
             #expect(try users("--prefix", "tea") == ["tea", "team-a", "team-b"])
-            #expect(try users("--limit", "2") == ["ann", "tea"])
+            // The last line says where to go on.
+            #expect(try users("--limit", "2") == ["ann", "tea", nil])
+            #expect(try users("--limit", "2", "--cursor", "tea") == ["team-a", "team-b", nil])
+            #expect(try users("--limit", "2", "--cursor", "team-b") == ["zoe"])
             #expect(try users("--sort", "unread") == ["tea", "team-b", "ann", "team-a", "zoe"])
             #expect(try users("--sort", "unread", "--limit", "1", "--prefix", "team") == ["team-b"])
             #expect(try users("--limit", "0") == [])
