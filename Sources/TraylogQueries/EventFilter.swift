@@ -58,6 +58,17 @@ public struct EventFilter: Hashable, Sendable, Encodable {
 }
 
 extension EventFilter {
+    /// Refuses names that nobody can have, and a text that is too long to be looked for.
+    package func validate() throws(Refusal) {
+        try Limits.check(identifier: user, "user")
+        try Limits.check(identifier: actor, "actor")
+        try Limits.check(identifier: device, "device")
+        try Limits.check(identifier: key, "key")
+        try Limits.check(identifier: thread, "thread")
+        try Limits.check(identifier: category, "category")
+        try Limits.check(text: text, atMost: Limits.titleBytes, "text")
+    }
+
     /// Whether an event is one of those that are looked for.
     ///
     /// ```swift
@@ -80,8 +91,8 @@ extension EventFilter {
 
     private func hasText(_ event: Event) -> Bool {
         guard let text, !text.isEmpty else { return true }
-        let wanted = Array(text.lowercased().utf8)
-        return event.texts.contains { Array($0.lowercased().utf8).contains(sequence: wanted) }
+        let wanted = SoughtBytes(Array(text.lowercased().utf8))
+        return event.texts.contains { wanted.occurs(in: $0.lowercased().utf8Span.span) }
     }
 }
 
@@ -119,15 +130,5 @@ extension Event {
             [edit.title, edit.body].compactMap { if case .set(let text) = $0 { text } else { nil } }
         default: []
         }
-    }
-}
-
-extension [UInt8] {
-    fileprivate func contains(sequence wanted: [UInt8]) -> Bool {
-        guard let first = wanted.first, count >= wanted.count else { return wanted.isEmpty }
-        for start in 0...(count - wanted.count) where self[start] == first {
-            if self[start..<start + wanted.count].elementsEqual(wanted) { return true }
-        }
-        return false
     }
 }
