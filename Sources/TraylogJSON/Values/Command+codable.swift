@@ -82,7 +82,7 @@ extension Command {
         }
     }
 
-    private mutating func member(_ item: ItemReference) {
+    mutating func member(_ item: ItemReference) {
         name("item")
         value(item)
     }

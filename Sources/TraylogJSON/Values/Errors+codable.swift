@@ -1,69 +1,44 @@
 @_spi(Replication) import TraylogDomain
 
-// Errors as the program prints them: `{"error","message"}`.
+// Errors as the program prints them: `{"error","message"}`, and their details.
 
 @_spi(JSON) extension Refusal: Decodable {
-    /// Reads `{"error","message"}`, and extracts the details from the message.
+    /// Reads `{"error","message"}` and the details.
     ///
     /// - Throws: `DecodingError` for a message that this version would not have written.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
         let message: String = try fields["message"]
-        let refusal = try fields.word("error") { Refusal.Code(rawValue: $0).flatMap { Refusal($0, message) } }
+        let refusal = try Refusal(fields.word("error") { Code(rawValue: $0) }, fields, message)
         guard refusal.message == message else { throw fields.fault("message", "is not one of this refusal") }
         self = refusal
     }
 
-    private init?(_ code: Refusal.Code, _ message: String) {
-        let scalars = message.unicodeScalars
-        let numbers = scalars.split { !("0"..."9").contains($0) }.compactMap { UInt64(String($0)).map { Seq($0) } }
-        let quoted = scalars.firstIndex(of: "\"").map { scalars[$0...].dropFirst() }
-        let text = quoted.flatMap { text in text.lastIndex(of: "\"").map { String(text[..<$0]) } } ?? ""
-        let parts = message.parts(around: ": ")
-        let number = numbers.first ?? .zero
+    private init(_ code: Code, _ fields: JSONFields, _ message: String) throws {
         switch code {
-        case .invalid: self = .invalid(field: parts.0, reason: parts.1)
-        case .unknownItem: self = .unknownItem(quoted == nil ? .seq(number) : .key(text))
-        case .itemGone: self = .itemGone(number)
-        case .notSnoozed: self = .notSnoozed(number)
-        case .alreadyActed: self = .alreadyActed(number, action: text)
-        case .notAnswered: self = .notAnswered(number)
+        case .invalid:
+            let field: String = try fields["field"]
+            self = .invalid(field: field, reason: String(message.utf8.dropFirst("\(field): ".utf8.count)) ?? "")
+        case .unknownItem: self = .unknownItem(try fields["item"])
+        case .itemGone: self = .itemGone(try fields["item"])
+        case .notSnoozed: self = .notSnoozed(try fields["item"])
+        case .alreadyActed: self = .alreadyActed(try fields["item"], action: try fields["action"])
+        case .notAnswered: self = .notAnswered(try fields["item"])
         case .changedSince:
-            guard numbers.count == 3 else { return nil }
-            self = .changedSince(numbers[0], asOf: numbers[1], edited: numbers[2])
+            self = .changedSince(try fields["item"], asOf: try fields["asOf"], edited: try fields["seq"])
         case .upToBeyondHead:
-            self = .upToBeyondHead(numbers.dropLast().last ?? .zero, head: numbers.last ?? .zero, field: parts.0)
-        case .unknownEvent: self = .unknownEvent(number)
-        case .notUndoable:
-            guard let kind = EventKind(rawValue: message.parts(around: " is ").1.parts(around: ";").0) else {
-                return nil
-            }
-            self = .notUndoable(number, kind: kind)
-        case .keyConflict: self = .keyConflict(key: text, seq: numbers.last ?? .zero)
-        case .wrongRevision:
-            guard numbers.count == 2 else { return nil }
-            self = .wrongRevision(expected: numbers[0].rawValue, revision: numbers[1].rawValue)
-        case .compacted:
-            let archive = message.parts(around: " are in the archive ").1
-            self = .compacted(floor: number, archive: archive.isEmpty ? nil : archive)
-        case .held: self = .held(user: message.parts(around: " is held and cannot be erased").0)
-        case .rewound: self = .rewound(number, lastShared: numbers.count > 1 ? numbers[1] : nil)
-        case .erased: self = .erased(user: message.parts(around: " was erased, and the name may").0)
-        case .staleSnapshot: self = .staleSnapshot(number)
+            self = .upToBeyondHead(try fields["seq"], head: try fields["head"], field: try fields["field"])
+        case .unknownEvent: self = .unknownEvent(try fields["seq"])
+        case .notUndoable: self = .notUndoable(try fields["seq"], kind: try fields["kind"])
+        case .keyConflict: self = .keyConflict(key: try fields["key"], seq: try fields["seq"])
+        case .wrongRevision: self = .wrongRevision(expected: try fields["expected"], revision: try fields["revision"])
+        case .compacted: self = .compacted(floor: try fields["floor"], archive: try fields[maybe: "archive"])
+        case .held: self = .held(user: try fields["user"])
+        case .rewound: self = .rewound(try fields["seq"], lastShared: try fields[maybe: "lastShared"])
+        case .erased: self = .erased(user: try fields["user"])
+        case .staleSnapshot: self = .staleSnapshot(try fields["seq"])
         case .endReached: self = .endReached
         }
-    }
-}
-
-extension String {
-    /// Before and after the first `separator`; all and nothing where there is none.
-    fileprivate func parts(around separator: String) -> (String, String) {
-        // By scalars: what follows a separator may combine with its last character.
-        let scalars = unicodeScalars
-        for index in scalars.indices where scalars[index...].starts(with: separator.unicodeScalars) {
-            return (String(scalars[..<index]), String(scalars[index...].dropFirst(separator.unicodeScalars.count)))
-        }
-        return (self, "")
     }
 }
 

@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: seeds(1, nightly: 200))
-    func errorsComeBackFromTheirNameAndMessage(seed: UInt64) throws {
+    func errorsComeBackFromTheirNameAndDetails(seed: UInt64) throws {
         var random = RandomCommands(seed: seed)
         for _ in 0..<40 {
             let refusals: [Refusal] = [
@@ -63,6 +63,8 @@ import Testing
                 .compacted(floor: random.seq(), archive: random.maybe { $0.identifier() }),
                 .held(user: random.identifier()), .erased(user: random.identifier()),
                 .wrongRevision(expected: random.seq().rawValue, revision: random.seq().rawValue),
+                .rewound(random.seq(), lastShared: random.maybe { $0.seq() }), .staleSnapshot(random.seq()),
+                .endReached,
             ]
             for refusal in refusals {
                 try expectForm(refusal, seed)
@@ -75,7 +77,10 @@ import Testing
             try expectForm(failure, seed)
             try expectForm(TraylogError.failed(failure), seed)
         }
-        for text in [#"{"error":"held","message":"no"}"#, #"{"error":"new","message":"no"}"#] {
+        for text in [
+            #"{"error":"held","message":"no"}"#, #"{"error":"held","message":"no","user":"ann"}"#,
+            #"{"error":"invalid","message":"no","field":"title"}"#, #"{"error":"new","message":"no"}"#,
+        ] {
             #expect(throws: DecodingError.self) { try JSONDecoder().decode(Refusal.self, from: Data(text.utf8)) }
         }
     }

@@ -166,17 +166,20 @@ import Testing
 
     @Test func aRefusalHasItsLineWhereThereIsOne() {
         let refusal = Refusal.invalid(field: "user", reason: "is missing")
-        #expect(json { $0.write(refusal) } == #"{"error":"invalid","message":"user: is missing"}"#)
+        #expect(json { $0.write(refusal) } == #"{"error":"invalid","message":"user: is missing","field":"user"}"#)
         let acted = Refusal.alreadyActed(3, action: "yes")
         #expect(
             json { $0.write(acted) }
-                == #"{"error":"alreadyActed","message":"item 3 was answered already, with \"yes\"","action":"yes"}"#)
+                == #"{"error":"alreadyActed","message":"item 3 was answered already, with \"yes\"","item":3,"action":"yes"}"#
+        )
         let changed = Refusal.changedSince(3, asOf: 4, edited: 6)
         #expect(
             json { $0.write(changed) }
                 == #"{"error":"changedSince","message":"item 3 was edited after event 4, by event 6; "#
-                + #"look at it as it is now, and answer again","seq":6}"#)
-        #expect(json { $0.write(refusal, line: 12) } == #"{"error":"invalid","message":"user: is missing","line":12}"#)
+                + #"look at it as it is now, and answer again","item":3,"asOf":4,"seq":6}"#)
+        #expect(
+            json { $0.write(refusal, line: 12) }
+                == #"{"error":"invalid","message":"user: is missing","field":"user","line":12}"#)
     }
 
     @Test func everyCharacterSurvivesARoundTrip() throws {
