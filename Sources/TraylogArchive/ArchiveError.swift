@@ -103,7 +103,12 @@ extension ArchiveError {
             ArchiveError(.diskFull, path: path, "the file-size limit of this process is reached (`ulimit -f`)")
         case .tooManyOpenFiles, .tooManyOpenFilesInSystem:
             ArchiveError(.inputOutput, path: path, "too many files are open (`ulimit -n`): each archive is one")
-        default: ArchiveError(.inputOutput, path: path, "the system answered \(error.number), \(error)")
+        default:
+            if let fault = error.faultOfPath {
+                ArchiveError(.unusableDirectory, path: path, "the path leads nowhere, because \(fault)")
+            } else {
+                ArchiveError(.inputOutput, path: path, "the system answered \(error.number), \(error)")
+            }
         }
     }
 

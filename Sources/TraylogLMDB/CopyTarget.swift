@@ -20,8 +20,12 @@ struct CopyTarget: ~Copyable {
     ///
     /// - Throws: ``LMDBError/Code/unusableTarget`` and ``LMDBError/Code/permissionDenied``.
     static func prepare(_ directory: String, outside store: String) throws(LMDBError) -> CopyTarget {
+        guard !directory.isEmpty else {
+            throw LMDBError(
+                .unusableTarget, operation: "copy", message: "The name of the directory is empty: give its path.")
+        }
         var directory = directory
-        while directory.count > 1, directory.hasSuffix("/") { directory.removeLast() }
+        while directory.utf8.count > 1, directory.hasSuffix("/") { directory.removeLast() }
         try check(directory, isOutside: store)
         let isNew = try make(directory)
         do throws(LMDBError) {

@@ -132,9 +132,7 @@ import Synchronization
 
     @usableFromInline
     func closedError(_ operation: String) -> LMDBError {
-        LMDBError(
-            .closed, operation: operation, path: directory,
-            message: "The store was closed: open it again.")
+        .closed(operation, directory)
     }
 
     /// Whether this process got it by `fork`: threads, locks and reader slots are the parent's.

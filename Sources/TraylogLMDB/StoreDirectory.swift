@@ -19,7 +19,7 @@ struct StoreDirectory: Sendable {
         let isNew = creates ? try LMDBError.attempt("create", path, Files.createDirectory(path)) : false
         guard try status(of: path).isDirectory else {
             throw LMDBError(
-                .notAStore, operation: "open", path: path,
+                .unusableTarget, operation: "open", path: path,
                 message: "This is not a directory: give the directory of a store.")
         }
         if !creates { _ = try environment() }

@@ -145,7 +145,7 @@ package final class RecentErasures: Sendable {
     private func writeFile() throws {
         try isClosed.withLock { isClosed in
             guard !isClosed else {
-                throw StoreFailure(code: .closed, message: "\(directory) was closed; open the store again")
+                throw TraylogError.closed(directory)
             }
             let lines = entries.withLock { entries in
                 forgetOld(&entries)

@@ -64,6 +64,11 @@ extension TraylogError {
                 path: directory))
     }
 
+    /// The store was closed, in the words of its files.
+    package static func closed(_ directory: String) -> TraylogError {
+        TraylogError(LMDBError.closed("use", directory), in: directory)
+    }
+
     /// An observer waits for its own store.
     package static func calledFromObserver(_ directory: String) -> TraylogError {
         .failed(

@@ -292,9 +292,3 @@ struct WriterTask: Sendable {
     /// Answers by itself.
     let run: @Sendable (inout WriterLoop) -> Void
 }
-
-extension TraylogError {
-    package static func closed(_ directory: String) -> TraylogError {
-        .failed(StoreFailure(code: .closed, message: "\(directory) was closed; open the store again"))
-    }
-}

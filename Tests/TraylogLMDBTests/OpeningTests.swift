@@ -196,8 +196,8 @@ import TraylogPlatform
     @Test func aDirectoryIsNeeded() throws {
         try withPath { path in
             try Data([1]).write(to: URL(filePath: path))
-            #expect(try failureCode { try openWriter(path) } == .notAStore)
-            #expect(try failureCode { try openWriter(path + "/below") } != nil)
+            #expect(try failureCode { try openWriter(path) } == .unusableTarget)
+            #expect(try failureCode { try openWriter(path + "/below") } == .unusableTarget)
             #expect(try failureCode { try openWriter("/nowhere/at/all") } == .notFound)
         }
     }

@@ -121,6 +121,7 @@ extension BlockingStore {
         do {
             try Limits.check(identifier: actor, "actor")
             try Limits.check(identifier: device, "device")
+            if archive?.isEmpty == true { throw Refusal.invalid(field: "archive", reason: "must not be empty") }
             var plan = RewritePlan()
             plan.archiveDirectory = isDryRun ? nil : archive
             (plan.isDryRun, plan.isOnlyIfSmaller) = (isDryRun, onlyIfSmaller)

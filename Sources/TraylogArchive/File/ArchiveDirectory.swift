@@ -11,7 +11,7 @@ struct ArchiveDirectory: Hashable, Sendable {
 
     init(_ path: String) {
         var path = path
-        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
         self.path = path
     }
 
@@ -32,8 +32,11 @@ struct ArchiveDirectory: Hashable, Sendable {
         do {
             isNew = try Files.createDirectory(path)
         } catch {
-            guard error == .noEntry || error == .notDirectory else { throw .system(error, path: path) }
-            throw ArchiveError(.unusableDirectory, path: path, "the directory above it is missing")
+            switch error {
+            case .noEntry: throw ArchiveError(.unusableDirectory, path: path, "the directory above it is missing")
+            case .notDirectory: throw ArchiveError(.unusableDirectory, path: path, "a part of the path is a file")
+            default: throw .system(error, path: path)
+            }
         }
         if isNew { return try ArchiveDirectory(path + "/..").sync() }
         guard (try? FileStatus(path: path))?.isDirectory == true else {

@@ -43,6 +43,11 @@ extension LMDBError {
                 + "permission on them, or run as the owner of the store.")
     }
 
+    /// The store was closed.
+    package static func closed(_ operation: String, _ path: String) -> LMDBError {
+        LMDBError(.closed, operation: operation, path: path, message: "The store was closed: open it again.")
+    }
+
     /// The caller gave up a long call.
     package static func cancelled(_ operation: String, _ path: String?) -> LMDBError {
         LMDBError(
@@ -84,7 +89,12 @@ extension LMDBError {
                 "A reader slot is locked by another process with the same process id: processes that share a "
                     + "store must share the PID namespace and the C library."
             )
-        default: (.system(error.number), "The system answered \(error.number), \(error).")
+        default:
+            if let fault = error.faultOfPath {
+                (.unusableTarget, "The path leads nowhere, because \(fault): give another one.")
+            } else {
+                (.system(error.number), "The system answered \(error.number), \(error).")
+            }
         }
     }
 

@@ -6,18 +6,19 @@ package enum Files {
     ///
     /// What does not exist yet is named in the directory that does; a path with a NUL character stays as it is.
     package static func absolutePath(of path: String) -> String {
-        if path.utf8.contains(0) { return path }
+        // No call of the system takes a longer one, and each part of it would be asked for.
+        if path.utf8.count >= PATH_MAX || path.utf8.contains(0) { return path }
         if let resolved = unsafe realpath(path.isEmpty ? "." : path, nil) {
             defer { unsafe free(resolved) }
             return unsafe String(cString: resolved)
         }
         var trimmed = path[...]
-        while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
+        while trimmed.utf8.count > 1, trimmed.last == "/" { trimmed.removeLast() }
         guard let slash = trimmed.lastIndex(of: "/") else {
             // The directory of the process was removed when even that has no path.
             return trimmed == "." ? path : join(absolutePath(of: "."), trimmed)
         }
-        guard trimmed.count > 1 else { return path }
+        guard trimmed.utf8.count > 1 else { return path }
         return join(
             absolutePath(of: slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])),
             trimmed[slash...].dropFirst())

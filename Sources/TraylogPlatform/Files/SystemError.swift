@@ -13,6 +13,8 @@ package struct SystemError: Error, Hashable, Sendable {
 
     package static let noEntry = SystemError(number: ENOENT)
     package static let notDirectory = SystemError(number: ENOTDIR)
+    package static let linkLoop = SystemError(number: ELOOP)
+    package static let nameTooLong = SystemError(number: ENAMETOOLONG)
     package static let exists = SystemError(number: EEXIST)
     package static let accessDenied = SystemError(number: EACCES)
     package static let notPermitted = SystemError(number: EPERM)
@@ -39,6 +41,16 @@ package struct SystemError: Error, Hashable, Sendable {
 
     /// Whether a file system that nobody can write refused to sync: what is read there is on the medium.
     package var isSyncWithoutMedium: Bool { self == .readOnlyFileSystem || self == .invalidArgument }
+
+    /// What is wrong with a path that leads nowhere, whoever follows it; nil for other errors.
+    package var faultOfPath: String? {
+        switch self {
+        case .notDirectory: "a part of it is a file, not a directory"
+        case .linkLoop: "its symbolic links lead in a circle"
+        case .nameTooLong: "it, or a name in it, is longer than the system allows"
+        default: nil
+        }
+    }
 
     /// Throws the error of a call that returned a negative number.
     @discardableResult
