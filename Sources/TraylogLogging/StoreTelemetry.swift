@@ -6,8 +6,8 @@ import Traylog
 
     /// Logs and counts a store's work, with swift-log and swift-metrics.
     ///
-    /// Failures of work in the background become errors in the log, because they are reported nowhere else. Compactions are notices; all
-    /// else is logged at level `debug`. These metrics are recorded, by the factory given or the program's (`MetricsSystem`):
+    /// Failures of work in the background become errors in the log, because they are reported nowhere else. A clock behind the log is
+    /// a warning; compactions are notices; all else is logged at level `debug`. These metrics are recorded, by the factory given or the program's (`MetricsSystem`):
     ///
     /// | label | kind | what |
     /// |---|---|---|
@@ -80,6 +80,8 @@ import Traylog
                     metadata: ["dropped": "\(dropped)", "bytesBefore": "\(before)", "bytesAfter": "\(after)"])
             case .rebuilt(let cause):
                 logger.error("stored states were derived from the log again", metadata: ["after": "\(cause)"])
+            case .clockBehind(let lag):
+                logger.warning("the clock is behind the log: set it", metadata: ["by": "\(lag)"])
             case .failed(let work, let error):
                 // Rare, so a counter for each kind of work is made when it first fails.
                 Counter(label: "traylog_failures", dimensions: [("work", work.rawValue)], factory: factory).increment()

@@ -112,8 +112,17 @@ public enum StoreActivity: Hashable, Sendable {
     /// Stored states could not be read, and the store derived all of them from the log again: when it was opened, before that
     /// returned, or while appends and queries went on. No event was lost. Check the disk.
     case rebuilt(after: TraylogError)
+    /// The clock is more than five seconds behind the newest event, so that events get the time of that event until the clock has
+    /// caught up. Told once, and again when it happens after the clock was right. If it is years, the clock was wrong when
+    /// that event was recorded.
+    case clockBehind(by: Duration)
     /// Work in the background failed. It is reported only here, and tried again; no event is lost.
     case failed(BackgroundWork, TraylogError)
+}
+
+extension StoreActivity {
+    /// How far a clock may be behind the log, because clocks are corrected.
+    package static let toleratedLagMilliseconds: Int64 = 5_000
 }
 
 /// What a store does without being asked.

@@ -36,6 +36,8 @@ package struct WriterLoop: ~Copyable, Sendable {
     var inDoubt = InDoubt()
     /// The store was removed or replaced, and the observer knows.
     var isMisplaced = false
+    /// The clock was behind the log at the last append, and the observer knows.
+    private var isClockBehind = false
     /// The earliest due time; nil when nothing is due.
     var nextDue: Timestamp?
     /// The tick that the store began by itself and has not ended.
@@ -235,7 +237,11 @@ package struct WriterLoop: ~Copyable, Sendable {
         do {
             try prepare()
             let events = max(decision.commands, gathering?.expected ?? 0)
-            try memory.withLock { try $0.begin(events: events, now: decision.now) }
+            let newest = try memory.withLock { memory in
+                let newest = memory.store.head.recordedAt
+                try memory.begin(events: events, now: decision.now)
+                return newest
+            }
             decide(&decision)
             if gatherRest(&decision) { decide(&decision) }
             if let damage = decision.damage { memory.note(damage) }
@@ -243,12 +249,20 @@ package struct WriterLoop: ~Copyable, Sendable {
             writer.putBack(decision.requests[count...])
             try confirmAnswers()
             try commit()
+            compareClock(decision.now, with: newest)
             return decision.outcomes
         } catch {
             memory.note(error)
             let failure = TraylogError(error, in: directory)
             return decision.requests[..<count].map { _ in .failure(failure) }
         }
+    }
+
+    /// Tells the observer when the clock fell behind the newest event.
+    private mutating func compareClock(_ now: Timestamp, with newest: Timestamp) {
+        let wasBehind = isClockBehind
+        isClockBehind = newest > now + .milliseconds(StoreActivity.toleratedLagMilliseconds)
+        if isClockBehind, !wasBehind { tell(.clockBehind(by: newest - now)) }
     }
 
     private func decide(_ decision: inout GroupDecision) {

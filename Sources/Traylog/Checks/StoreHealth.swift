@@ -129,7 +129,7 @@ import TraylogPlatform
     /// How late a tick may be before somebody has to look.
     private static let tickTolerance = Age(milliseconds: 60_000)
     /// Clocks of two machines are never quite the same.
-    private static let clockTolerance = Age(milliseconds: 5_000)
+    private static let clockTolerance = Age(milliseconds: StoreActivity.toleratedLagMilliseconds)
     private static let largestLag: UInt64 = 10_000
     private static let longestTail: UInt64 = 1_000_000
     private static let fullMapPercent: UInt64 = 80

@@ -54,6 +54,25 @@ import Testing
         await store.close()
     }
 
+    @Test func aClockThatFallsBehindTheLogIsReportedOnce() async throws {
+        let time = Mutex(Timestamp(milliseconds: 100_000))
+        let (store, notes) = try observed { $0.clock = { time.withLock(\.self) } }
+        func notify(at milliseconds: Int64) async throws {
+            time.withLock { $0 = Timestamp(milliseconds: milliseconds) }
+            try await store.notify("ann", title: "x")
+        }
+        // Corrections of a clock are no news, nor is the same lag again.
+        for milliseconds in [100_000, 96_000, 40_000, 30_000, 100_000, 94_000] as [Int64] {
+            try await notify(at: milliseconds)
+        }
+        var lags: [Duration] = []
+        while lags.count < 2 {
+            lags.append(try await notes.first { if case .clockBehind(let lag) = $0 { lag } else { nil } })
+        }
+        #expect(lags == [.seconds(60), .seconds(6)])
+        await store.close()
+    }
+
     @Test func backgroundFailuresAreReported() async throws {
         let (store, notes) = try observed { options in
             var policy = CompactionPolicy(keepDays: 0, archive: "/proc/no-archive-can-be-here")

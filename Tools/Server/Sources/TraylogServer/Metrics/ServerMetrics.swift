@@ -172,6 +172,8 @@ extension ServerMetrics: StoreObserver {
             ticks.record(duration: duration)
         case .compacted: compactions.increment()
         case .rebuilt(let cause): log.write([("background", .string("rebuild")), ("after", .string("\(cause)"))])
+        case .clockBehind(let lag):
+            log.write([("clock", .string("behind the log: set it")), ("seconds", .int(lag.components.seconds))])
         case .failed(let work, let error):
             log.write([("background", .string(work.rawValue)), ("error", .string("\(error)"))])
             faults(of: work).increment()
