@@ -142,10 +142,9 @@ struct SwiftGuideExamples {
             // example: what changed
             let difference = try await store.proofs.difference(of: "ann", from: .seq(1), to: .seq(2))
             for change in difference.items { print(change.item, change.after.isUnread, change.by) }
-            if let disclosed = try await store.proofs.disclosure(of: 2),
-                let leaf = try await store.proofs.proof(of: 2).leaf
-            {
-                print(leaf.commits(toPayload: disclosed.payload, salt: disclosed.salt))  // true
+            if let disclosed = try await store.proofs.disclosure(of: 2) {
+                let event = try Event(disclosure: disclosed, proof: try await store.proofs.proof(of: 2))
+                print(event.json)
             }
             // end
             #expect(difference.items.map(\.item) == [2])

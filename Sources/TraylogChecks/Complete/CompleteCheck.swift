@@ -13,12 +13,18 @@ import TraylogLog
 /// print(check.findings.isEmpty ? check.conclusion : check.findings[0])
 /// ```
 ///
+/// Nothing counts as proved before ``finish()``, which notices that the end of the file is missing.
+///
 /// It keeps no content: some 300 bytes for each event, however long the file is. The checks are those of
 /// Docs/reference/json.md, "Complete histories".
 public struct CompleteCheck {
-    /// What is wrong: runs of revisions that are missing, and then the first other difference; beyond a thousand, a last
-    /// text says how many more there are.
-    public var findings: [String] { found.words }
+    /// What is wrong: runs of revisions that are missing, and then the first other difference.
+    ///
+    /// Beyond a thousand, a last text says how many more there are. Before ``finish()``, it says that this was not called.
+    public var findings: [String] {
+        isFinished || isOver
+            ? found.words : found.words + ["the check was not finished: call finish() after the last line"]
+    }
     private var found = Findings()
     /// Whose history it is; empty before the first line.
     @_spi(Operations) public private(set) var user = ""
@@ -34,10 +40,12 @@ public struct CompleteCheck {
     }
     /// The tree heads that everything is compared with.
     @_spi(Operations) public var heads: [TreeHead] { check.heads }
-    /// The tray that the events lead to.
-    public private(set) var tray: Tray?
+    /// The tray that the events lead to; nil before ``finish()``, and when something is wrong.
+    public var tray: Tray? { isFinished && found.isEmpty ? foldedTray : nil }
 
     private var check: HandedOutCheck
+    private var foldedTray: Tray?
+    private var isFinished = false
     private var lines = 0
     /// Whether something differs, so that what follows says nothing any more.
     private var isOver = false
@@ -87,10 +95,14 @@ public struct CompleteCheck {
     }
 
     /// - Parameters:
-    ///   - treeHeads: texts that `traylog tree-head` printed, kept elsewhere than the log.
+    ///   - treeHeads: texts that `traylog tree-head` printed, kept elsewhere than the log; at least one.
     ///   - publicKey: who must have signed each of them; nil to take them as they are.
-    /// - Throws: ``TraylogError/refused(_:)``: `invalid` for what is no tree head.
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid` for what is no tree head, and for none.
     public init(treeHeads: [String], publicKey: NotePublicKey?) throws(TraylogError) {
+        guard !treeHeads.isEmpty else {
+            throw .refused(
+                .invalid(field: "treeHeads", reason: "must not be empty: only one from elsewhere proves anything"))
+        }
         check = try HandedOutCheck(treeHeads: treeHeads, publicKey: publicKey)
         // A gap is to be named before what follows from it.
         check.comparesCounts = false
@@ -100,6 +112,7 @@ public struct CompleteCheck {
 
     /// Checks the next line, without its newline.
     public mutating func add(_ line: [UInt8]) {
+        isFinished = false
         lines += 1
         guard !isOver else { return }
         let known = check.findingCount
@@ -364,8 +377,10 @@ extension CompleteCheck {
 // MARK: The end
 
 extension CompleteCheck {
-    /// Says what is missing at the end.
+    /// Says what is missing at the end: call it after the last line.
     public mutating func finish() {
+        guard !isFinished else { return }
+        isFinished = true
         guard !isOver else { return }
         let known = check.findingCount
         check.finish()
@@ -416,12 +431,12 @@ extension CompleteCheck {
             throw Self.wrong(
                 "tray", "is not what the events lead to: \(String(decoding: writer.bytes, as: UTF8.self))")
         }
-        self.tray = tray
+        foldedTray = tray
     }
 
-    /// One sentence on what is proved; empty when something is wrong.
+    /// One sentence on what is proved; empty before ``finish()``, and when something is wrong.
     public var conclusion: String {
-        guard found.isEmpty, let tray else { return "" }
+        guard let tray else { return "" }
         let own = revision == 1 ? "the only event" : "all \(revision) events"
         if isOfErased { return "\(own) of \(user): \(erasedEvents) erased, with kind and time left" }
         let names = topics.count == 1 ? "a topic" : "\(topics.count) topics"

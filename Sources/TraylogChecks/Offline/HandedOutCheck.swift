@@ -312,7 +312,7 @@ import TraylogStates
         }
     }
 
-    private static func event(of leaf: EventLeaf, _ payload: [UInt8]) throws(Refusal) -> Event {
+    fileprivate static func event(of leaf: EventLeaf, _ payload: [UInt8]) throws(Refusal) -> Event {
         let event = try leaf.event(payload)
         guard event.body.greatestNamed < event.seq else {
             throw .invalid(field: "payload", reason: "names an event that is not before event \(leaf.seq)")
@@ -336,6 +336,39 @@ import TraylogStates
         let occurred = members.has("occurredAt") ? try members.time("occurredAt", in: event).milliseconds : nil
         guard leaf.recordedAt == (try members.time("recordedAt", in: event)).milliseconds, leaf.occurredAt == occurred
         else { throw .invalid(field: "event.recordedAt", reason: "the times are not what the leaf says") }
+    }
+}
+
+extension Event {
+    /// The event that a disclosure says, checked against the event's proof: the leaf is in its place in the tree and commits to the
+    /// disclosure.
+    ///
+    /// ```swift
+    /// let proof = try await store.proofs.proof(of: 17)
+    /// if let disclosed = try await store.proofs.disclosure(of: 17) {
+    ///     print(try Event(disclosure: disclosed, proof: proof).json)
+    /// }
+    /// ```
+    ///
+    /// It has all that the log has of the event, and needs no store. What it proves is worth as much as the proof's ``EventProof/head``:
+    /// compare that with one that was kept elsewhere.
+    ///
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid`: `path` for a proof that does not hold, `leaf` for one without a leaf or of a
+    ///   kind that this version does not know, `payload` for another event's disclosure, or one that cannot be read.
+    public init(disclosure: EventDisclosure, proof: EventProof) throws(TraylogError) {
+        do throws(Refusal) {
+            guard let leaf = proof.leaf else { throw .invalid(field: "leaf", reason: "is missing") }
+            guard proof.isValid else {
+                throw .invalid(field: "path", reason: "does not lead from the leaf to the root hash")
+            }
+            try leaf.checkNumbers()
+            guard leaf.commits(toPayload: disclosure.payload, salt: disclosure.salt) else {
+                throw .invalid(field: "payload", reason: "is not what the leaf of event \(leaf.seq) commits to")
+            }
+            self = try HandedOutCheck.event(of: leaf, disclosure.payload)
+        } catch {
+            throw .refused(error)
+        }
     }
 }
 
