@@ -36,10 +36,6 @@ extension Store {
 extension BlockingStore {
     /// Wakes and expires everything that is due at a time, the store's clock when nil.
     ///
-    /// ```swift
-    /// print(try store.blocking.tick().woken)
-    /// ```
-    ///
     /// - Throws: ``TraylogError/failed(_:)``.
     @available(*, noasync, message: "use `await store.tick`; this call blocks a thread that tasks share")
     @discardableResult

@@ -129,36 +129,37 @@ extension Store {
         try await perform(.seeTray(of: user, upTo: upTo))
     }
 
-    /// Marks items by their seqs, as arguments.
+    /// Marks items, as arguments: by themselves, their seqs or their keys.
     ///
     /// ```swift
+    /// try await store.mark(.read, item, of: "ann")
     /// try await store.mark(.archived, 12, 13, of: "ann")
     /// ```
     ///
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `compacted`; failed.
     @discardableResult
-    public func mark(
-        _ mark: Mark, _ items: Seq..., of user: String
+    public func mark<Name: ItemNaming>(
+        _ mark: Mark, _ items: Name..., of user: String
     ) async throws(TraylogError) -> Receipt {
         try await perform(.mark(mark, items, of: user))
     }
 
-    /// Marks 1 to 1,000 items by their seqs.
+    /// Marks 1 to 1,000 items by themselves, their seqs or their keys.
     ///
     /// ```swift
-    /// try await store.mark(.read, page.elements.map(\.seq), of: "ann")
+    /// try await store.mark(.read, page.elements, of: "ann")
     /// ```
     ///
     /// - Throws: ``TraylogError``: refused `invalid`, `unknownItem`, `compacted`; failed.
     @_disfavoredOverload
     @discardableResult
     public func mark(
-        _ mark: Mark, _ items: some Sequence<Seq>, of user: String
+        _ mark: Mark, _ items: some Sequence<some ItemNaming>, of user: String
     ) async throws(TraylogError) -> Receipt {
         try await perform(.mark(mark, items, of: user))
     }
 
-    /// Marks 1 to 1,000 items by their keys or seqs.
+    /// Marks 1 to 1,000 items, some by their keys and some by their seqs.
     ///
     /// ```swift
     /// try await store.mark(.read, ["build-17", .seq(12)], of: "ann")
@@ -178,6 +179,12 @@ extension Store {
     /// try await store.markAll(.read, of: "ann", ItemFilter(thread: "ci"), upTo: page.asOf)
     /// ```
     ///
+    /// - Parameters:
+    ///   - mark: what it does to each.
+    ///   - user: the tray's owner.
+    ///   - filter: the items; by default all.
+    ///   - upTo: the ``Page/asOf`` of what was on the screen, or the ``Item/position`` of the newest item there (its ``Item/seq`` is
+    ///     lower after a snooze).
     /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.
     @discardableResult
     public func markAll(

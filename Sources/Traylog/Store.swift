@@ -12,10 +12,8 @@ import TraylogStates
 /// Safe to use from any thread and task. Appends of many callers share one sync; queries see every append that
 /// returned, and the caller's own.
 public final class Store: TrayQueries {
-    // swift-format-ignore: NoLeadingUnderscores
     /// The source of the answers.
-    public var _queries: _Queries { queries }
-    let queries: _Queries
+    @_spi(Internals) public let queries: Queries
     /// The absolute path of the store's directory, as it was resolved at opening.
     public var path: String { directory }
 
@@ -34,7 +32,7 @@ public final class Store: TrayQueries {
     private let largestGroupBytes: Int?
 
     private init(
-        directory: String, environment: Environment, queries: _Queries, hasher: IdentityHasher, writer: Writer,
+        directory: String, environment: Environment, queries: Queries, hasher: IdentityHasher, writer: Writer,
         projections: ProjectionBoard, rewriter: StoreRewriter, repair: StateRepair, options: StoreOptions,
         log: CalledLog?,
         threads: Threads, isTemporary: Bool
@@ -271,7 +269,7 @@ public final class Store: TrayQueries {
             directory: directory, environment: environment, tables: tables, memory: memory, hasher: hasher,
             clock: options.clock)
         let rewriter = StoreRewriter(source: source, host: writer, erasures: erasures)
-        let queries = _Queries(source: source, hub: hub, observer: options.observer)
+        let queries = Queries(source: source, hub: hub, observer: options.observer)
         let repair = StateRepair(rewriter, jobs: queries.jobs, observer: options.observer)
         memory.onDamage { [weak repair] in repair?.begin(after: $0) }
         let log = try logOfRecord.map { try CalledLog($0) }

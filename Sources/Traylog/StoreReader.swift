@@ -23,10 +23,8 @@ import TraylogWriter
 ///   `traylog export`.
 /// - A store whose writer was killed may have to be opened once by a user who may write it; the error says so.
 public final class StoreReader: TrayQueries {
-    // swift-format-ignore: NoLeadingUnderscores
     /// The source of the answers.
-    public var _queries: _Queries { queries }
-    let queries: _Queries
+    @_spi(Internals) public let queries: Queries
     /// The absolute path of the store's directory, as it was resolved at opening.
     public var path: String { directory }
 
@@ -70,7 +68,7 @@ public final class StoreReader: TrayQueries {
         let hub = ObservationHub(hasher: IdentityHasher(key0: key0, key1: key1)) { (hub) throws(ThreadRefused) in
             try TailWatcher.start(source, hub)
         }
-        queries = _Queries(source: source, hub: hub, observer: observer)
+        queries = Queries(source: source, hub: hub, observer: observer)
         end.watch(hub)
     }
 

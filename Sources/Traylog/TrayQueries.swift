@@ -13,20 +13,14 @@ import TraylogTree
 ///
 /// The store itself has what an app shows; ``log``, ``proofs`` and ``upkeep`` have the rest.
 public protocol TrayQueries: Sendable {
-    // swift-format-ignore: NoLeadingUnderscores
-    /// The source of the answers. Only this library can make one, so only its types conform.
-    var _queries: _Queries { get }
+    /// The source of the answers. No other module sees it, so only this library's types conform.
+    @_spi(Internals) var queries: Queries { get }
 }
 
-extension TrayQueries {
-    var queries: _Queries { _queries }
-}
-
-// swift-format-ignore: NoLeadingUnderscores
-/// What answers the queries of a store; without parts that a caller would need.
+/// What answers the queries of a store.
 ///
 /// A class, because each query takes a reference.
-public final class _Queries: Sendable {
+@_spi(Internals) public final class Queries: Sendable {
     let source: any SnapshotSource
     let hub: ObservationHub
     let pool: WorkPool

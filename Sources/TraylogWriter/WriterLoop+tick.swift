@@ -139,7 +139,7 @@ package struct TickRun: Sendable {
 }
 
 /// The effect of a tick.
-public struct TickReport: Hashable, Sendable, Decodable {
+public struct TickReport: Hashable, Sendable {
     /// Scheduled items, and broadcasts for everyone, that arrived.
     public var arrived: UInt64 = 0
     /// Items that came back from a snooze.
@@ -166,7 +166,9 @@ public struct TickReport: Hashable, Sendable, Decodable {
         self.reminded = reminded
         self.head = head
     }
+}
 
+@_spi(JSON) extension TickReport: Decodable {
     private enum CodingKeys: String, CodingKey { case arrived, woken, expired, unmuted, reminded, head }
 
     /// Reads the JSON form, which leaves out that nothing arrived.

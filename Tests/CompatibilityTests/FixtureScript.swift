@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import TraylogDomain
 
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 
 /// The events in a fixture's store: every kind, and enough of each for every kind of row.
 struct FixtureScript {

@@ -64,7 +64,7 @@ struct ChatTrays: Sendable {
     }
 
     func archive(_ items: [Item], of user: String) async throws -> Receipt {
-        try await store.mark(.archived, items.map(\.seq), of: user)
+        try await store.mark(.archived, items, of: user)
     }
 
     func takeBack(_ receipt: Receipt, of user: String) async throws {

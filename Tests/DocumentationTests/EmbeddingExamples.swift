@@ -25,6 +25,14 @@ func status(of error: TraylogError) -> Int {
 }
 // end
 
+// example: a position that a client sends
+/// A page of the inbox, from where the client's text says.
+func page(of user: String, cursor text: String?, _ store: Store) async throws -> Page<Item, Traylog.Cursor> {
+    let cursor = try text.map { try Traylog.Cursor(parsing: $0) }
+    return try await store.inbox(of: user, InboxQuery(cursor: cursor))
+}
+// end
+
 // example: a table becomes commands
 /// A row of the table that had the notifications before.
 struct OldNotification {
@@ -51,6 +59,16 @@ func move(_ rows: [OldNotification], to store: Store) async throws {
 
 /// The Swift blocks of Docs/guides/embed-server.md and Docs/guides/coming-from.md.
 @Suite struct EmbeddingExamples {
+    @Test func aTextThatIsNoPositionIsTheClientsFault() async throws {
+        try await Store.withTemporary { store in
+            try await store.notify("ann", title: "1")
+            #expect(try await page(of: "ann", cursor: nil, store).elements.count == 1)
+            #expect(try await page(of: "ann", cursor: "c1-1", store).elements.isEmpty)
+            let error = await #expect(throws: TraylogError.self) { try await page(of: "ann", cursor: "next", store) }
+            #expect(error.map(status) == 400)
+        }
+    }
+
     @Test func aRefusalIsTheCallersAndAFailureTheServers() async throws {
         let store = try Store.temporary()
         do throws(TraylogError) {
@@ -97,7 +115,7 @@ func move(_ rows: [OldNotification], to store: Store) async throws {
         let badge = try await store.tray(of: "ann").unseen
         let unread = InboxQuery(ItemFilter(onlyUnread: true, thread: "ci"), limit: 20)
         let page = try await store.inbox(of: "ann", unread)
-        try await store.mark(.read, page.elements.map(\.seq), of: "ann")
+        try await store.mark(.read, page.elements, of: "ann")
         // end
         #expect(badge == 2 && page.elements.count == 2)
         #expect(try await store.inbox(of: "ann", unread).elements.isEmpty)

@@ -202,4 +202,21 @@ import TraylogDomain
             #expect(pushed == 1)
         }
     }
+
+    @Test func aLoopOverTheLogIsStopped() async throws {
+        try await withStore { store in
+            let position: Seq = .zero
+            // example: stop
+            let stopper = Stopper()
+            let following = Task {
+                var seen: [Seq] = []
+                for try await event in store.follow(after: position, stopper: stopper) { seen.append(event.seq) }
+                return seen
+            }
+            stopper.stop()  // or following.cancel()
+            print(try await following.value)
+            // end
+            #expect(try await following.value.count <= 1)
+        }
+    }
 }

@@ -227,4 +227,202 @@ import TraylogAudit
             #expect(leaf.commits(toPayload: disclosure.payload, salt: disclosure.salt))
         }
     }
+
+    @Test func marksTakeItemsSeqsAndKeys() async throws {
+        try await Store.withTemporary { store in
+            for number in 1...6 { try await store.notify("ann", title: "\(number)", key: "build-\(number)") }
+            let page = try await store.inbox(of: "ann")
+            try await store.mark(.read, page.elements[0], of: "ann")
+            try await store.mark(.read, page.elements[1], page.elements[2], of: "ann")
+            #expect(try await store.tray(of: "ann").unread == 3)
+            try await store.mark(.read, "build-3", of: "ann")
+            try await store.mark(.read, .seq(2), of: "ann")
+            try await store.mark(.read, ["build-1"], of: "ann")
+            #expect(try await store.tray(of: "ann").unread == 0)
+            try await store.mark(.unread, page.elements, of: "ann")
+            try await store.mark(.read, page.elements.map(\.seq), of: "ann")
+            try await store.mark(.unread, ["build-1", .seq(2)], of: "ann")
+            let keys = ["build-3", "build-4"]
+            try await store.perform([.mark(.unread, keys, of: "ann"), .mark(.unread, [5, 6], of: "ann")])
+            #expect(try await store.tray(of: "ann").unread == 6)
+        }
+    }
+
+    @Test func itemsSayWhetherTheTrayCountsThem() async throws {
+        try await Store.withTemporary(options: StoreOptions(ticking: .manual)) { store in
+            for number in 1...5 { try await store.notify("ann", title: "\(number)") }
+            try await store.notify("ann", Content(title: "6", isSilent: true))
+            try await store.mute(.category("ads"), of: "ann")
+            let muted = try #require(try await store.notify("ann", title: "7", category: "ads").seq)
+            try await store.mark(.read, 1, of: "ann")
+            try await store.mark(.archived, 2, of: "ann")
+            try await store.mark(.deleted, 3, of: "ann")
+            try await store.snooze(4, of: "ann", until: .now + .seconds(3_600))
+            var items: [Item] = []
+            for seq in [1, 2, 3, 4, 5, 6, muted] as [Seq] { items.append(try await store.item(seq, of: "ann")) }
+            #expect(items.filter(\.isCounted).map(\.seq) == [1, 5])
+            #expect(items.filter(\.isUnread).map(\.seq) == [5])
+            #expect(try await store.tray(of: "ann").unread == 1)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: ["cancel", "stop", "break"])
+    func followingEnds(how: String) async throws {
+        try await Store.withTemporary { store in
+            try await store.notify("ann", title: "1")
+            let stopper = Stopper()
+            let (seen, seeing) = AsyncStream<Seq>.makeStream()
+            let following = Task {
+                for try await event in store.follow(after: 0, stopper: stopper) {
+                    seeing.yield(event.seq)
+                    if how == "break", event.seq == 2 { break }
+                }
+                return "ended"
+            }
+            var first = seen.makeAsyncIterator()
+            #expect(await first.next() == 1)
+            switch how {
+            case "cancel": following.cancel()
+            case "stop": stopper.stop()
+            default: try await store.notify("ann", title: "2")
+            }
+            #expect(try await following.value == "ended")
+            #expect(!store.isClosed)
+        }
+    }
+
+    @Test func textBecomesPositionsOrIsRefusedByName() throws {
+        #expect(try Seq(parsing: "17") == 17 && Seq("17") == 17)
+        #expect(try Moment(parsing: "17") == .seq(17) && Moment("2004-04-15T14:56:01Z") != nil)
+        let cursor = try #require(Cursor("c1-5"))
+        #expect(try Cursor(parsing: "\(cursor)") == cursor)
+        let refusals: [(String, () throws -> Void)] = [
+            ("upTo", { _ = try Seq(parsing: "-1", field: "upTo") }), ("asOf", { _ = try Moment(parsing: "yesterday") }),
+            ("cursor", { _ = try Cursor(parsing: "c1-") }),
+        ]
+        for (name, parse) in refusals {
+            let error = #expect(throws: TraylogError.self) { try parse() }
+            guard case .invalid(let field, _)? = error?.refusal else { throw try #require(error) }
+            #expect(field == name)
+        }
+    }
+
+    @Test func aPublisherFindsWhatIsScheduled() async throws {
+        try await Store.withTemporary(options: StoreOptions(ticking: .manual)) { store in
+            let later = Timestamp.now + .seconds(3_600)
+            for number in 1...3 {
+                try await store.notify("ann", Content(title: "\(number)", notBefore: later + .seconds(number)))
+            }
+            try await store.broadcast(to: "news", Content(title: "4", notBefore: later))
+            var page = try await store.scheduled(limit: 3)
+            #expect(page.elements.map(\.title) == ["4", "1", "2"] && page.elements[0].topic == "news")
+            page = try await store.scheduled(after: page.next, limit: 3)
+            #expect(page.elements.map(\.user) == ["ann"] && page.next == nil)
+            try await store.retract(page.elements[0].seq, of: "ann")
+            #expect(try await store.scheduled(of: "ann").elements.map(\.seq) == [1, 2])
+            await #expect(throws: TraylogError.self) { try await store.scheduled(of: "") }
+            let other = await #expect(throws: TraylogError.self) { try await store.scheduled(after: "c1-5") }
+            #expect(other?.message.contains("cursor") == true)
+        }
+    }
+
+    @Test func aDisclosureIsAnEvent() async throws {
+        try await Store.withTemporary { store in
+            try await store.notify("ann", title: "1", key: "k")
+            try await store.notify("bob", title: "2")
+            let proof = try await store.proofs.proof(of: 1)
+            let disclosure = try #require(try await store.proofs.disclosure(of: 1))
+            #expect(try await Event(disclosure: disclosure, proof: proof) == store.log.event(1))
+            var forged = disclosure
+            forged.payload[forged.payload.count - 1] ^= 1
+            #expect(throws: TraylogError.self) { try Event(disclosure: forged, proof: proof) }
+            let other = try await store.proofs.proof(of: 2)
+            #expect(throws: TraylogError.self) { try Event(disclosure: disclosure, proof: other) }
+            var misplaced = proof
+            misplaced.head.root = other.leafHash
+            #expect(throws: TraylogError.self) { try Event(disclosure: disclosure, proof: misplaced) }
+        }
+    }
+
+    @Test func aCheckThatWasNotFinishedProvesNothing() async throws {
+        try await Store.withTemporary { store in
+            try await store.notify("ann", title: "1")
+            let last = try await store.recordAccess(of: "ann", actor: "legal", purpose: "request 7")
+            let file = try await store.proofs.completeHistory(of: "ann", through: last)
+            let key = try NotePrivateKey(name: "trays.example.org")
+            let head = try Checkpoint(origin: "trays.example.org", head: file.treeHead).signed(with: key).text
+            var check = try CompleteCheck(treeHeads: [head], publicKey: key.publicKey)
+            #expect(!check.findings.isEmpty)
+            while let block = try await file.next() {
+                for line in block.split(separator: UInt8(ascii: "\n")) { check.add(Array(line)) }
+            }
+            #expect(check.findings.count == 1 && check.conclusion.isEmpty && check.tray == nil)
+            check.finish()
+            check.finish()
+            #expect(check.findings.isEmpty && !check.conclusion.isEmpty && check.tray?.unread == 1)
+            check.add([])
+            #expect(!check.findings.isEmpty && check.tray == nil)
+            #expect(throws: TraylogError.self) { try CompleteCheck(treeHeads: [], publicKey: key.publicKey) }
+        }
+    }
+
+    @Test func namesThatNobodyHasAreRefused() async throws {
+        try await Store.withTemporary { store in
+            try await store.notify("ann", title: "1")
+            let calls: [(String, () async throws -> Void)] = [
+                ("user", { _ = try await store.upkeep.isHeld("") }),
+                ("user", { _ = try await store.tray(of: "") }),
+                ("user", { _ = try await store.history(of: "") }),
+                ("user", { for try await _ in store.trayUpdates(of: "") {} }),
+                ("user", { _ = try await store.log.events(matching: EventFilter(user: "")) }),
+                ("device", { _ = try await store.log.events(matching: EventFilter(device: "")) }),
+                ("thread", { _ = try await store.inbox(of: "ann", InboxQuery(ItemFilter(thread: ""))) }),
+                ("category", { _ = try await store.inbox(of: "ann", InboxQuery(ItemFilter(categories: [""]))) }),
+                ("topic", { _ = try await store.subscribe("ann", to: "") }),
+            ]
+            for (name, call) in calls {
+                let error = await #expect(throws: TraylogError.self) { try await call() }
+                guard case .invalid(let field, _)? = error?.refusal else { throw try #require(error) }
+                #expect(field == name)
+            }
+        }
+    }
+
+    @Test func pathsThatLeadNowhereAreRefusedAlike() async throws {
+        let root = FileManager.default.temporaryDirectory.appending(path: "traylog-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        try Data("x".utf8).write(to: URL(filePath: root + "/file"))
+        try FileManager.default.createSymbolicLink(atPath: root + "/loop", withDestinationPath: root + "/loop")
+        let paths = [
+            "\(root)/file", "\(root)/file/below", "\(root)/loop/below", "\(root)/\(String(repeating: "n", count: 300))",
+            "\(root)/" + String(repeating: "long/", count: 100_000),
+            "\(root)/" + String(repeating: "/", count: 1_000_000),
+        ]
+        try await Store.withTemporary { store in
+            try await store.notify("ann", title: "1")
+            for path in paths.dropLast() {
+                for (call, run) in [
+                    ("open", { _ = try await Store.opened(path) }),
+                    ("backup", { try await store.upkeep.backup(to: path) }),
+                    ("archive", { try await store.upkeep.archive(to: path) }),
+                ] as [(String, () async throws -> Void)] {
+                    let error = await #expect(throws: TraylogError.self) { try await run() }
+                    #expect(
+                        error?.failure?.code == .unusableTarget,
+                        "\(call) \(path.prefix(200)): \(error?.message.suffix(200) ?? "")")
+                    #expect(error?.isTransient == false)
+                }
+            }
+            // Slashes at the end are no part of the name.
+            await #expect(throws: TraylogError.self) { try await store.upkeep.backup(to: paths[5]) }
+            for run in [
+                { try await store.upkeep.backup(to: "") }, { try await store.upkeep.archive(to: "") },
+                { try await store.upkeep.compact(before: .seq(1), archive: "") },
+            ] as [() async throws -> Any] {
+                let error = await #expect(throws: TraylogError.self) { _ = try await run() }
+                #expect(error?.message.contains("empty") == true)
+            }
+        }
+    }
 }

@@ -79,13 +79,11 @@ import Testing
     private struct Scripted: InboxSource {
         var items: [Item]
 
-        // swift-format-ignore: NoLeadingUnderscores
-        func _page(of user: String, _ query: InboxQuery) -> Page<Item, Cursor> {
+        func page(of user: String, _ query: InboxQuery) -> Page<Item, Cursor> {
             Page(items, asOf: 9)
         }
 
-        // swift-format-ignore: NoLeadingUnderscores
-        func _items(_ seqs: [Seq], of user: String) -> [Item] { items.filter { seqs.contains($0.seq) } }
+        func items(_ seqs: [Seq], of user: String) -> [Item] { items.filter { seqs.contains($0.seq) } }
     }
 
     @Test func aListIsTestedWithoutAStore() async throws {

@@ -1,4 +1,4 @@
-@_spi(Operations) @_spi(Replication) import Traylog
+@_spi(Internals) @_spi(Operations) @_spi(Replication) import Traylog
 @_spi(Operations) import TraylogAudit
 import TraylogDomain
 

@@ -52,7 +52,8 @@ struct Problem: Error {
             return refusal.description
         }
         let asOf = command is ProveConsistencyCommand ? "size" : "--as-of"
-        let option = ["asOf": asOf, "to": "--to", "from": "--from", "before": "--before"][field] ?? field
+        let others = ["to": "--to", "from": "--from", "before": "--before", "cursor": "--cursor"]
+        let option = field == "asOf" ? asOf : others[field] ?? field
         return "\(refusal.code.rawValue): \(option) \(seq) is beyond the head, which is \(head)"
     }
 

@@ -13,7 +13,7 @@ import TraylogTree
 /// It reads the store like any other reader. It keeps the events of one segment in memory, so a kill at any moment leaves whole
 /// segments, and the next run goes on after them. After an error it looks at the archive anew. For one thread at a time.
 struct LogArchiver {
-    private let queries: _Queries
+    private let queries: Queries
     private let segments: SegmentDirectory
     /// Where the segments are.
     var directory: SegmentDirectory { segments }
@@ -53,8 +53,11 @@ struct LogArchiver {
     ///
     /// - Throws: ``ArchiveError`` `busy` while another process archives there, `unusableDirectory`, `permissionDenied`.
     init(
-        _ queries: _Queries, to directory: String, _ options: ArchiveOptions, onFile: @escaping (Archives.File) -> Void
+        _ queries: Queries, to directory: String, _ options: ArchiveOptions, onFile: @escaping (Archives.File) -> Void
     ) throws {
+        guard !directory.isEmpty else {
+            throw ArchiveError(.unusableDirectory, path: "\"\"", "the name of the directory is empty")
+        }
         let (path, store) = (Files.absolutePath(of: directory), queries.source.directory)
         guard path != store, !path.hasPrefix(store + "/") else {
             throw ArchiveError(
@@ -293,6 +296,6 @@ extension LogArchiver {
     }
 }
 
-extension _Queries {
+extension Queries {
     fileprivate func head() throws -> UInt64 { try answer { $0.head } }
 }

@@ -9,7 +9,7 @@ import TraylogStates
 ///
 /// If both have an event, the log's version counts, because the event may have been erased since it was archived.
 struct MergedLog {
-    private let queries: _Queries
+    private let queries: Queries
     /// The user whose own events are read; nil for all events.
     private let user: String?
     /// The user's stream; 0 for an unknown user.
@@ -30,7 +30,7 @@ struct MergedLog {
     private static let bytesAtOnce = 1 << 18
 
     init(
-        _ queries: _Queries, _ archives: Archives, of user: String?, from first: UInt64, through last: UInt64
+        _ queries: Queries, _ archives: Archives, of user: String?, from first: UInt64, through last: UInt64
     ) throws(TraylogError) {
         self.queries = queries
         self.user = user

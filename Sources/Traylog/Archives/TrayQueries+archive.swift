@@ -109,7 +109,7 @@ extension StoreUpkeep {
     }
 }
 
-extension _Queries {
+extension Queries {
     /// Archives what comes, until the task is cancelled or the store is closed.
     fileprivate func follow(
         _ archiver: Handover<LogArchiver>, _ options: ArchiveOptions, _ following: inout Following, _ signal: Signal
@@ -173,7 +173,7 @@ extension BlockingQueries {
     }
 }
 
-extension _Queries {
+extension Queries {
     fileprivate func archiver(
         to directory: String, _ options: ArchiveOptions, onFile: @escaping (Archives.File) -> Void
     ) throws(TraylogError) -> LogArchiver {
@@ -207,7 +207,7 @@ extension _Queries {
     }
 }
 
-extension _Queries {
+extension Queries {
     /// Joins and copies files until the task is cancelled.
     fileprivate func keep(_ keeper: ArchiveKeeper, _ onProblem: @escaping @Sendable (String?) -> Void) async {
         let (directory, cancellation, keeper) = (source.directory, Cancellation(), Handover(keeper))

@@ -1,4 +1,4 @@
-import TraylogDomain
+@_spi(Internals) import TraylogDomain
 import TraylogJSON
 import TraylogQueries
 
@@ -117,7 +117,7 @@ extension TrayQueries {
     public func item(
         _ item: some ItemNaming, of user: String, asOf: Moment? = nil
     ) async throws(TraylogError) -> Item {
-        let item = item._reference
+        let item = item.reference
         return try await asking(of: user, asOf) { store throws(TraylogError) in
             try store.item(item, of: user, asOf: asOf)
         }
@@ -133,7 +133,7 @@ extension TrayQueries {
     public func life(
         of item: some ItemNaming, of user: String, asOf: Moment? = nil, including archives: Archives? = nil
     ) async throws(TraylogError) -> ItemLife {
-        let item = item._reference
+        let item = item.reference
         return try await asking(atLength: true) { store throws(TraylogError) in
             try store.life(of: item, of: user, asOf: asOf, including: archives)
         }

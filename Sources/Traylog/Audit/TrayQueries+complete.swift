@@ -101,7 +101,7 @@ struct CompletePlan: Sendable {
 
     /// The same, of the log and its archives together.
     static func joins(
-        of user: String, _ queries: _Queries, _ archives: Archives, through last: UInt64
+        of user: String, _ queries: Queries, _ archives: Archives, through last: UInt64
     ) throws(TraylogError) -> [Join] {
         var merged = try MergedLog(queries, archives, of: user, from: 1, through: last)
         var joins: [Join] = []
@@ -176,7 +176,7 @@ struct CompletePlan: Sendable {
     public private(set) var gaps: [RevisionGap] = []
 
     private let plan: CompletePlan
-    private let queries: _Queries
+    private let queries: Queries
     private var merged: MergedLog?
     private let nodes: CachedNodes
     private let fold = CompleteFold()
@@ -189,7 +189,7 @@ struct CompletePlan: Sendable {
     /// The event of the log and its archives that was read last.
     private var pending: LogRow?
 
-    init(_ plan: CompletePlan, _ queries: _Queries, _ archives: Archives?) throws(TraylogError) {
+    init(_ plan: CompletePlan, _ queries: Queries, _ archives: Archives?) throws(TraylogError) {
         self.plan = plan
         self.queries = queries
         treeHead = try queries.treeHead(of: plan.size)

@@ -81,7 +81,7 @@ private struct DecisionRows {
     }
 }
 
-extension _Queries {
+extension Queries {
     /// Those that the log has.
     fileprivate func decisionRows(
         _ item: ItemReference, _ user: String, in size: UInt64

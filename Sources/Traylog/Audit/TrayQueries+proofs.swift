@@ -92,7 +92,7 @@ extension BlockingQueries {
 }
 
 // The tree is read in transactions of its own, some of them on another thread: no leaf of it ever changes.
-extension _Queries {
+extension Queries {
     /// The size of the tree at a moment.
     ///
     /// The tree has no floor: it has the hashes of events that left the log.

@@ -47,7 +47,7 @@ extension StoreUpkeep {
     }
 }
 
-extension _Queries {
+extension Queries {
     fileprivate func backUp(
         to directory: String, progress: ((UInt64, UInt64) throws -> Void)?
     ) throws(TraylogError) -> BackupReport {

@@ -6,13 +6,8 @@ import TraylogQueries
 /// `store.blocking` and `reader.blocking` have them. The separate name keeps a task, which must not block the few threads
 /// that all tasks share, from calling them by accident.
 public protocol BlockingQueries: Sendable {
-    // swift-format-ignore: NoLeadingUnderscores
-    /// The source of the answers. Only this library can make one, so only its types conform.
-    var _queries: _Queries { get }
-}
-
-extension BlockingQueries {
-    var queries: _Queries { _queries }
+    /// The source of the answers. No other module sees it, so only this library's types conform.
+    @_spi(Internals) var queries: Queries { get }
 }
 
 extension TrayQueries {
@@ -29,9 +24,8 @@ public struct BlockingReader: BlockingQueries {
 
     init(owner: any TrayQueries) { self.owner = owner }
 
-    // swift-format-ignore: NoLeadingUnderscores
     /// The source of the answers.
-    public var _queries: _Queries { owner._queries }
+    @_spi(Internals) public var queries: Queries { owner.queries }
 
     /// Closes the store or the reader, as its own `close()` does.
     ///
@@ -46,8 +40,7 @@ public struct BlockingReader: BlockingQueries {
 
 /// The blocking queries of a store, for closures that outlive the store itself.
 struct BlockingView: BlockingQueries {
-    // swift-format-ignore: NoLeadingUnderscores
-    let _queries: _Queries
+    let queries: Queries
 
-    init(_ queries: _Queries) { _queries = queries }
+    init(_ queries: Queries) { self.queries = queries }
 }

@@ -20,9 +20,8 @@ public struct BlockingStore: BlockingQueries {
 
     init(store: Store) { self.store = store }
 
-    // swift-format-ignore: NoLeadingUnderscores
     /// The source of the answers.
-    public var _queries: _Queries { store._queries }
+    @_spi(Internals) public var queries: Queries { store.queries }
 
     /// Performs one command and returns when it is durable.
     ///

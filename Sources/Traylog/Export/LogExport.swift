@@ -33,7 +33,7 @@ import TraylogStates
     /// The event of the last line; below the first one when there is nothing to export.
     public let last: Seq
     /// Nil where the store cannot be opened.
-    private let queries: _Queries?
+    private let queries: Queries?
     private var next: UInt64
     private let floor: UInt64
     /// The data file, page by page, once something was damaged.

@@ -3,6 +3,15 @@ import class TraylogPlatform.Monitor
 
 /// Ends sequences of updates from outside, while their task goes on.
 ///
+/// ```swift
+/// let stopper = Stopper()
+/// let screen = Task {
+///     for try await tray in store.trayUpdates(of: "ann", stopper: stopper) { print(tray.unseen) }
+///     print("no longer shown")
+/// }
+/// stopper.stop()
+/// ```
+///
 /// It ends the sequences of `trayUpdates`, `follow` and `followChanges` that were made with it.
 ///
 /// Cancelling the task would end more than the sequence, and a separate task for the sequence takes some KiB.

@@ -28,11 +28,13 @@ extension TrayQueries {
     /// The events of the log from `first` on, each once and in order, and then each new one when any process commits it.
     ///
     /// ```swift
-    /// for try await event in store.follow() { print(event.json) }
+    /// let following = Task { for try await event in store.follow() { print(event.json) } }
+    /// following.cancel()
     /// ```
     ///
-    /// It reads small chunks on demand, so a slow reader takes no memory and delays nothing. It ends when the task is cancelled
-    /// or the store is closed. If an event cannot be read, it throws ``TraylogError`` and ends.
+    /// It reads small chunks on demand, so a slow reader takes no memory and delays nothing. It waits for events for ever, and the
+    /// loop ends without an error when its task is cancelled, when `stopper` stops it, or when the store is closed; `break` leaves it
+    /// after an event. If an event cannot be read, it throws ``TraylogError`` and ends.
     ///
     /// - Parameters:
     ///   - first: may be beyond the head; nil begins after the head at the time of the first `next()`.
@@ -46,10 +48,18 @@ extension TrayQueries {
     /// The events of the log after `position`, and then each new one; for going on where an earlier run stopped.
     ///
     /// ```swift
-    /// for try await event in store.follow(after: 100) { print(event.json) }
+    /// let stopper = Stopper()
+    /// for try await event in store.follow(after: 100, stopper: stopper) {
+    ///     print(event.json)
+    ///     if event.seq == 200 { stopper.stop() }
+    /// }
     /// ```
-    public func follow(after position: Seq) -> some AsyncSequence<Event, TraylogError> & Sendable {
-        follow(from: position + 1)
+    ///
+    /// It ends as ``follow(from:stopper:)`` does.
+    public func follow(
+        after position: Seq, stopper: Stopper? = nil
+    ) -> some AsyncSequence<Event, TraylogError> & Sendable {
+        follow(from: position + 1, stopper: stopper)
     }
 }
 

@@ -143,7 +143,7 @@ extension ProjectionTable {
             guard record.version == Value.version else {
                 return FoundProjection(Value(), .otherVersion(record.version), record)
             }
-            if type._takesChanges, store.record.floor.isAbove(record.position) {
+            if type.takesChanges, store.record.floor.isAbove(record.position) {
                 return FoundProjection(
                     Value(), .damaged("a compaction took events after \(record.position) that it lacks"), record)
             }
@@ -173,20 +173,30 @@ extension FoundProjection {
 extension Projected {
     mutating func apply(_ chunk: ProjectionChunk) {
         if chunk.beginsAgain { value = Value() }
-        for event in chunk.events {
-            if Value._takesChanges {
-                value._apply(chunk.changes[event.seq.rawValue] ?? [], of: event)
-            } else {
-                value.apply(event)
-            }
+        if let type = Value.self as? any TrayProjection.Type {
+            apply(chunk, as: type)
+        } else {
+            for event in chunk.events { value.apply(event) }
         }
         position = Seq(chunk.position)
     }
 
+    /// Takes in events with what they changed.
+    ///
+    /// - Parameter type: the value's own, which has the call.
+    private mutating func apply<Told: TrayProjection>(_ chunk: ProjectionChunk, as type: Told.Type) {
+        guard var told = value as? Told else { preconditionFailure("The type is that of the value.") }
+        // If both held the value, the first change would copy it.
+        value = Value()
+        for event in chunk.events { told.apply(chunk.changes[event.seq.rawValue] ?? [], of: event) }
+        guard let value = told as? Value else { preconditionFailure("The type is that of the value.") }
+        self.value = value
+    }
+
     /// Folds in the events through `head`.
-    mutating func advance(through head: UInt64, _ queries: _Queries) throws {
+    mutating func advance(through head: UInt64, _ queries: Queries) throws {
         while position.rawValue < head {
-            apply(try queries.chunk(after: position.rawValue, through: head, withChanges: Value._takesChanges))
+            apply(try queries.chunk(after: position.rawValue, through: head, withChanges: Value.takesChanges))
         }
     }
 }

@@ -41,21 +41,11 @@ public protocol Projection: Sendable {
     ///
     /// An error counts as damage: the log is folded again.
     init(decoding bytes: [UInt8]) throws
-
-    // swift-format-ignore: NoLeadingUnderscores
-    /// Whether it takes in what events changed, as a ``TrayProjection`` does.
-    static var _takesChanges: Bool { get }
-    // swift-format-ignore: NoLeadingUnderscores
-    /// Takes in an event with what it changed.
-    mutating func _apply(_ changes: [TrayChange], of event: Event)
 }
 
-// swift-format-ignore: NoLeadingUnderscores
 extension Projection {
     /// Whether it takes in what events changed.
-    public static var _takesChanges: Bool { false }
-    /// Takes in the event alone.
-    public mutating func _apply(_ changes: [TrayChange], of event: Event) { apply(event) }
+    static var takesChanges: Bool { self is any TrayProjection.Type }
 }
 
 /// A custom fold over what the events changed in the trays, for counts of items by one's own rules.
@@ -93,12 +83,7 @@ public protocol TrayProjection: Projection {
     mutating func apply(_ changes: [TrayChange], of event: Event)
 }
 
-// swift-format-ignore: NoLeadingUnderscores
 extension TrayProjection {
-    /// Takes in what events changed.
-    public static var _takesChanges: Bool { true }
-    /// Takes in an event with what it changed.
-    public mutating func _apply(_ changes: [TrayChange], of event: Event) { apply(changes, of: event) }
     /// Takes in an event that changed nothing.
     public mutating func apply(_ event: Event) { apply([], of: event) }
 }

@@ -14,7 +14,7 @@ struct ProjectionChunk {
     var beginsAgain = false
 }
 
-extension _Queries {
+extension Queries {
     /// The next events after `position`, none beyond `head`.
     ///
     /// - Parameter head: greater than `position`, and in the log.

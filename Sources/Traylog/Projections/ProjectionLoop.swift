@@ -121,7 +121,7 @@ struct ProjectionLoop<Value: Projection> {
 
     private mutating func fold(through head: UInt64) {
         do {
-            let chunk = try run.queries.chunk(after: position, through: head, withChanges: Value._takesChanges)
+            let chunk = try run.queries.chunk(after: position, through: head, withChanges: Value.takesChanges)
             let waiters = run.status.withLock { status in
                 status.projected.apply(chunk)
                 status.foldFailure = nil
@@ -150,7 +150,7 @@ struct ProjectionLoop<Value: Projection> {
                 fresh.projected.apply(
                     try run.queries.chunk(
                         after: fresh.projected.position.rawValue, through: position,
-                        withChanges: Value._takesChanges))
+                        withChanges: Value.takesChanges))
             }
         } catch {
             let failure = TraylogError(error, in: run.directory)

@@ -48,7 +48,7 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
     }
 
     let name: ProjectionName
-    let queries: _Queries
+    let queries: Queries
     let writer: Writer
     let observer: (any StoreObserver)?
     let orders: Monitor<Orders>
@@ -57,7 +57,7 @@ final class ProjectionRun<Value: Projection>: RunningProjection {
     let folder = Atomic<UInt>(0)
 
     init(
-        _ name: ProjectionName, found: FoundProjection<Value>, queries: _Queries, writer: Writer,
+        _ name: ProjectionName, found: FoundProjection<Value>, queries: Queries, writer: Writer,
         observer: (any StoreObserver)? = nil
     ) {
         self.name = name

@@ -43,8 +43,8 @@ extension StoreLog {
     /// It passes over events that a compaction took out of the log.
     ///
     /// ```swift
-    /// let page = try await store.log.events(from: 100, limit: 50)
-    /// let following = try await store.log.events(from: page.next, limit: 50)
+    /// var page = try await store.log.events(from: 100, limit: 50)
+    /// while let next = page.next { page = try await store.log.events(from: next, limit: 50) }
     /// ```
     ///
     /// - Throws: ``TraylogError``: refused `invalid`, `upToBeyondHead`; failed.

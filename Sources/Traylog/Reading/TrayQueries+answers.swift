@@ -41,10 +41,6 @@ extension BlockingQueries {
 
     /// A user's mutes, with their ends.
     ///
-    /// ```swift
-    /// let isQuiet = try store.blocking.mutes(of: "ann").mutes.contains { $0.scope == .all }
-    /// ```
-    ///
     /// - Complexity: O(mutes).
     @available(*, noasync, message: "use `await store.mutes`; this call blocks a thread that tasks share")
     public func mutes(of user: String, asOf: Moment? = nil) throws(TraylogError) -> Mutes {
@@ -112,13 +108,6 @@ extension BlockingQueries {
     /// A user's own events, page by page; nothing is hidden.
     ///
     /// Broadcasts are not among them, because they are events of their topics.
-    ///
-    /// ```swift
-    /// var page = try store.blocking.history(of: "ann", newestFirst: true)
-    /// while let next = page.next {
-    ///     page = try store.blocking.history(of: "ann", newestFirst: true, from: next)
-    /// }
-    /// ```
     ///
     /// - Parameters:
     ///   - user: the user whose events to read.
@@ -199,7 +188,7 @@ extension BlockingQueries {
                     user.utf8.starts(with: prefix.utf8) && name.map { $0.precedesInBytes(user) } ?? true
                         && last.map { user.precedesInBytes($0) } ?? true
                 }
-                let names = _Queries.merge(named, new.sorted { $0.precedesInBytes($1) }, limit: limit)
+                let names = Queries.merge(named, new.sorted { $0.precedesInBytes($1) }, limit: limit)
                 return (names, Seq(store.head))
             }
         }
@@ -221,7 +210,7 @@ extension Page<String, String> {
     }
 }
 
-extension _Queries {
+extension Queries {
     fileprivate static func merge(_ left: [String], _ right: [String], limit: Int) -> [String] {
         guard !right.isEmpty else { return left }
         var merged: [String] = []

@@ -163,7 +163,7 @@ private struct AudienceLook {
         var isAwaiting: Bool { flags.isLive && flags.isAwaiting }
     }
 
-    let queries: _Queries
+    let queries: Queries
     let item: UInt64
     let topic: Identity
     /// The event with which it reached people: the item itself, or its `arrived`; nil while it is scheduled.
@@ -171,7 +171,7 @@ private struct AudienceLook {
     /// The newest event that counts.
     let asOf: UInt64
 
-    init(_ queries: _Queries, _ item: Seq, _ moment: Moment?) throws(TraylogError) {
+    init(_ queries: Queries, _ item: Seq, _ moment: Moment?) throws(TraylogError) {
         self.queries = queries
         self.item = item.rawValue
         let stream: StreamID?

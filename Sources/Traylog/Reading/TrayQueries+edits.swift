@@ -2,7 +2,7 @@ import TraylogDomain
 import TraylogQueries
 import TraylogWriter
 
-extension _Queries {
+extension Queries {
     /// Names the first edit in each refusal `changedSince`.
     ///
     /// The writer knows only the edits that still give a field its value. To look for earlier ones takes as long as the user had

@@ -1,5 +1,5 @@
 @_spi(Operations) import TraylogQueries
-@_spi(Operations) @_spi(Replication) import TraylogDomain
+@_spi(Internals) @_spi(Operations) @_spi(Replication) import TraylogDomain
 import TraylogJSON
 import TraylogStates
 
@@ -13,7 +13,7 @@ extension BlockingQueries {
     public func item(
         _ item: some ItemNaming, of user: String, asOf: Moment? = nil
     ) throws(TraylogError) -> Item {
-        let item = item._reference
+        let item = item.reference
         return try queries.answer(asOf == nil ? .now : .past, of: user) { try $0.at(asOf).item(item, now: $0) }
     }
 
@@ -30,7 +30,7 @@ extension BlockingQueries {
     public func life(
         of item: some ItemNaming, of user: String, asOf: Moment? = nil, including archives: Archives? = nil
     ) throws(TraylogError) -> ItemLife {
-        let item = item._reference
+        let item = item.reference
         if let archives { return try wholeLife(of: item, of: user, asOf: asOf, archives) }
         do throws(TraylogError) {
             return try queries.answer(.past, of: user) { now in
@@ -101,6 +101,7 @@ extension BlockingQueries {
 extension UserSnapshot {
     /// - Parameter now: the same user at the head: keys are looked up in the present, for the past does not keep them.
     fileprivate func item(_ reference: ItemReference, now: UserSnapshot) throws -> Item {
+        if case .key(let key) = reference { try Limits.check(identifier: key, "item") }
         let seq = try now.state.entry(of: reference, hasher: hasher, source: now.pages).seq
         guard seq <= asOf, let entry = try state.entry(of: seq, stored: pages), !entry.flags.contains(.scheduled) else {
             throw Refusal.unknownItem(reference)

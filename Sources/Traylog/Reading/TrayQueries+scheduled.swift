@@ -23,7 +23,7 @@ extension BlockingQueries {
         var last: DueEntry?
         if let cursor {
             guard let place = DueEntry(scheduled: cursor) else {
-                throw .refused(.invalid(field: "cursor", reason: "is not the end of a page"))
+                throw .refused(.invalid(field: "cursor", reason: "was not given out by a page of what is scheduled"))
             }
             last = place
         }
@@ -74,7 +74,7 @@ extension DueEntry {
     fileprivate var scheduledCursor: String { "\(due.milliseconds).\(item)" }
 
     fileprivate init?(scheduled cursor: String) {
-        let parts = cursor.split(separator: ".", omittingEmptySubsequences: false)
+        let parts = cursor.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 2, let due = Int64(parts[0]), let item = UInt64(parts[1]) else { return nil }
         self.init(
             due: Timestamp(milliseconds: due), item: item, kind: .arrival, stream: StreamID(rawValue: .max))
@@ -82,8 +82,24 @@ extension DueEntry {
 }
 
 extension TrayQueries {
-    /// The items that have not arrived yet, by the times from which they may, while the task waits.
-    @_spi(Operations) public func scheduled(
+    /// The items that have not arrived yet, by the times from which they may, page by page; for their publisher.
+    ///
+    /// Until a tick lets them arrive, no tray has them. The publisher finds them here, edits them and takes them back.
+    ///
+    /// ```swift
+    /// for item in try await store.scheduled(of: "ann").elements {
+    ///     print(item.notBefore, item.title ?? "")
+    ///     try await store.retract(item.seq, of: "ann")
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - user: only those of this user; nil for all, broadcasts included.
+    ///   - cursor: ``Page/next`` of the page before; nil for the first.
+    ///   - limit: the greatest number of items; 1 to 1,000.
+    /// - Throws: ``TraylogError``: refused `invalid` for an invalid name, limit or cursor; failed.
+    /// - Complexity: reads the state of each item's stream; for one user, it passes over the rows of what is scheduled for others.
+    public func scheduled(
         of user: String? = nil, after cursor: String? = nil, limit: Int = 100
     ) async throws(TraylogError) -> Page<ScheduledItem, String> {
         try await asking(atLength: true) { store throws(TraylogError) in

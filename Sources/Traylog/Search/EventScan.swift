@@ -5,7 +5,7 @@ import TraylogStates
 
 /// A range of events, in one direction, in parts that are read in snapshots of their own.
 struct EventScan {
-    let queries: _Queries
+    let queries: Queries
     let archives: Archives?
     let user: String?
     /// The part of the log that the search has not read yet.

@@ -5,12 +5,6 @@ import TraylogStates
 extension BlockingQueries {
     /// Events that match a filter, in one scan of the log.
     ///
-    /// ```swift
-    /// let filter = EventFilter(device: "phone")
-    /// var page = try store.blocking.events(matching: filter, newestFirst: true)
-    /// while let next = page.next { page = try store.blocking.events(matching: filter, newestFirst: true, from: next) }
-    /// ```
-    ///
     /// - Parameters:
     ///   - filter: the events to find.
     ///   - newestFirst: goes from the end to the beginning.
@@ -72,7 +66,10 @@ extension BlockingQueries {
         _ choose: ([Event]) throws(TraylogError) -> [Event]
     ) throws(TraylogError) -> Page<Event, Seq> {
         guard limit >= 0 else { throw .refused(.invalid(field: "limit", reason: "must be 0 or more, not \(limit)")) }
-        var (range, head) = try queries.answer { (try $0.range(of: filter), Seq($0.head)) }
+        var (range, head) = try queries.answer { store in
+            try filter.validate()
+            return (try store.range(of: filter), Seq(store.head))
+        }
         if let from {
             if newestFirst {
                 range.last = min(range.last, from.rawValue)

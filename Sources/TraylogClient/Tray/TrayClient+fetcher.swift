@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogReplica
+@_spi(Replication) import TraylogReplica
 
 extension TrayClient: MarkableInbox {
     /// The inbox for a list on a screen, with the rules of the library's fetcher.
@@ -25,9 +25,10 @@ extension TrayClient: MarkableInbox {
             self, of: user, pageSize: pageSize, limit: limit, query: query)
     }
 
-    // swift-format-ignore: NoLeadingUnderscores
     /// One page of the shown inbox, for a fetcher.
-    public func _page(of user: String, _ query: InboxQuery) async throws(TraylogError) -> Page<Item, Cursor> {
+    @_spi(Replication) public func page(
+        of user: String, _ query: InboxQuery
+    ) async throws(TraylogError) -> Page<Item, Cursor> {
         do {
             return try await inbox(query)
         } catch let refusal as Refusal {
@@ -37,15 +38,15 @@ extension TrayClient: MarkableInbox {
         }
     }
 
-    // swift-format-ignore: NoLeadingUnderscores
     /// Items as they are shown, for a fetcher.
-    public func _items(_ seqs: [Seq], of user: String) throws(TraylogError) -> [Item] {
+    @_spi(Replication) public func items(_ seqs: [Seq], of user: String) throws(TraylogError) -> [Item] {
         seqs.compactMap { try? item(.seq($0)) }
     }
 
-    // swift-format-ignore: NoLeadingUnderscores
     /// Queues a user's action in a fetcher.
-    public func _perform(_ action: Command.Action, of user: String) throws(TraylogError) -> OutboxEntry {
+    @_spi(Replication) public func perform(
+        _ action: Command.Action, of user: String
+    ) throws(TraylogError) -> OutboxEntry {
         do throws(TrayClientRefusal) {
             if case .markAll(let mark, let filter, let upTo) = action {
                 return try markAll(mark, filter, upTo: upTo)

@@ -51,23 +51,23 @@ extension Command {
         Command(user: user, .mark(mark, items))
     }
 
-    /// Marks items by their seqs, as arguments.
+    /// Marks items, as arguments: by themselves, their seqs or their keys.
     ///
     /// ```swift
     /// let command: Command = .mark(.read, 12, 13, of: "ann")
     /// ```
-    public static func mark(_ mark: Mark, _ items: Seq..., of user: String) -> Command {
+    public static func mark<Name: ItemNaming>(_ mark: Mark, _ items: Name..., of user: String) -> Command {
         self.mark(mark, items, of: user)
     }
 
-    /// Marks 1 to 1,000 items by their seqs.
+    /// Marks 1 to 1,000 items by themselves, their seqs or their keys.
     ///
     /// ```swift
-    /// let command: Command = .mark(.read, page.elements.map(\.seq), of: "ann")
+    /// let command: Command = .mark(.read, page.elements, of: "ann")
     /// ```
     @_disfavoredOverload
-    public static func mark(_ mark: Mark, _ items: some Sequence<Seq>, of user: String) -> Command {
-        Command(user: user, .mark(mark, items.map { .seq($0) }))
+    public static func mark(_ mark: Mark, _ items: some Sequence<some ItemNaming>, of user: String) -> Command {
+        Command(user: user, .mark(mark, items.map(\.reference)))
     }
 
     /// Marks all matching items up to a position, or up to the head when nil.
@@ -107,7 +107,7 @@ extension Command {
     /// let command: Command = .snooze("build-17", of: "ann", until: .now + .seconds(3_600))
     /// ```
     public static func snooze(_ item: some ItemNaming, of user: String, until: Timestamp) -> Command {
-        Command(user: user, .snooze(item._reference, until: until))
+        Command(user: user, .snooze(item.reference, until: until))
     }
 
     /// Ends a snooze: the item comes to the top, unseen and unread.
@@ -116,7 +116,7 @@ extension Command {
     /// let command: Command = .wake("build-17", of: "ann")
     /// ```
     public static func wake(_ item: some ItemNaming, of user: String) -> Command {
-        Command(user: user, .wake(item._reference))
+        Command(user: user, .wake(item.reference))
     }
 
     /// Changes an item that was notified to the user in place, for its publisher.
@@ -125,7 +125,7 @@ extension Command {
     /// let command: Command = .edit("build-17", of: "ann", ContentEdit(title: .set("Build 17 passed")))
     /// ```
     public static func edit(_ item: some ItemNaming, of user: String, _ edit: ContentEdit) -> Command {
-        Command(user: user, .edit(item._reference, edit))
+        Command(user: user, .edit(item.reference, edit))
     }
 
     /// Changes a broadcast in place, for everyone who got it.
@@ -143,7 +143,7 @@ extension Command {
     /// let command: Command = .retract("build-17", of: "ann")
     /// ```
     public static func retract(_ item: some ItemNaming, of user: String) -> Command {
-        Command(user: user, .retract(item._reference))
+        Command(user: user, .retract(item.reference))
     }
 
     /// Takes a broadcast back from everyone who got it.
@@ -190,7 +190,7 @@ extension Command {
     public static func act(
         _ item: some ItemNaming, of user: String, action: String, note: String? = nil, asOf: Seq? = nil
     ) -> Command {
-        Command(user: user, .act(item._reference, action: action, note: note, asOf: asOf))
+        Command(user: user, .act(item.reference, action: action, note: note, asOf: asOf))
     }
 
     /// The same command with an actor, a device, a time, an idempotency key and an expected revision.

@@ -8,39 +8,33 @@
 ///
 /// ``Seq``, ``Item``, ``ItemReference`` and `String` (a key) conform, and so does `Int`, for literals.
 public protocol ItemNaming: Sendable {
-    // swift-format-ignore: NoLeadingUnderscores
-    /// The same as a value.
-    var _reference: ItemReference { get }
+    /// The same as a value. No other module sees it, so only the types named above conform.
+    @_spi(Internals) var reference: ItemReference { get }
 }
 
-// swift-format-ignore: NoLeadingUnderscores
 extension ItemReference: ItemNaming {
     /// The same as a value.
-    public var _reference: ItemReference { self }
+    @_spi(Internals) public var reference: ItemReference { self }
 }
 
-// swift-format-ignore: NoLeadingUnderscores
 extension Seq: ItemNaming {
     /// The same as a value.
-    public var _reference: ItemReference { .seq(self) }
+    @_spi(Internals) public var reference: ItemReference { .seq(self) }
 }
 
-// swift-format-ignore: NoLeadingUnderscores
 extension Item: ItemNaming {
     /// The same as a value.
-    public var _reference: ItemReference { .seq(seq) }
+    @_spi(Internals) public var reference: ItemReference { .seq(seq) }
 }
 
-// swift-format-ignore: NoLeadingUnderscores
 extension String: ItemNaming {
     /// The same as a value.
-    public var _reference: ItemReference { .key(self) }
+    @_spi(Internals) public var reference: ItemReference { .key(self) }
 }
 
-// swift-format-ignore: NoLeadingUnderscores
 extension Int: ItemNaming {
     /// The same as a value; no item has a number below 1.
-    public var _reference: ItemReference { .seq(Seq(UInt64(clamping: self))) }
+    @_spi(Internals) public var reference: ItemReference { .seq(Seq(UInt64(clamping: self))) }
 }
 
 extension ItemNaming where Self == ItemReference {

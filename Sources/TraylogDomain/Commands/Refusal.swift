@@ -21,7 +21,7 @@ public enum Refusal: Error, Hashable, Sendable {
     case notAnswered(Seq)
     /// A seq beyond the head. `field` says which of the caller's: `upTo`, or the `asOf` of a query or an `act`.
     case upToBeyondHead(Seq, head: Seq, field: String = "upTo")
-    /// The event to undo is not an event of this user.
+    /// The log has no such event, or the event to undo is not one of this user.
     case unknownEvent(Seq)
     /// An `undo` of an event of a kind that cannot be undone.
     case notUndoable(Seq, kind: EventKind)
@@ -116,7 +116,8 @@ extension Refusal {
             "\(field): \(seq) is beyond the head, which is \(head)"
         case .unknownEvent(let seq):
             seq == 0
-                ? "there is no event 0: the log begins with event 1" : "event \(seq) is not an event of this user"
+                ? "there is no event 0: the log begins with event 1"
+                : "event \(seq) is not in the log, or not an event of this user"
         case .notUndoable(let seq, let kind):
             "event \(seq) is \(kind.rawValue); only traySeen, marked and allMarked can be undone"
         case .keyConflict(let key, let seq):

@@ -36,6 +36,8 @@ extension InboxQuery {
     package func validate() throws(Refusal) {
         try Limits.check(pageLimit: limit)
         try Limits.check(identifier: filter.actor, "actor")
+        if case .named(let thread) = filter.thread { try Limits.check(identifier: thread, "thread") }
+        for category in filter.categories { try Limits.check(identifier: category, "category") }
         try Limits.check(time: filter.since, "since")
         try Limits.check(time: filter.until, "until")
         try Limits.check(text: filter.text, atMost: Limits.titleBytes, "text")
@@ -83,6 +85,16 @@ public struct Item: Hashable, Sendable, Identifiable {
     public var id: Seq { seq }
     /// Whether it is snoozed.
     public var isSnoozed: Bool { snoozedUntil != nil }
+    /// Whether the tray's counts have it: it is in the inbox (neither archived nor snoozed, deleted or gone), not silent and not muted.
+    ///
+    /// ``Tray/unseen`` counts those that are not ``isSeen``, and ``Tray/awaiting`` those whose ``Content/actions`` await an ``outcome``.
+    public var isCounted: Bool {
+        !(isDeleted || isGone || isArchived || isSnoozed || content.isSilent || isMuted)
+    }
+    /// Whether ``Tray/unread`` counts it: ``isCounted``, and not read.
+    ///
+    /// A muted item is never unread in this sense, whatever ``isRead`` says; ``ItemFilter/onlyUnread`` goes by that alone.
+    public var isUnread: Bool { isCounted && !isRead }
 
     /// An item as a query answers it, for tests and previews.
     public init(
@@ -152,15 +164,36 @@ public struct Cursor: Hashable, Sendable {
 
     package init(before: Seq, history: UInt64? = nil) { (self.before, self.history) = (before, history) }
 
-    /// Reads the text of a cursor; nil for a text that is not a cursor's.
-    public init?(_ text: some StringProtocol) {
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    /// Reads the text of a cursor, ``description``; nil for any other text.
+    ///
+    /// ```swift
+    /// print(Cursor("c1-5") != nil)
+    /// ```
+    public init?(_ text: String) {
+        let parts = text.split(separator: "-", maxSplits: 3, omittingEmptySubsequences: false)
         guard (2...3).contains(parts.count), parts[0] == "c1", let position = UInt64(canonical: parts[1]), position > 0
         else { return nil }
         before = Seq(position)
         guard parts.count == 3 else { return }
         guard let id = UInt64(canonical: parts[2]) else { return nil }
         history = id
+    }
+
+    /// Reads the text of a cursor, ``description``, from a request, and refuses any other text by name.
+    ///
+    /// ```swift
+    /// let page = try await store.inbox(of: "ann", InboxQuery(cursor: Cursor(parsing: text)))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - text: where it is none that a page's ``Page/next`` has, it is refused.
+    ///   - field: the name that the refusal has.
+    /// - Throws: ``TraylogError``: refused `invalid`.
+    public init(parsing text: String, field: String = "cursor") throws(TraylogError) {
+        guard let cursor = Cursor(text) else {
+            throw .refused(.invalid(field: field, reason: "was not given out by a page"))
+        }
+        self = cursor
     }
 }
 

@@ -1,5 +1,5 @@
 /// An item that has not arrived yet: its publisher alone can find it.
-@_spi(Operations) public struct ScheduledItem: Hashable, Sendable {
+public struct ScheduledItem: Hashable, Sendable {
     /// Its id: the seq of the event that planned it.
     public var seq: Seq
     /// The user whose tray it will come into; nil for a broadcast.

@@ -15,8 +15,8 @@ public struct ThreadGroup: Hashable, Sendable {
     /// The distinct summary arguments of the other items, those of the newest items first; all of them.
     public var names: [String]
 
-    /// A thread as a query answers it, for tests and previews.
-    public init(
+    /// A thread as a query answers it.
+    package init(
         thread: String?, count: Int, unseen: Int, unread: Int, newest: Item, more: Int = 0,
         names: [String] = []
     ) {

@@ -44,11 +44,26 @@ extension Seq: LosslessStringConvertible {
     /// ```swift
     /// print(Seq("17") ?? 0)
     /// ```
-    public init?(_ digits: String) {
-        guard !digits.isEmpty, digits.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }),
-            let number = UInt64(digits)
+    public init?(_ text: String) {
+        guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }),
+            let number = UInt64(text)
         else { return nil }
         self.init(number)
+    }
+
+    /// Reads decimal digits, without a sign, from a request or an argument, and refuses any other text by name.
+    ///
+    /// ```swift
+    /// let upTo = try Seq(parsing: text, field: "upTo")
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - text: where it is not digits, or a number of more than 64 bits, it is refused.
+    ///   - field: the name that the refusal has.
+    /// - Throws: ``TraylogError``: refused `invalid`.
+    public init(parsing text: String, field: String = "seq") throws(TraylogError) {
+        guard let seq = Seq(text) else { throw .refused(.invalid(field: field, reason: "must be a number")) }
+        self = seq
     }
 }
 
@@ -61,7 +76,11 @@ public enum Moment: Hashable, Sendable {
 }
 
 extension Moment {
-    /// Reads a seq in decimal digits or a time in RFC 3339; nil when the text is neither.
+    /// Reads a seq in decimal digits or a time in RFC 3339, such as `2004-04-15T16:56:01+02:00`; nil when the text is neither.
+    ///
+    /// ```swift
+    /// print(Moment("17") == .seq(17))
+    /// ```
     public init?(_ text: String) {
         if let seq = Seq(text) {
             self = .seq(seq)
@@ -70,6 +89,23 @@ extension Moment {
         } else {
             return nil
         }
+    }
+
+    /// Reads a seq in decimal digits or a time in RFC 3339 from a request or an argument, and refuses any other text by name.
+    ///
+    /// ```swift
+    /// let tray = try await store.tray(of: "ann", asOf: Moment(parsing: text))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - text: where it is neither, it is refused.
+    ///   - field: the name that the refusal has.
+    /// - Throws: ``TraylogError``: refused `invalid`.
+    public init(parsing text: String, field: String = "asOf") throws(TraylogError) {
+        guard let moment = Moment(text) else {
+            throw .refused(.invalid(field: field, reason: "must be a seq or a time in RFC 3339"))
+        }
+        self = moment
     }
 }
 

@@ -48,7 +48,7 @@ extension InboxFetcher where Source: MarkableInbox {
         await lock.acquire()
         defer { lock.release() }
         do throws(TraylogError) {
-            let marked = try await source._perform(mark.action, of: user)
+            let marked = try await source.perform(mark.action, of: user)
             settle(id, isStored: true)
             return marked
         } catch {

@@ -147,7 +147,7 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
         await lock.acquire()
         defer { lock.release() }
         let view = query.view
-        let items = try await source._items(state.withLock { $0.fetched.items.map(\.seq) }, of: user)
+        let items = try await source.items(state.withLock { $0.fetched.items.map(\.seq) }, of: user)
         change { $0.fetched.update(to: items.filter { $0.isListed(in: view) }) }
     }
 
@@ -169,7 +169,7 @@ public final class InboxFetcher<Source: InboxSource>: Sendable {
     private func page(limit: Int, _ cursor: Cursor?) async throws(TraylogError) -> Page<Item, Cursor> {
         var query = query
         (query.limit, query.cursor) = (limit, cursor)
-        return try await source._page(of: user, query)
+        return try await source.page(of: user, query)
     }
 
     /// Changes what is loaded, and reports it.

@@ -1,25 +1,23 @@
 import Synchronization
 import TraylogDomain
 
-/// What an ``InboxFetcher`` loads from: a store, a reader, a device's client, or a test's own.
+/// What an ``InboxFetcher`` loads from: a store, a reader or a device's client.
 ///
-/// Its requirements begin with an underscore, so that an app does not find them among the calls of its store.
+/// Its requirements are SPI (`Replication`), so that an app does not find them among the calls of its store. With it, a test can
+/// make a source of its own.
 public protocol InboxSource: Sendable {
-    // swift-format-ignore: NoLeadingUnderscores
     /// One page of a user's inbox.
-    func _page(of user: String, _ query: InboxQuery) async throws(TraylogError) -> Page<Item, Cursor>
-    // swift-format-ignore: NoLeadingUnderscores
+    @_spi(Replication) func page(of user: String, _ query: InboxQuery) async throws(TraylogError) -> Page<Item, Cursor>
     /// Items as they are now, without those that the user has no more.
-    func _items(_ seqs: [Seq], of user: String) async throws(TraylogError) -> [Item]
+    @_spi(Replication) func items(_ seqs: [Seq], of user: String) async throws(TraylogError) -> [Item]
 }
 
 /// A source whose items can be marked.
 public protocol MarkableInbox: InboxSource {
     /// How a mark is acknowledged.
     associatedtype Marked: Sendable
-    // swift-format-ignore: NoLeadingUnderscores
     /// Performs what the user did. When it returns, the mark is durable.
-    func _perform(_ action: Command.Action, of user: String) async throws(TraylogError) -> Marked
+    @_spi(Replication) func perform(_ action: Command.Action, of user: String) async throws(TraylogError) -> Marked
 }
 
 extension Item {

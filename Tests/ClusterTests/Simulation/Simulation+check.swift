@@ -1,4 +1,4 @@
-@_spi(Replication) import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
 import TraylogCluster
 
 /// A promise that a history broke.

@@ -1,6 +1,6 @@
 import TestSupport
 import Testing
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// The check notices a history that no order of events explains.

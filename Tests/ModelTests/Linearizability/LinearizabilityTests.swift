@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
-@_spi(Replication) import Traylog
+@_spi(Operations) @_spi(Replication) import Traylog
 import TraylogDomain
 import TraylogPlatform
 

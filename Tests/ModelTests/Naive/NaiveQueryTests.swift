@@ -1,6 +1,6 @@
 import Testing
 import TestSupport
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 @Suite struct NaiveQueryTests {

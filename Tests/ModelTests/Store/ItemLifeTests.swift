@@ -1,6 +1,6 @@
 import TestSupport
 import Testing
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// The life of an item is every event that changed it, as the naive fold sees it, also as of a moment of the past.

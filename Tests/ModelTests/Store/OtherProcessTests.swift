@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 import TestSupport
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// What another process reads while this one writes, against the naive model.

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 import TestSupport
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// Random histories with projections that come and go: a value is always the fold of the log's first events.

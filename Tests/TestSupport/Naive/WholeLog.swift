@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) import Traylog
 import TraylogDomain
 
 /// All events that ever were in a store's log, gathered before they leave it.

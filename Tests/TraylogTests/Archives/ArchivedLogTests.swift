@@ -4,7 +4,7 @@ import Testing
 import TraylogArchive
 import TraylogDomain
 
-@_spi(Operations) @testable import Traylog
+@_spi(Internals) @_spi(Operations) @testable import Traylog
 @_spi(Operations) @testable import TraylogRewrite
 
 /// The log of a store together with its archives.

@@ -1,7 +1,7 @@
 import Testing
 import TestSupport
 import TraylogLMDB
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 @testable import TraylogQueries
 

@@ -1,5 +1,5 @@
 import TestSupport
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 
 extension TestedStore {

@@ -3,7 +3,7 @@ import TestSupport
 import TraylogLMDB
 import TraylogLog
 import TraylogPlatform
-@_spi(Operations) @testable import Traylog
+@_spi(Internals) @_spi(Operations) @testable import Traylog
 @testable import TraylogAudit
 @testable import TraylogDomain
 @testable import TraylogPages

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TestSupport
 import TraylogLMDB
-@_spi(Operations) @_spi(Replication) @testable import Traylog
+@_spi(Internals) @_spi(Operations) @_spi(Replication) @testable import Traylog
 @testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogLog

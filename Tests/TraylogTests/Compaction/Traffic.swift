@@ -3,7 +3,7 @@ import Testing
 import TestSupport
 import TraylogLog
 import TraylogPlatform
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 @testable import TraylogQueries
 

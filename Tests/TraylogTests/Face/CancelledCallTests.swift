@@ -5,7 +5,7 @@ import Testing
 import TraylogDomain
 import TraylogPlatform
 
-@_spi(Operations) @testable import Traylog
+@_spi(Internals) @_spi(Operations) @testable import Traylog
 @testable import TraylogQueries
 @testable import TraylogWriter
 

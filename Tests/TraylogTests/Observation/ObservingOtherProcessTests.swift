@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 import TestSupport
-@testable import Traylog
+@_spi(Internals) @testable import Traylog
 @testable import TraylogObservation
 @testable import TraylogDomain
 

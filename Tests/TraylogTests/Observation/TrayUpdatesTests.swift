@@ -1,7 +1,7 @@
 import Testing
 import TestSupport
 import TraylogPlatform
-@testable import Traylog
+@_spi(Internals) @testable import Traylog
 @testable import TraylogObservation
 @testable import TraylogDomain
 @testable import TraylogWriter

@@ -2,7 +2,7 @@ import Testing
 import TestSupport
 import TraylogLMDB
 import TraylogLog
-@_spi(Operations) @testable import Traylog
+@_spi(Internals) @_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 @testable import TraylogQueries
 @testable import TraylogStates

@@ -1,6 +1,6 @@
 import Testing
 import TestSupport
-@_spi(Operations) @testable import Traylog
+@_spi(Internals) @_spi(Operations) @testable import Traylog
 @_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogQueries

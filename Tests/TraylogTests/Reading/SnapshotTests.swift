@@ -4,7 +4,7 @@ import Testing
 import TraylogDomain
 import TraylogLMDB
 
-@_spi(Operations) @testable import Traylog
+@_spi(Internals) @_spi(Operations) @testable import Traylog
 @_spi(Operations) @testable import TraylogQueries
 @testable import TraylogWriter
 

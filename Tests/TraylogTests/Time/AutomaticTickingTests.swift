@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 import TestSupport
-@testable import Traylog
+@_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 @testable import TraylogWriter
 

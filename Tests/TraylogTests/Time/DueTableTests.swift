@@ -1,7 +1,7 @@
 import Testing
 import TestSupport
 import TraylogLMDB
-@_spi(Operations) @testable import Traylog
+@_spi(Internals) @_spi(Operations) @testable import Traylog
 @testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogQueries

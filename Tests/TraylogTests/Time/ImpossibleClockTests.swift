@@ -1,7 +1,7 @@
 import Synchronization
 import TestSupport
 import Testing
-import Traylog
+@_spi(Operations) import Traylog
 
 /// A wrong clock must not stamp an event with a time that nobody can write, because times in the log never decrease.
 @Suite struct ImpossibleClockTests {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TraylogLMDB
 
-@testable import Traylog
+@_spi(Internals) @testable import Traylog
 @testable import TraylogDomain
 @testable import TraylogQueries
 @testable import TraylogStates

@@ -2,7 +2,7 @@ import Testing
 import TestSupport
 import TraylogDomain
 import TraylogLog
-@_spi(Operations) @testable import Traylog
+@_spi(Internals) @_spi(Operations) @testable import Traylog
 @_spi(Operations) @testable import TraylogChecks
 @testable import TraylogStates
 @testable import TraylogWriter

@@ -3,7 +3,7 @@ import Testing
 import TraylogDomain
 import TraylogPlatform
 
-@_spi(Operations) @testable import Traylog
+@_spi(Internals) @_spi(Operations) @testable import Traylog
 @testable import TraylogStates
 @testable import TraylogWriter
 

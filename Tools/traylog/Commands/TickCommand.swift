@@ -1,5 +1,5 @@
 import ArgumentParser
-import Traylog
+@_spi(Operations) import Traylog
 
 struct TickCommand: StoreCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 import ArgumentParser
-@_spi(Wire) import Traylog
+@_spi(Operations) @_spi(Wire) import Traylog
 
 /// Which events of the log to show.
 struct SearchOptions: ParsableArguments {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Traylog
+@_spi(Operations) import Traylog
 
 /// A range of the log, both ends included, by events or by the times when they were recorded.
 struct SeqRange: ParsableArguments {

@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) import Traylog
 
 /// Which events of the log are asked for, and where they come from.
 struct EventSelection: Sendable {

@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) import Traylog
 
 /// Items that all expire at one time: from the tick's call to its end.
 struct TickMeasure {
