@@ -313,6 +313,10 @@ class TimeTests(ItemCase):
         self.assertRegex(times[str(self.plain)][0], "just now|min ago")
         self.assertRegex(times[str(self.plain)][1], r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC$")
         self.assertTrue(times[str(self.invoice)][0].startswith("2026-03-05"), times)
+        # A time that its sender claims is called so.
+        claims = self.browser.run("""return [...document.querySelectorAll('.items .item')].filter((item) => item.querySelector('.claimed'))
+            .map((item) => item.querySelector('.open').dataset.open)""")
+        self.assertEqual(claims, [str(self.invoice)])
 
     def test_the_reader_chooses_local_times_or_utc(self):
         self.browser.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kolkata"})

@@ -5,10 +5,11 @@ import os
 import re
 import time
 import unittest
+from urllib.parse import unquote
 
 from accessible import RULES
 from browsed import BrowserCase, Keys, pictures
-from consoled import HOSTILE, Visitor, console_server, text_of
+from consoled import HOSTILE, Visitor, console_server, flip, text_of
 
 EVENTS = 1_800
 
@@ -266,6 +267,12 @@ class MomentTests(PageCase):
         self.browser.one("#asOf").send_keys(at, Keys.ENTER)
         self.browser.wait("location.search.includes('asOf=2')")
         self.assertEqual(self.shown(), self.tray(at))
+        # The time stays in the field, and in what leads on from here.
+        self.assertEqual(self.field("asOf")[0], at)
+        self.assertRegex(self.browser.text(), r"As of .+, event \d+")
+        for selector, name in (("[data-as-of]", "value"), (".views a", "href"), (".items .open", "href")):
+            there = self.browser.run("return document.querySelector(arguments[0])[arguments[1]]", selector, name)
+            self.assertIn(at, unquote(there), selector)
 
     def field(self, name):
         return self.browser.run("""const field = document.querySelector(`[name=${arguments[0]}]`);
@@ -462,6 +469,29 @@ class FailedCheckTests(BrowserCase):
             self.assertRegex(server.get("/metrics").body.decode(), r"traylog_last_verification_seconds [1-9]")
             self.browser.open(f"{server.url}/console/operations")
             self.assertIn("no problems found", self.browser.text())
+
+
+    def test_a_tray_that_cannot_be_computed_says_so_and_leaves_the_way_to_other_moments(self):
+        with console_server() as server:
+            for number in range(1, 6):
+                server.notify("ann", title=f"Title number {number}.")
+            server.owns = False
+            server.stop()
+            self.assertGreater(flip(os.path.join(server.directory, "store"), b"Title number 3."), 0)
+            with console_server(directory=server.directory) as damaged:
+                self.browser.sign_in(damaged.url, damaged.keys["operator"])
+                self.browser.severe()
+                self.browser.open(f"{damaged.url}/console/users/ann?asOf=4")
+                self.browser.wait("document.querySelector('[data-trouble]')?.textContent.includes('event 3 is damaged')")
+                self.browser.one("[data-earlier]").click()
+                self.browser.wait("location.search.includes('asOf=') && !location.search.includes('asOf=4')")
+                self.browser.open(f"{damaged.url}/console/users/ann?asOf=2")
+                self.browser.wait("document.body.textContent.includes('Title number 2.')")
+                self.browser.open(f"{damaged.url}/console/users/ann/timeline")
+                self.browser.wait("document.querySelectorAll('tr[data-seq]').length === 5")
+                self.browser.one(".damaged .what a:last-child").click()
+                self.browser.wait("document.querySelector('[data-next-steps]')?.textContent.includes('traylog verify --store ')")
+                self.assertEqual([line for line in self.browser.severe() if "Uncaught" in line or "TypeError" in line], [])
 
 
 class TimelineTests(PageCase):

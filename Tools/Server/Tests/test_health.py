@@ -1,5 +1,6 @@
 """One health: each alarm begins and ends in the command line, readiness, the figures, the console, and the shipped dashboard and alerts."""
 
+import html
 import json
 import math
 import os
@@ -12,7 +13,7 @@ import time
 import unittest
 
 import yaml
-from consoled import Visitor, console_server, text_of
+from consoled import Visitor, console_server, flip, text_of
 from served import Server
 
 PROGRAM = os.environ.get("TRAYLOG") or os.path.join(os.path.dirname(os.environ["TRAYLOG_SERVER"]), "traylog")
@@ -134,17 +135,6 @@ class HealthTests(unittest.TestCase):
             self.program(server, "verify")
             self.check(server)
 
-    def flip(self, server, text):
-        """Changes a bit of a text wherever the store's files have it, and says in how many places."""
-        changed = 0
-        for path in pathlib.Path(self.store(server)).rglob("*"):
-            content = path.read_bytes() if path.is_file() else b""
-            while (place := content.find(text)) >= 0:
-                content = content[:place] + bytes([text[0] ^ 1]) + content[place + 1:]
-                path.write_bytes(content)
-                changed += 1
-        return changed
-
     def test_damage_that_a_read_meets_begins_everywhere_and_ends_with_a_verification(self):
         for path in ("/v1/users/ann/history", "/console/users/ann/timeline"):
             with self.subTest(path=path), console_server() as server:
@@ -154,7 +144,7 @@ class HealthTests(unittest.TestCase):
                 self.job(server, "verifications", {})
                 server.owns = False
                 server.stop()
-                self.assertGreater(self.flip(server, b"Title number 2."), 0)
+                self.assertGreater(flip(self.store(server), b"Title number 2."), 0)
                 with console_server(directory=server.directory) as damaged:
                     damaged.owns = False
                     self.check(damaged, options=())
@@ -176,11 +166,64 @@ class HealthTests(unittest.TestCase):
                     told = json.loads(self.program(damaged, "health", "--json", statuses=(1,)))
                     self.assertEqual([failed["check"] for failed in told["failedChecks"]], ["verify"])
                     damaged.stop()
-                self.assertGreater(self.flip(server, bytes([b"T"[0] ^ 1]) + b"itle number 2."), 0)
+                self.assertGreater(flip(self.store(server), bytes([b"T"[0] ^ 1]) + b"itle number 2."), 0)
                 with console_server(directory=server.directory) as sound:
                     self.check(sound, "check", options=())
                     self.job(sound, "verifications", {})
                     self.check(sound, options=())
+
+    def test_a_damaged_event_hides_no_more_than_itself(self):
+        with console_server() as server:
+            for number in range(1, 6):
+                server.notify("ann", title=f"Title number {number}.")
+            server.post("/v1/users/ann/marks", {"as": "read", "items": [4]})
+            server.owns = False
+            server.stop()
+            self.assertGreater(flip(self.store(server), b"Title number 3."), 0)
+            with console_server(directory=server.directory) as damaged:
+                auditor = Visitor(damaged, "auditor")
+                for page in ("/users/ann/timeline", "/log"):
+                    content = auditor.get(page).body.decode()
+                    self.assertEqual(re.findall(r'<tr data-seq="(\d+)"', content), ["6", "5", "4", "3"], page)
+                    row = text_of(auditor.get(page))
+                    self.assertIn("event 3 is damaged", row)
+                    self.assertIn('href="/console/events/3">3</a>', content)
+                    self.assertIn('href="/console/findings">What to do', content)
+                    older = re.search(r'data-next href="/console([^"]+)"', content).group(1)
+                    rest = auditor.get(html.unescape(older)).body.decode()
+                    self.assertEqual(re.findall(r'<tr data-seq="(\d+)"', rest), ["2", "1"], page)
+                # Before the damage all is told; after it, only that there is more.
+                later = text_of(auditor.get("/users/ann/items/4"))
+                self.assertIn("It was read by itself", later)
+                self.assertNotIn("cannot be told", later)
+                earlier = text_of(auditor.get("/users/ann/items/1"))
+                self.assertIn("What happened to it later cannot be told: event 3 is damaged", earlier)
+                self.assertRegex(earlier, r"Until event 2:\s*ann got this on")
+                self.assertNotIn("Prove this", earlier)
+                # A moment whose tray cannot be computed leaves the way to others.
+                past = auditor.get("/users/ann?asOf=4").body.decode()
+                self.assertIn("data-moment", past)
+                self.assertIn("event 3 is damaged", html.unescape(re.sub(r"<[^>]*>", "", past)))
+                self.assertIn("Title number 2.", text_of(auditor.get("/users/ann?asOf=2")))
+
+    def test_what_to_do_is_said_with_the_path_of_this_store(self):
+        with console_server() as server:
+            server.notify("ann", title="A")
+            store = self.store(server)
+            with open(os.path.join(store, "failed-verify"), "w") as file:
+                file.write(f"{int(time.time() * 1000)} 1\nevent 1 is damaged; restore a backup\n")
+            told = json.loads(self.program(server, "health", "--json", statuses=(1,)))
+            commands = [step["command"] for step in told["next"]]
+            self.assertIn(f"traylog export --skip-damaged --store {store} > {store}.salvaged.jsonl", commands)
+            page = text_of(Visitor(server, "operator").get("/findings"))
+            for command in commands[:2]:
+                self.assertIn(command, page)
+            # Where the files are is nobody else's business.
+            other = text_of(Visitor(server, "auditor").get("/findings"))
+            self.assertNotIn(store, other)
+            self.assertIn("An operator sees here the commands for this store.", other)
+            self.assertIn(f"traylog backup --store {store}", text_of(Visitor(server, "operator").get("")))
+            self.assertNotIn(store, text_of(Visitor(server, "auditor").get("")))
 
     def test_each_figure_is_the_same_in_the_command_line_and_in_the_metrics(self):
         with console_server() as server:

@@ -28,6 +28,8 @@ struct EventRow {
         let subject: String?
         let voidedBy, undoes: Seq?
         let isErased, isItem, isMuted: Bool
+        /// Whether `when` is what a caller claims, and the log recorded another time.
+        let isClaimed: Bool
         let step: Step?
     }
 
@@ -42,6 +44,7 @@ struct EventRow {
             device: event.device.map(Name.init),
             subject: subject, voidedBy: voidedBy, undoes: undoes, isErased: isErased, isItem: isItem,
             isMuted: isMutedArrival,
+            isClaimed: Moments.isClaimed(event.occurredAt, recordedAt: event.recordedAt),
             step: step.map {
                 Shown.Step(
                     before: Figures.count($0.before.unread), after: Figures.count($0.after.unread),

@@ -6,6 +6,11 @@ enum Moments {
     static func text(_ time: Timestamp) -> String {
         time.description.prefix(19).replacing("T", with: " ") + " UTC"
     }
+
+    /// Whether a caller claims another second than that in which the log recorded it.
+    static func isClaimed(_ occurredAt: Timestamp?, recordedAt: Timestamp) -> Bool {
+        occurredAt.map { $0.milliseconds / 1_000 != recordedAt.milliseconds / 1_000 } ?? false
+    }
 }
 
 /// Numbers as people read them.

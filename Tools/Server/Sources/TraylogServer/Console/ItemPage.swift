@@ -56,8 +56,11 @@ struct ItemPage: PageContent {
     let isPast, isAwaiting, isOver: Bool
     let title, body: String?
     let topic: Name?
-    /// Why its story cannot be told; nil where it is.
-    let untold: String?
+    /// Why its story, or the rest of it, cannot be told; nil where it is.
+    let untold: Finding?
+    /// The event up to which the story goes, where the rest cannot be told.
+    let toldThrough: Seq?
+    /// Empty where nothing can be told.
     let story: [Clause]
     let occasions: [Occasion]
     let steps: [Step]
@@ -88,8 +91,8 @@ struct ItemPage: PageContent {
             ConsolePage(.get, "/users/{u}/items/{item}/decision", .key(.audit)) { visit in
                 let seq = try seq(visit)
                 var record = try await visit.store.decision(on: .seq(seq), by: visit.segment("u"))
-                record.seen = try await visit.store.proofs.treeHead(
-                    record.treeHead, seenIn: visit.service.witnesses?.published)
+                let note = try await visit.service.checkpoint(through: Seq(record.treeHead.size))
+                record.seen = try await visit.store.proofs.treeHead(record.treeHead, seenIn: note)
                 return file("decision-\(seq).json", "application/json", record.json + "\n")
             },
             ConsolePage(.get, "/users/{u}/items/{item}/story", .key(.audit), query: ["asOf"]) { visit in
@@ -129,9 +132,14 @@ struct ItemPage: PageContent {
         var asOf: Seq
         var events: [Event] = []
         var story: [ItemStory.Clause] = []
-        /// Why that cannot be told: a damaged event of its life does not hide what it says.
-        var trouble: String?
+        /// The event up to which the story goes.
+        var toldThrough = Seq.zero
+        /// Why the rest cannot be told: a damaged event hides neither what it says nor what happened before.
+        var trouble: Visit.Trouble?
     }
+
+    /// Damaged events before which a story is looked for.
+    private static let mostDamaged = 5
 
     private static func told(
         _ item: ItemReference, of user: String, _ moment: Moment?, _ visit: Visit
@@ -141,10 +149,25 @@ struct ItemPage: PageContent {
         var told = Told(
             user: user, item: try await store.item(item, of: user, asOf: moment),
             asOf: try await store.log.seq(of: moment ?? .seq(head)))
-        told.trouble = try await visit.trouble {
-            let life = try await store.life(of: item, of: user, asOf: moment)
-            told.story = try await store.story(of: life).clauses
-            (told.asOf, told.events) = (life.asOf, life.events)
+        func tell(asOf moment: Moment?) async throws -> Visit.Trouble? {
+            try await visit.trouble {
+                let life = try await store.life(of: item, of: user, asOf: moment)
+                told.story = try await store.story(of: life).clauses
+                (told.toldThrough, told.events) = (life.asOf, life.events)
+            }
+        }
+        told.trouble = try await tell(asOf: moment)
+        guard told.trouble != nil else {
+            told.asOf = told.toldThrough
+            return told
+        }
+        // What happened before the damage can be told.
+        var (damaged, end) = (told.trouble?.event, told.asOf)
+        for _ in 0..<mostDamaged {
+            guard let seq = damaged, seq > told.item.seq, seq <= end else { break }
+            end = seq - 1
+            guard let earlier = try await tell(asOf: .seq(end)) else { break }
+            damaged = earlier.event
         }
         return told
     }
@@ -153,7 +176,8 @@ struct ItemPage: PageContent {
         let (item, content) = (told.item, told.item.content)
         (person, seq, asOf, isPast) = (Person(visit, .tray), item.seq, told.asOf, visit.query["asOf"] != nil)
         (title, body, topic) = (content.title, content.body, item.topic.map(Name.init))
-        untold = told.trouble
+        untold = told.trouble?.finding
+        toldThrough = told.trouble == nil || told.story.isEmpty ? nil : told.toldThrough
         story = told.story.map { clause in
             Clause(
                 event: visit.may(.audit) ? clause.event : nil,
@@ -261,7 +285,7 @@ struct ItemPage: PageContent {
         }
         // One clock for all: what a caller claims stands beside it, and is called so.
         let claimed = event.occurredAt.flatMap {
-            $0.milliseconds / 1_000 == event.recordedAt.milliseconds / 1_000 ? nil : $0
+            Moments.isClaimed($0, recordedAt: event.recordedAt) ? $0 : nil
         }
         return Step(
             seq: event.seq, icon: EventRow.icon(event.kind), title: title, detail: detail, device: event.device,

@@ -20,10 +20,17 @@ struct LogSearch {
         self.filter.kinds = filter.kinds.isEmpty ? kinds : filter.kinds.intersection(kinds)
     }
 
-    /// - Parameter below: looks at events before this one; nil for all.
-    /// - Returns: the events, and where to go on: older events than `next` were not looked at.
-    func run(below end: Seq?, in store: Store) async throws -> (events: [Event], next: Seq?) {
-        guard topic == nil || !filter.kinds.isEmpty else { return ([], nil) }
+    /// What was found; and where to go on: older events than `next` were not looked at.
+    struct Found {
+        var events: [Event] = []
+        var next: Seq?
+        /// Why the search ended before `next`: that event is damaged.
+        var damage: TraylogError?
+    }
+
+    /// - Parameter end: looks at events before this one; nil for all.
+    func run(below end: Seq?, in store: Store) async throws -> Found {
+        guard topic == nil || !filter.kinds.isEmpty else { return Found() }
         let (clock, start) = (ContinuousClock(), ContinuousClock.now)
         var high = try await store.log.head()
         if let end { high = min(high, end - 1) }
@@ -31,17 +38,32 @@ struct LogSearch {
         var events: [Event] = []
         while high > .zero {
             let (part, low) = try await part(through: high, store)
-            let page = try await store.log.eventsAboutItems(
-                matching: part, newestFirst: true, from: high, limit: topic == nil ? limit - events.count : Self.window)
+            let page: Page<Event, Seq>
+            do throws(TraylogError) {
+                page = try await store.log.eventsAboutItems(
+                    matching: part, newestFirst: true, from: high,
+                    limit: topic == nil ? limit - events.count : Self.window)
+            } catch {
+                // The newest event that was left is the damaged one, unless a time had to be looked up.
+                guard let damaged = error.failure?.event, damaged >= low, damaged <= high, filter.since == nil,
+                    filter.until == nil
+                else { throw error }
+                return Found(events: events, next: damaged, damage: error)
+            }
             for event in page.elements where event.seq >= low && isOfTopic(event) {
                 events.append(event)
-                if events.count == limit, event.seq > 1 { return (events, event.seq) }
+                if events.count == limit, event.seq > 1 { return Found(events: events, next: event.seq) }
             }
-            guard low > 1 else { return (events, nil) }
+            // A damaged event ends a page early.
+            if let next = page.next, next >= low {
+                high = next
+                continue
+            }
+            guard low > 1 else { break }
             high = low - 1
-            if clock.now - start > budget { return (events, low) }
+            if clock.now - start > budget { return Found(events: events, next: low) }
         }
-        return (events, nil)
+        return Found(events: events)
     }
 
     /// The filter for the events of one step, and the first event of the step; 1 for the last step.

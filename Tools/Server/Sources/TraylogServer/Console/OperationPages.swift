@@ -19,7 +19,7 @@ enum OperationPages {
             ConsolePage(.get, "/findings", .key(.audit)) { visit in
                 let upkeep = visit.store.upkeepRecord
                 let page = FindingsPage(
-                    verified: upkeep.lastVerification?.time,
+                    next: next(upkeep, visit), verified: upkeep.lastVerification?.time,
                     checks: upkeep.failures.map { failure in
                         let unnamed = failure.count - failure.findings.count
                         return FindingsPage.Check(
@@ -51,6 +51,20 @@ enum OperationPages {
                 return visit.page(page.run.name, page)
             },
         ]
+    }
+
+    /// What to do about the findings, as commands; where the server keeps its files is for the operator alone.
+    private static func next(_ upkeep: UpkeepRecord, _ visit: Visit) -> [NextStep] {
+        guard visit.may(.admin) else { return [] }
+        var steps: [NextStep] = []
+        for failure in upkeep.failures {
+            let path = visit.service.configuration.directory
+            for step in NextStep.after(failure.check, findings: failure.findings, upkeep, store: path)
+            where !steps.contains(step) {
+                steps.append(step)
+            }
+        }
+        return steps
     }
 
     private static func overview(
@@ -176,6 +190,8 @@ struct FindingsPage: PageContent {
         let unnamed: String?
     }
 
+    /// What to do about them; empty for who is no operator.
+    let next: [NextStep]
     let verified: Timestamp?
     /// Those that found something.
     let checks: [Check]

@@ -219,7 +219,8 @@ struct OverviewPage: PageContent {
         var lines = health.findings.filter { $0.problem != .check }
             .map { finding -> Line in
                 let text =
-                    finding.problem == .store ? "The store cannot be read: see the server's log." : finding.message
+                    finding.problem == .store
+                    ? "The store cannot be read: see the server's log." : visit.complete(finding.message)
                 return Line(text.prefix(1).uppercased() + text.dropFirst(), isBad: finding.severity == .problem)
             }
         if visit.service.isDraining { lines.append(Line("The server is stopping: it takes no new work.", isBad: true)) }

@@ -95,6 +95,7 @@ struct Pages: Sendable {
 enum PageTemplate: String, CaseIterable {
     case audience
     case confirm
+    case damage
     case difference
     case event
     case failed
@@ -131,8 +132,8 @@ enum PageTemplate: String, CaseIterable {
         case .audience, .event, .log: .log
         case .tree: .tree
         case .confirm, .findings, .operations, .run: .operations
-        case .failed, .filter, .finding, .foot, .head, .itemFilter, .logRow, .noRows, .problem, .rows, .search, .signIn,
-            .userHead:
+        case .damage, .failed, .filter, .finding, .foot, .head, .itemFilter, .logRow, .noRows, .problem, .rows, .search,
+            .signIn, .userHead:
             nil
         }
     }
@@ -150,6 +151,7 @@ enum PageTemplate: String, CaseIterable {
         switch self {
         case .audience: PackageResources.audience_mustache
         case .confirm: PackageResources.confirm_mustache
+        case .damage: PackageResources.damage_mustache
         case .difference: PackageResources.difference_mustache
         case .event: PackageResources.event_mustache
         case .failed: PackageResources.failed_mustache
@@ -264,13 +266,14 @@ struct Choice {
 struct ProblemPage: PageContent {
     static let template = PageTemplate.problem
     let status, detail, advice: String
-    let signedOut: Bool
+    let signedOut, isDamaged: Bool
 }
 
 /// What stands below a page's top where its rest could not be made.
 struct FailedPage: PageContent {
     static let template = PageTemplate.failed
     let detail, advice: String
+    let isDamaged: Bool
 }
 
 extension Visit {
@@ -302,7 +305,8 @@ extension Visit {
                 } catch {
                     let problem = problem(error)
                     log(error, problem.status)
-                    let page = FailedPage(detail: problem.detail, advice: Self.advice(problem))
+                    let page = FailedPage(
+                        detail: problem.detail, advice: Self.advice(problem), isDamaged: problem.isDamaged)
                     return html(FailedPage.template, title, page)
                 }
             }
@@ -312,16 +316,26 @@ extension Visit {
         return Response(status: status, headers: Self.pageHeaders, body: body)
     }
 
-    /// Does what a page can be shown without; answers in words what is damaged, where that is why it cannot be done.
-    func trouble(_ body: () async throws -> Void) async throws -> String? {
+    /// Does what a page can be shown without; answers what is damaged, where that is why it cannot be done.
+    func trouble(_ body: () async throws -> Void) async throws -> Trouble? {
         do {
             try await body()
             return nil
         } catch {
             guard case TraylogError.failed(let failure) = error, failure.code == .damaged else { throw error }
             log(error, .internalServerError)
-            return problem(error).detail
+            return Trouble(words: problem(error).detail, event: failure.event)
         }
+    }
+
+    /// What is damaged, so that a part of a page cannot be shown.
+    struct Trouble: Hashable {
+        let words: String
+        /// The damaged event; nil where it is no event.
+        let event: Seq?
+
+        /// With links to the events that the words name.
+        var finding: Finding { Finding(words) }
     }
 
     /// Writes what the server failed at to its log; what the request got wrong is not for it.
@@ -388,7 +402,7 @@ extension Visit {
         guard accept.contains("text/html") else { return problem.response }
         let content = ProblemPage(
             status: "\(problem.status.code)", detail: problem.detail, advice: Self.advice(problem),
-            signedOut: session == nil)
+            signedOut: session == nil, isDamaged: problem.isDamaged)
         var response = page(problem.title, content, problem.status)
         if let time = problem.headers[.retryAfter] { response.headers[.retryAfter] = time }
         return response
@@ -401,6 +415,7 @@ extension Visit {
         case 404: "Check the address, or look for it from the overview."
         case 410: "What was there has left the log. The log's page shows the events that are left."
         case 429: "Wait a little."
+        case 500... where problem.isDamaged: "The rest of the store can still be read."
         case 500...: "The server's log says more, at this time. If it stays, run traylog verify on the store."
         default: "Go back and correct the field named above."
         }

@@ -27,13 +27,13 @@ enum TimelinePages {
                     let typed = try refused(error, visit)
                     let top = TimelinePage(person: person, filter: form(typed, visit, isLog: false))
                     return visit.page(title, top, typed.status) {
-                        TimelinePage.Rest(person: person, events: await events([], nil, visit))
+                        TimelinePage.Rest(person: person, events: await events(Found(), visit))
                     }
                 }
                 let top = TimelinePage(person: person, filter: form(visit.typedFields, visit, isLog: false))
                 return visit.page(title, top) {
-                    let (rows, next) = try await steps(visit, filter)
-                    return TimelinePage.Rest(person: person, events: await events(rows, next, visit))
+                    let found = try await steps(visit, filter)
+                    return TimelinePage.Rest(person: person, events: await events(found, visit))
                 }
             },
             ConsolePage(.get, "/log", .key(.audit), query: fields + ["user", "topic"], shows: .persons) { visit in
@@ -44,13 +44,13 @@ enum TimelinePages {
                 } catch {
                     let typed = try refused(error, visit)
                     return visit.page("Log", LogPage(filter: form(typed, visit, isLog: true)), typed.status) {
-                        await events([], nil, visit)
+                        await events(Found(), visit)
                     }
                 }
                 return visit.page("Log", LogPage(filter: form(visit.typedFields, visit, isLog: true))) {
-                    let (found, next) = try await log(visit, filter)
-                    try await visit.reader(isOfOne: filter.user != nil).record(found)
-                    return await events(found.map { EventRow(event: $0) }, next, visit)
+                    let found = try await log(visit, filter)
+                    try await visit.reader(isOfOne: filter.user != nil).record(found.rows.map(\.event))
+                    return await events(found, visit)
                 }
             },
         ]
@@ -91,13 +91,27 @@ enum TimelinePages {
             })
     }
 
-    private static func events(_ rows: [EventRow], _ next: Seq?, _ visit: Visit) async -> EventList {
-        let kept = kept(visit)
+    /// The rows of a page, and where the next ones are.
+    private struct Found {
+        var rows: [EventRow] = []
+        var next: Seq?
+        /// A damaged event, in whose place the rows end.
+        var damage: Visit.Trouble?
+        /// Why the rows have no counts.
+        var uncounted: Visit.Trouble?
+    }
+
+    private static func events(_ found: Found, _ visit: Visit) async -> EventList {
+        let (kept, rows, next) = (kept(visit), found.rows, found.next)
         return EventList(
             rows: await EventRow.withSubjects(rows, visit.store, words: visit.query["text"]).map(\.shown),
-            next: next.map { EventList.Next(before: $0, filter: kept) }, isFiltered: !kept.isEmpty,
-            isFirst: visit.query["before"] == nil, hasTable: !rows.isEmpty || next != nil,
-            isPending: rows.isEmpty && next != nil)
+            damage: found.damage.flatMap { trouble in
+                trouble.event.map { EventList.Damage(seq: $0, finding: trouble.finding) }
+            },
+            uncounted: found.uncounted?.finding, next: next.map { EventList.Next(before: $0, filter: kept) },
+            isFiltered: !kept.isEmpty, isFirst: visit.query["before"] == nil,
+            hasTable: !rows.isEmpty || next != nil,
+            isPending: rows.isEmpty && next != nil && found.damage == nil)
     }
 
     /// The filter as the address of the next page has it.
@@ -106,7 +120,7 @@ enum TimelinePages {
     // MARK: One tray
 
     /// The newest steps below `before` that match, newest first, and where to go on.
-    private static func steps(_ visit: Visit, _ filter: EventFilter) async throws -> (rows: [EventRow], next: Seq?) {
+    private static func steps(_ visit: Visit, _ filter: EventFilter) async throws -> Found {
         let (store, user) = (visit.store, visit.segment("u"))
         let isFiltered = filter != EventFilter()
         var own = EventFilter()
@@ -114,30 +128,54 @@ enum TimelinePages {
         var matching = filter
         (matching.user, matching.text) = (nil, nil)
         var high = try await newest(visit, filter)
-        var rows: [EventRow] = []
+        var found = Found()
         var rounds = 0
         let start = ContinuousClock.now
         while high > .zero {
-            let page = try await store.log.events(
-                matching: own, newestFirst: true, from: high, limit: isFiltered ? window : pageRows(visit))
+            let limit = isFiltered ? window : pageRows(visit)
+            let page: Page<Event, Seq>
+            do throws(TraylogError) {
+                page = try await store.log.events(
+                    matching: own, newestFirst: true, from: high, limit: limit)
+            } catch {
+                // The newest event that was left is the damaged one, unless a time had to be looked up.
+                guard let seq = error.failure?.event, seq <= high, own.since == nil, own.until == nil else {
+                    throw error
+                }
+                found.damage = try await visit.trouble { throw error }
+                found.next = seq
+                break
+            }
             let low = page.next == nil ? nil : page.elements.last?.seq
-            let steps = try await store.proofs.auditSteps(of: user, from: low.map(Moment.seq), to: .seq(high)).steps
-            let events = try await store.proofs.events(of: steps)
+            var rows: [EventRow] = []
+            let uncounted = try await visit.trouble {
+                let steps = try await store.proofs.auditSteps(of: user, from: low.map(Moment.seq), to: .seq(high)).steps
+                rows = zip(steps, try await store.proofs.events(of: steps)).map { EventRow(event: $1, step: $0) }
+            }
+            // Counts need all that was before; the events of the person do not.
+            if let uncounted {
+                rows = page.elements.reversed().map { EventRow(event: $0) }
+                found.uncounted = found.uncounted ?? uncounted
+            }
             // Most events name their item by its number; words are those of the item, too.
             var worded: Set<Seq>?
-            if let text = filter.text { worded = try await store.log.seqs(of: events, withWords: text) }
-            for (step, event) in zip(steps, events).reversed() where matching.matches(event) {
-                if worded?.contains(event.seq) ?? true { rows.append(EventRow(event: event, step: step)) }
+            if let text = filter.text { worded = try await store.log.seqs(of: rows.map(\.event), withWords: text) }
+            found.rows += rows.reversed().filter { row in
+                matching.matches(row.event) && worded?.contains(row.event.seq) ?? true
             }
-            guard let low else { return (try await voided(rows, visit), nil) }
+            guard let low else { break }
             high = low - 1
             rounds += 1
             let isLate = ContinuousClock.now - start > LogSearch.budget
-            if rows.count >= pageRows(visit) || !isFiltered || rounds == windows || isLate {
-                return (try await voided(rows, visit), low)
+            // A damaged event ends a page early.
+            let isFull = !isFiltered && page.elements.count == limit
+            if found.rows.count >= pageRows(visit) || isFull || rounds == windows || isLate {
+                found.next = low
+                break
             }
         }
-        return (try await voided(rows, visit), nil)
+        found.rows = try await voided(found.rows, visit)
+        return found
     }
 
     /// The newest event that a page may show.
@@ -161,11 +199,14 @@ enum TimelinePages {
 
     // MARK: The log
 
-    private static func log(_ visit: Visit, _ filter: EventFilter) async throws -> (events: [Event], next: Seq?) {
+    private static func log(_ visit: Visit, _ filter: EventFilter) async throws -> Found {
         let before = try visit.seq("before")
-        if before ?? 2 <= 1 { return ([], nil) }
+        if before ?? 2 <= 1 { return Found() }
         let search = LogSearch(filter, topic: visit.query["topic"], limit: pageRows(visit))
-        return try await search.run(below: before, in: visit.store)
+        let found = try await search.run(below: before, in: visit.store)
+        var page = Found(rows: found.events.map { EventRow(event: $0) }, next: found.next)
+        if let damage = found.damage { page.damage = try await visit.trouble { throw damage } }
+        return page
     }
 }
 
@@ -201,7 +242,17 @@ struct EventList {
         let filter: String
     }
 
+    /// A damaged event.
+    struct Damage {
+        let seq: Seq
+        let finding: Finding
+    }
+
     let rows: [EventRow.Shown]
+    /// In whose place the rows end.
+    let damage: Damage?
+    /// Why the rows have no counts.
+    let uncounted: Finding?
     let next: Next?
     let isFiltered, isFirst, hasTable, isPending: Bool
 }

@@ -119,6 +119,8 @@ enum UserPages {
         var head = Seq.zero
         var asOf = Seq.zero
         var isPast = false
+        /// The moment that was asked for; nil for now.
+        var moment: Moment?
         var list: ItemList
         var query: InboxQuery
     }
@@ -129,7 +131,7 @@ enum UserPages {
         let moment = try visit.moment("asOf")
         view.head = try await visit.store.log.head()
         view.asOf = try await visit.store.log.seq(of: moment ?? .seq(view.head))
-        view.isPast = moment != nil
+        (view.moment, view.isPast) = (moment, moment != nil)
         if let text = visit.query["cursor"] {
             guard let cursor = Traylog.Cursor(text) else {
                 throw Problem.invalid("cursor", "was not given out by a page")
@@ -143,26 +145,40 @@ enum UserPages {
         let (user, store, asOf) = (visit.segment("u"), visit.store, view.asOf)
         // At the head the present state answers, which is kept.
         let at: Moment? = view.isPast ? .seq(asOf) : nil
-        let tray = try await store.tray(of: user, asOf: at)
-        let (filter, moment) = (visit.kept(ItemList.filters), view.isPast ? "&asOf=\(asOf)" : "")
+        // A time that was asked for stays one: another event may be found at it in another store, or after a restore.
+        let asked = view.moment.map(Self.address) ?? ""
+        let typed = visit.query["asOf"].flatMap { visit.typed.timeAgo($0) == nil ? $0 : nil } ?? asked
+        let filter = visit.kept(ItemList.filters)
+        let moment = asked.isEmpty ? "" : "&asOf=\(PercentEncoding.encode(asked))"
         var rest = UserPage.Rest(
             person: Person(visit, .tray), head: view.head, asOf: asOf, isPast: view.isPast,
             isInbox: view.list.view == "inbox", isArchived: view.list.view == "archived",
             isSnoozed: view.list.view == "snoozed", isFiltered: view.list.isFiltered, view: view.list.view,
-            filter: filter, moment: moment, query: filter + moment,
-            list: ItemList.Form(visit, visit.typedFields),
-            jump: TypedFields.Field(value: view.isPast ? asOf.description : ""), tray: TrayCounts(tray))
+            filter: filter, moment: moment, query: filter + moment, asked: asked,
+            list: ItemList.Form(visit, visit.typedFields), jump: TypedFields.Field(value: typed))
+        if case .time(let time)? = view.moment { rest.askedAt = time }
         // What is damaged hides no more than itself: neither the chart the items, nor an item the counts.
-        rest.troubles = [
+        let troubles = [
+            try await visit.trouble { rest.tray = TrayCounts(try await store.tray(of: user, asOf: at)) },
             try await visit.trouble { rest.listed = try await listed(visit, view, at) },
             try await visit.trouble { rest.neighbours = try await neighbours(visit, asOf, view.head) },
         ].compactMap(\.self)
+        var known: Set<Visit.Trouble> = []
+        rest.troubles = troubles.filter { known.insert($0).inserted }.map(\.finding)
         if rest.listed?.items.isEmpty == true, !rest.neighbours.hasEvents {
             // The events of somebody who is known may have left the log.
             let names = try await store.users(prefix: user, limit: 1).elements
             rest.isNobody = names.first.map { $0.utf8.elementsEqual(user.utf8) } != true
         }
         return rest
+    }
+
+    /// A moment as an address names it: an event, or a time in UTC.
+    private static func address(_ moment: Moment) -> String {
+        switch moment {
+        case .seq(let seq): seq.description
+        case .time(let time): time.description
+        }
     }
 
     /// What a tray lists: items of one view, threads and mutes.
@@ -246,7 +262,9 @@ enum UserPages {
                 if case .erased = event.body {
                     found.erased = UserPage.Erased(at: event.recordedAt, by: event.actor)
                 }
-                found.earlier = event.seq == asOf ? before.elements.dropFirst().first?.seq ?? 0 : event.seq
+                let earlier = event.seq == asOf ? before.elements.dropFirst().first?.seq : event.seq
+                // A page ends early at a damaged event, which no fold passes.
+                found.earlier = earlier ?? before.next.map { $0 - 1 } ?? 0
             }
         }
         if asOf < head {
@@ -363,12 +381,17 @@ struct UserPage: PageContent {
         let view: String
         /// What links of this page keep of its address: the filter, the moment, and both.
         let filter, moment, query: String
+        /// The moment that was asked for, as an address names it; empty for now.
+        let asked: String
+        /// Its time, where a time was asked for.
+        var askedAt: Timestamp?
         var list: ItemList.Form
         /// The field that says another moment.
         var jump: TypedFields.Field
-        let tray: TrayCounts
+        /// Nil where they cannot be computed.
+        var tray: TrayCounts?
         /// What is damaged.
-        var troubles: [String] = []
+        var troubles: [Finding] = []
         /// Nil where it is damaged.
         var listed: Listed?
         var neighbours = Neighbours()
@@ -395,6 +418,8 @@ struct UserPage: PageContent {
         let title, body: String?
         let thread, category, sender, topic: Name?
         let isUnread, isSeen, isMuted, isAwaiting: Bool
+        /// Whether `when` is what its sender claims, and the log recorded another time.
+        let isClaimed: Bool
         /// How urgent it is, where it is urgent.
         let level: String?
         let when: Timestamp
@@ -408,6 +433,7 @@ struct UserPage: PageContent {
             (sender, topic) = (item.actor.map(Name.init), item.topic.map(Name.init))
             (isUnread, isSeen, isMuted) = (!item.isRead, item.isSeen, item.isMuted)
             isAwaiting = !content.actions.isEmpty && item.outcome == nil
+            isClaimed = Moments.isClaimed(item.occurredAt, recordedAt: item.recordedAt)
             level =
                 switch content.level {
                 case .timeSensitive: "urgent"

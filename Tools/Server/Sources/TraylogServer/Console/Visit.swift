@@ -100,6 +100,11 @@ struct Visit: Sendable {
     /// Those of all partitions.
     var stores: [Store] { (console.partitions?.services ?? [service]).map(\.store) }
 
+    /// A message whose commands name the store, for the operator, who alone may know where the server keeps its files.
+    func complete(_ message: String) -> String {
+        may(.admin) ? NextStep.complete(message, store: service.configuration.directory) : message
+    }
+
     func may(_ scope: KeyScope) -> Bool { session?.scopes.contains(scope) ?? false }
 
     /// A variable that the path has.

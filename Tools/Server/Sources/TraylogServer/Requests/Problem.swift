@@ -174,6 +174,11 @@ extension Problem {
     }
 }
 
+extension Problem {
+    /// Whether bytes on disk are not those that were written.
+    var isDamaged: Bool { members.contains { $0.name == "code" && $0.value.string == "damaged" } }
+}
+
 extension HTTPResponse.Status {
     static let insufficientStorage = HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
 }

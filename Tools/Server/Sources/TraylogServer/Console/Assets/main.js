@@ -72,10 +72,10 @@ if (given && find("#key")) {
 
 const scripts = {
   overview: () => import("./overview.js"),
-  user: () => import("./user.js"),
+  user: () => find("[data-moment]") && import("./user.js"),
   timeline: () => import("./timeline.js"),
   log: () => import("./timeline.js"),
-  event: () => import("./event.js"),
+  event: () => find("[data-proof]") && import("./event.js"),
   tree: () => find("[data-tree]") && import("./tree.js"),
   run: () => import("./run.js"),
 };
