@@ -109,8 +109,10 @@ struct DurableFileTests {
             let program = TraylogProgram(store: directory + "/store")
             var named: Set<String> = []
             for arguments in [
-                ["notify", "ann"], ["notify", "bob"], ["verify"], ["dossier", "ann", directory + "/dossier"],
-                ["backup", directory + "/copy"], ["compact", "--before", "2", "--archive", directory + "/archive"],
+                // The second item of the key supersedes the first, which leaves the log.
+                ["notify", "ann", "--collapse-key", "state"], ["notify", "ann", "--collapse-key", "state"],
+                ["notify", "bob"], ["verify"], ["dossier", "ann", directory + "/dossier"],
+                ["backup", directory + "/copy"], ["compact", "--before", "3", "--archive", directory + "/archive"],
             ] {
                 let calls = try Strace.fileCalls(of: program, arguments, log: directory + "/calls")
                 for (index, call) in calls.enumerated() {

@@ -2,9 +2,7 @@ import TraylogDomain
 
 /// What to do next about a store that needs somebody: a command for a shell, complete with the store's path.
 ///
-/// ```swift
-/// for step in health.nextSteps(store: "/var/lib/trays") { print("\(step.command)  # \(step.purpose)") }
-/// ```
+/// ``StoreHealth/nextSteps(store:)`` has those of a store.
 @_spi(Operations) public struct NextStep: Hashable, Sendable {
     /// The command, quoted for a shell.
     public let command: String

@@ -181,7 +181,7 @@ import TraylogPlatform
             try Data(others.utf8).write(to: URL(filePath: path + "/erasures"))
             try await Task.sleep(for: .milliseconds(900))
             #expect(file(path) == others)
-            #expect(throws: StoreFailure.self) { try erasures.begin("bob") }
+            #expect(throws: TraylogError.self) { try erasures.begin("bob") }
             erasures.end("bob")
             erasures.keep()
             erasures.cancel("ann")
