@@ -160,15 +160,15 @@ class LiveItemTests(unittest.TestCase):
         self.assertEqual(self.server.get("/v1/users/ann/live?with=trays").status, 400)
 
     def test_a_reader_who_does_not_read_delays_nobody_and_reads_the_items_again(self):
-        """300 changes of 50 items of 16 KiB each, beside one who does not read."""
+        """100 changes of 50 items of 16 KiB each, beside one who does not read."""
         body = "b" * (16 << 10)
         self.server.perform(*({"kind": "notify", "user": "ann", "title": str(n), "body": body} for n in range(50)))
         items = list(range(1, 51))
         with Copy(self.server, "ann") as reader, Copy(self.server, "ann") as sleeper:
             # Changes that take each other back in between leave nothing to tell; a notification never does.
-            for turn in range(300):
+            for turn in range(100):
                 self.server.perform({"kind": "mark", "user": "ann", "as": ("read", "unread")[turn % 2], "items": items})
-                if turn % 30 == 0:
+                if turn % 10 == 0:
                     reader.follow(self.server.notify("ann", title="more").json["seq"])
             seq = self.server.notify("ann", title="last").json["seq"]
             for copy in (reader, sleeper):
