@@ -9,6 +9,7 @@ auditor.py must accept what is whole, and find each change.
 import base64
 import hashlib
 import json
+import os
 import random
 import subprocess
 import sys
@@ -315,7 +316,11 @@ def erased_and_archived(log, check, archive):
 
 def main():
     program = str(Path(sys.argv[1]).resolve())
-    seeds = [int(sys.argv[2])] if len(sys.argv) > 2 else [random.randrange(2**32) for _ in range(3)]
+    # The same three each time by default; others every night.
+    nightly = os.environ.get("TRAYLOG_TESTS") == "nightly"
+    seeds = [random.randrange(2**32) if nightly else seed for seed in (1, 2, 3)]
+    if len(sys.argv) > 2:
+        seeds = [int(sys.argv[2])]
     for seed in seeds:
         print(f"seed {seed}")
         with tempfile.TemporaryDirectory() as work:
