@@ -17,7 +17,7 @@ public protocol TrayQueries: Sendable {
     @_spi(Internals) var queries: Queries { get }
 }
 
-/// What answers the queries of a store.
+/// Answers the queries of a store.
 ///
 /// A class, because each query takes a reference.
 @_spi(Internals) public final class Queries: Sendable {

@@ -132,7 +132,7 @@ package final class StoreRewrite {
         return (copy, .successor(archive: name), replay)
     }
 
-    /// What a rewrite makes of the copy.
+    /// The result of a copy.
     private enum Made {
         /// It is given up.
         case nothing

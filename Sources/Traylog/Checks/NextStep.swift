@@ -1,12 +1,12 @@
 import TraylogDomain
 
-/// What to do next about a store that needs somebody: a command for a shell, complete with the store's path.
+/// The next step for a store that needs attention: a command for a shell, with the store's path.
 ///
 /// ``StoreHealth/nextSteps(store:)`` has those of a store.
 @_spi(Operations) public struct NextStep: Hashable, Sendable {
     /// The command, quoted for a shell.
     public let command: String
-    /// What it does.
+    /// The effect of the command, in a few words.
     public let purpose: String
 
     /// A message whose commands in backticks name the store, too.
@@ -20,7 +20,7 @@ import TraylogDomain
         }.joined(separator: "`")
     }
 
-    /// What to do, in this order, about what a check of the store found.
+    /// The steps, in this order, after a check of the store found something.
     ///
     /// - Parameters:
     ///   - findings: what it found, as far as that is known.
@@ -115,7 +115,7 @@ private struct Steps {
 }
 
 @_spi(Operations) extension StoreHealth {
-    /// What to do about the findings, in their order, each command once.
+    /// The steps for the findings, in their order, each command once.
     ///
     /// - Parameter path: the store's directory.
     public func nextSteps(store path: String) -> [NextStep] {

@@ -185,11 +185,11 @@ extension Projected {
     ///
     /// - Parameter type: the value's own, which has the call.
     private mutating func apply<Told: TrayProjection>(_ chunk: ProjectionChunk, as type: Told.Type) {
-        guard var told = value as? Told else { preconditionFailure("The type is that of the value.") }
+        guard var told = value as? Told else { preconditionFailure("The value has its own type.") }
         // If both held the value, the first change would copy it.
         value = Value()
         for event in chunk.events { told.apply(chunk.changes[event.seq.rawValue] ?? [], of: event) }
-        guard let value = told as? Value else { preconditionFailure("The type is that of the value.") }
+        guard let value = told as? Value else { preconditionFailure("The value has its own type.") }
         self.value = value
     }
 

@@ -18,7 +18,7 @@ import TraylogLog
 /// It keeps no content: some 300 bytes for each event, however long the file is. The checks are those of
 /// Docs/reference/json.md, "Complete histories".
 public struct CompleteCheck {
-    /// What is wrong: runs of revisions that are missing, and then the first other difference.
+    /// The findings: runs of revisions that are missing, and then the first other difference.
     ///
     /// Beyond a thousand, a last text says how many more there are. Before ``finish()``, it says that this was not called.
     public var findings: [String] {

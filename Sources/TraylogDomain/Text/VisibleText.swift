@@ -2,7 +2,7 @@
 ///
 /// It goes by scalars: a quotation mark with a combining accent is one character of Swift's, and still ends an attribute.
 @_spi(Operations) public struct VisibleText: Hashable, Sendable {
-    /// What to show.
+    /// The text as it is shown.
     public let text: String
 
     /// Control characters become their pictures (`␛`), those without a picture and everything else that ``isHidden(_:)``

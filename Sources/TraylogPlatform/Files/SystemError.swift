@@ -42,7 +42,7 @@ package struct SystemError: Error, Hashable, Sendable {
     /// Whether a file system that nobody can write refused to sync: what is read there is on the medium.
     package var isSyncWithoutMedium: Bool { self == .readOnlyFileSystem || self == .invalidArgument }
 
-    /// What is wrong with a path that leads nowhere, whoever follows it; nil for other errors.
+    /// The reason why a path leads nowhere, for every caller; nil for other errors.
     package var faultOfPath: String? {
         switch self {
         case .notDirectory: "a part of it is a file, not a directory"

@@ -1,7 +1,7 @@
 import Synchronization
 import TraylogDomain
 
-/// What an ``InboxFetcher`` loads from: a store, a reader or a device's client.
+/// The source that an ``InboxFetcher`` loads from: a store, a reader or a device's client.
 ///
 /// Its requirements are SPI (`Replication`), so that an app does not find them among the calls of its store. With it, a test can
 /// make a source of its own.

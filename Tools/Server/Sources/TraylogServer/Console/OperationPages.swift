@@ -53,7 +53,7 @@ enum OperationPages {
         ]
     }
 
-    /// What to do about the findings, as commands; where the server keeps its files is for the operator alone.
+    /// The commands that the findings lead to; only operators may know where the server keeps its files.
     private static func next(_ upkeep: UpkeepRecord, _ visit: Visit) -> [NextStep] {
         guard visit.may(.admin) else { return [] }
         var steps: [NextStep] = []
