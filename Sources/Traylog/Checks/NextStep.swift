@@ -75,13 +75,14 @@ private struct Steps {
 
     /// For a log that is damaged: a new store beside the old one, from a backup or from what can still be read.
     func repair(_ record: UpkeepRecord) -> [NextStep] {
-        let restored = NextStep(
-            command: "traylog restore BACKUP --store \(beside(".restored"))",
-            purpose: record.lastBackup.map {
-                "makes a store of your backup; the last one is of \($0.time.description.prefix(10)), event \($0.head)"
-            } ?? "")
+        let restored = record.lastBackup.map { backup in
+            let last = "the last one is of \(backup.time.description.prefix(10)), event \(backup.head)"
+            return NextStep(
+                command: "traylog restore BACKUP --store \(beside(".restored"))",
+                purpose: "makes a store of your backup; \(last)")
+        }
         let salvaged = beside(".salvaged.jsonl")
-        return (record.lastBackup == nil ? [] : [restored]) + [
+        return [restored].compactMap(\.self) + [
             NextStep(
                 command: "traylog export --skip-damaged --store \(NextStep.quoted(path)) > \(salvaged)",
                 purpose: "takes every event that can still be read"),
