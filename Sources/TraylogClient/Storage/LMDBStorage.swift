@@ -13,7 +13,8 @@ public final class LMDBStorage: DeviceStorage {
     /// A sentence for the user about each damaged outbox that was found here, now or earlier.
     public let damage: [String]
     private let outbox: Environment
-    private let replica: Mutex<Environment>
+    /// Nil after ``close()``, so that nothing begins a file in a directory that has another owner by then.
+    private let replica: Mutex<Environment?>
 
     private static let replicaTables = DeviceTable.allCases.filter { $0 != .outbox }.map(\.rawValue)
     private static let removedSuffix = ".removed"
@@ -155,9 +156,12 @@ public final class LMDBStorage: DeviceStorage {
     }
 
     /// Removes the replica's file and begins an empty one.
+    ///
+    /// - Throws: ``DeviceFailure``; ``DeviceFailure/Code/closed`` after ``close()``.
     public func discardReplica() throws(DeviceFailure) {
         try replica.withLock { (environment) throws(DeviceFailure) in
-            environment.close()
+            guard let old = environment else { throw closed }
+            old.close()
             Files.removeTree(replicaDirectory)
             environment = try Self.open(replicaDirectory, Self.replicaTables)
         }
@@ -166,8 +170,13 @@ public final class LMDBStorage: DeviceStorage {
     /// Closes both files.
     public func close() {
         outbox.close()
-        replica.withLock { $0.close() }
+        replica.withLock { environment in
+            environment?.close()
+            environment = nil
+        }
     }
+
+    private var closed: DeviceFailure { DeviceFailure(LMDBError.closed("use", directory)) }
 
     /// Removes the directory: all of it or, when the process is killed meanwhile, nothing or the rest at the next opening.
     public func destroy() throws(DeviceFailure) {
@@ -199,7 +208,7 @@ public final class LMDBStorage: DeviceStorage {
     private func with<Answer>(
         _ table: DeviceTable, _ body: (Environment) throws -> Answer
     ) throws(DeviceFailure) -> Answer {
-        let environment = table == .outbox ? outbox : replica.withLock { $0 }
+        guard let environment = table == .outbox ? outbox : replica.withLock({ $0 }) else { throw closed }
         do {
             return try body(environment)
         } catch let error as LMDBError {
