@@ -12,7 +12,7 @@ NAMED_GAPS = 1_000
 
 class Topic:
     def __init__(self, revision):
-        self.revision = revision
+        self.revision = self.stated = revision
         self.stream = None
         self.named = self.has_events = self.open = self.has_items = False
 
@@ -178,7 +178,7 @@ class CompleteCheck:
             )
         if topic.revision < newest:
             self.gap(topic.revision + 1, newest, f"topic {name}")
-        topic.revision = newest
+        topic.revision = topic.stated = newest
 
     # Events of topics
 
@@ -245,6 +245,11 @@ class CompleteCheck:
         if not self.folds:
             return
         for name, topic in self.topics.items():
+            # No one could tell how many of them were left out.
+            if topic.revision != topic.stated:
+                self.wrong(
+                    f"the file shows {topic.revision} events of topic {name}, and the events of {self.user} state {topic.stated}"
+                )
             if topic.has_events and not topic.named and topic.stream != self.naming.get(name):
                 self.wrong(f"no broadcast shows that the events of topic {name} are of it")
         wanted = self.tray.summary(self.user, self.head, self.revision)

@@ -133,13 +133,15 @@ class Log:
 
 
     def inserted(self, body, event, head, texts):
-        """The lines with an event of the log among them, proved and with counts that fit."""
+        """The lines with an event of the log among them, proved and with counts that fit; of a topic without content."""
         seq = event["seq"]
         proof = json.loads(self.run("prove", str(seq), "--disclose", "--as-of", str(head["treeSize"]), "--json"))
         disclosed = {name: proof.pop(name) for name in ("salt", "payload")}
         place = next(index for index in texts if texts[index]["proof"]["seq"] > seq)
         counts = next((texts[index]["before"] for index in texts if index >= place and "before" in texts[index]), None)
         line = {"event": event, "before": counts, "after": counts, "proof": proof, "disclosed": disclosed}
+        if "topic" in event:
+            line = {"topic": event["topic"], "proof": proof}
         return body[:place] + [written(line)] + body[place:]
 
 
@@ -214,6 +216,8 @@ def manipulate(log, check, lines, head, user):
     foreign = [json.loads(line) for line in log.other_files[other] if b'"proof":' in line and b'"topic":' not in line]
     stranger = pick([line for line in foreign if line["proof"]["seq"] < head["treeSize"]])
     changed("an event of another user inserted", log.inserted(body, stranger["event"], head, texts), (f"is of {other}", "is not of"))
+    for event in log.unheard:
+        changed("a broadcast after the last subscription inserted", log.inserted(body, event, head, texts), "the file shows")
     heard = [index for index in events if texts[index].get("event", {}).get("kind") == "broadcast" and "after" in texts[index]]
     if heard:
         index = pick(heard)
@@ -275,6 +279,10 @@ def history(program, work, seed):
     log.live(60)
     for user in USERS:
         log.run("subscribe", user, "quiet") if log.random.random() < 0.3 else None
+    # Everybody left this topic before anything was said in it.
+    log.perform([{"kind": kind, "user": user, "topic": "brief"} for user in USERS for kind in ("subscribe", "unsubscribe")])
+    log.perform([{"kind": "broadcast", "topic": "brief", "title": "Nobody hears it"}])
+    log.unheard = [json.loads(line) for line in log.run("log", "--kind", "broadcast", "--newest-first", "--limit", "1", "--json").splitlines()]
     log.other_files, heads = {}, {}
     for user in USERS:
         text = log.run("audit", user, "--complete", "--actor", "eve", "--purpose", "a test")

@@ -31,7 +31,8 @@ extension BlockingQueries {
     }
 }
 
-/// What a complete history shows: the events of the user, and of each topic from the first subscription on.
+/// What a complete history shows: the events of the user, and those of each topic from the first subscription to the last
+/// revision that an own event states.
 struct CompletePlan: Sendable {
     struct Line: Sendable {
         var seq: UInt64
@@ -72,9 +73,12 @@ struct CompletePlan: Sendable {
         lines = own.indices.map { Line(seq: own[$0], topic: -1, revision: UInt32($0 + 1)) }
         guard let past = now.past else { preconditionFailure("A complete history looks at the past.") }
         let history = now.history(past)
+        let audited = try Self.topics(ofAudited: last, now.store)
         for (topic, spans) in Self.spans(try joins ?? Self.joins(own, now.store)) {
+            // Without the topic in `audited`, what came after the last subscription concerns the user no more.
+            let end = audited?.contains(Array(topic.utf8)) == false ? min(size, spans[spans.count - 1].upperBound) : size
             let seqs = try history.events(
-                ofTopic: now.hasher.identity(of: topic, as: .topic), after: 0, through: size)
+                ofTopic: now.hasher.identity(of: topic, as: .topic), after: 0, through: end)
             let first = seqs.bisect { $0 <= spans[0].lowerBound }
             lines += (first..<seqs.count).map {
                 Line(seq: seqs[$0], topic: Int32(topics.count), revision: UInt32($0 + 1))
@@ -90,6 +94,12 @@ struct CompletePlan: Sendable {
             self.spans.append(spans)
         }
         lines.sort { $0.seq < $1.seq }
+    }
+
+    /// The topics that an `audited` names; nil for another event.
+    private static func topics(ofAudited seq: Seq, _ store: StoreSnapshot) throws -> Set<[UInt8]>? {
+        guard case .audited(_, let revisions) = try store.event(seq).body else { return nil }
+        return Set(revisions.map { Array($0.topic.utf8) })
     }
 
     private static func joins(_ own: [UInt64], _ store: StoreSnapshot) throws -> [Join] {

@@ -84,6 +84,8 @@ public struct CompleteCheck {
     private struct TopicProgress {
         /// Of the newest event that was shown, or was before the first subscription.
         var revision: UInt64
+        /// The newest one that an own event states.
+        var stated: UInt64
         var stream: UInt32?
         /// Whether a broadcast showed that the stream is the topic's.
         var isNamed = false
@@ -238,7 +240,7 @@ extension CompleteCheck {
         switch event.body {
         case .subscribed(let topic, let newest):
             let name = Name(topic)
-            if topics[name] == nil { topics[name] = TopicProgress(revision: newest) }
+            if topics[name] == nil { topics[name] = TopicProgress(revision: newest, stated: newest) }
             try expectRevision(newest, of: name, at: seq)
             topics[name]?.isOpen = true
         case .unsubscribed(let topic, let newest):
@@ -268,6 +270,7 @@ extension CompleteCheck {
         }
         noteGap(RevisionGap(after: shown, through: newest, of: "topic \(topic.text)"))
         topics[topic]?.revision = newest
+        topics[topic]?.stated = newest
     }
 
     /// Notes what is missing between two revisions of a stream.
@@ -329,7 +332,7 @@ extension CompleteCheck {
         if topics[topic] == nil {
             differ("event \(leaf.seq) is of topic \(topic.text), which \(user) did not join before")
         }
-        var progress = topics[topic] ?? TopicProgress(revision: UInt64(leaf.revision) - 1)
+        var progress = topics[topic] ?? TopicProgress(revision: UInt64(leaf.revision) - 1, stated: 0)
         guard progress.stream ?? leaf.stream == leaf.stream else {
             throw Self.wrong("event", "\(leaf.seq) is not of topic \(topic.text)")
         }
@@ -419,6 +422,12 @@ extension CompleteCheck {
             }
         }
         for (name, topic) in topics where topic.hasEvents && isFolding {
+            // No one could tell how many of them were left out.
+            guard topic.revision == topic.stated else {
+                throw Self.wrong(
+                    "topic",
+                    "\(name.text): the file shows \(topic.revision) events, and the events of \(user) state \(topic.stated)")
+            }
             guard topic.isNamed || topic.stream == namedStreams[name] else {
                 throw Self.wrong("topic", "\(name.text): no broadcast shows that these events are of it")
             }
