@@ -17,7 +17,7 @@ final class Shutdown: Sendable {
 
     private let stop: @Sendable () -> Void
     private let directory: String
-    private let environment: Environment
+    let environment: Environment
     private let writer: Writer
     private let observer: (any StoreObserver)?
     private let state = Monitor(State())

@@ -445,6 +445,9 @@ extension Store {
     package func checkInvariants() throws(TraylogError) {
         try writer.perform { $0.memory.withLock { $0.store.checkInvariants() } }
     }
+
+    /// How many pages of trees were read since the opening; for tests.
+    package func countExaminedPages() throws -> Int { try shutdown.environment.countExaminedPages() }
 }
 
 /// Decides what happens to the other commands of a batch when one is refused.

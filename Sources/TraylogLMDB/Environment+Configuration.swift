@@ -34,6 +34,8 @@ extension Environment {
         package var creates = true
         /// The size at which the journal begins anew, at most 2 MiB.
         package var journalBytes = 2 << 20
+        /// For tests: whether account is taken of all pages after each commit, and the process ends at the first finding.
+        package var accountsForCommits = false
 
         package init(
             mapSizeBytes: Int = 64 << 30, durability: Durability = .durable,

@@ -165,6 +165,7 @@ extension EnvironmentFile {
         unsafe mdb_env_set_flags(handle, Environment.Durability.deferred.flags, 0)
         unsafe mdb_env_set_flags(handle, durability.flags, 1)
         coverLastPage()
+        writeCheck.leaveNote(of: UInt64(mapState().lastTransaction))
         let result = unsafe mdb_env_sync(handle, 1)
         if result != 0 {
             throw LMDBError(result: result, operation: "sync", path: path, file: dataFile)

@@ -251,9 +251,17 @@ extension Environment {
             if result == MDB_MAP_FULL { file.reap() }
             throw failure(result, "commit")
         }
-        if usesJournal { try finish(number, file) }
+        switch configuration.durability {
+        case .durable: try finish(number, file)
+        case .relaxed: file.writeCheck.leaveNote(of: number)
+        // Once, at the end.
+        case .deferred: break
+        }
         file.coverLastPage()
         if configuration.durability == .deferred { file.syncIfGrown() }
+        if configuration.accountsForCommits {
+            try file.writeCheck.requireAccount(of: number, leavesNote: configuration.durability != .deferred)
+        }
     }
 
     private var usesJournal: Bool { configuration.durability == .durable }

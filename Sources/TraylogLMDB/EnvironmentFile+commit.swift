@@ -24,7 +24,7 @@ extension EnvironmentFile {
     func makeSafe(_ number: UInt64) throws(LMDBError) {
         let proof = try journal.prove(number)
         if proof != .entry { try syncData() }
-        try pages.notePending(number, false)
+        try pages.noteWritten(number, writeCheck.note(of: number))
         if proof == .none { try syncData() }
         if proof != .entry { journal.begin(after: number) }
     }

@@ -62,8 +62,6 @@ import TraylogPlatform
         // Without the lock, libraries from 0.9.26 to 0.9.31 break a process that opens the store right now.
         let isLocked = openLock?.tryAcquire() ?? false
         try? takeBackFailed()
-        // Before the sync that the journal's end may need.
-        if isSound, !isLost, writeCheck.isProven { try? CleanClose.note(in: pages) }
         endAtLastPage()
         if !isLost { closeJournal() }
         giveUp()
@@ -161,6 +159,7 @@ import TraylogPlatform
     func noteInDoubt() {
         (hasFailed, isSound) = (true, false)
         journal.forget()
+        writeCheck.forgetNote()
     }
 
     /// Makes the file at least as long as its header says, after a commit, and then by some more.

@@ -161,7 +161,7 @@ struct MappedStore {
             try check.begin(after: unsafe UInt64(mdb_txn_id(transaction)) - 1)
             try check.snapshot.checkCommits()
             check.noteFree()
-            check.trustClose()
+            check.trustNote()
             for (index, name) in names.enumerated() {
                 if try !check.snapshot.hasTable(index) { try check.prove() }
                 var number: MDB_dbi = 0
@@ -173,8 +173,10 @@ struct MappedStore {
             unsafe mdb_txn_abort(transaction)
             throw error
         }
+        let number = UInt64(unsafe mdb_txn_id(transaction))
         let result = unsafe mdb_txn_commit(transaction)
         guard result == 0 else { throw LMDBError(result: result, operation: "open", path: path) }
+        check.leaveNote(of: number)
         return databases
     }
 

@@ -60,6 +60,8 @@ public struct StoreOptions: Sendable {
     package var pagesAtOnce = 512
     /// The size at which the journal begins anew.
     package var journalBytes = 2 << 20
+    /// For tests: whether the process ends at a commit after which a page is in no place, or in two.
+    package var accountsForCommits = false
 
     /// The usual options, but for those that are given.
     ///
@@ -105,6 +107,7 @@ extension Environment.Configuration {
         self.init()
         mapSizeBytes = options.mapSizeBytes
         journalBytes = options.journalBytes
+        accountsForCommits = options.accountsForCommits
         durability = options.durability == .relaxed ? .relaxed : .durable
     }
 }

@@ -222,7 +222,7 @@ import TraylogPlatform
     private func randomCommits(
         _ path: String, _ count: Int, _ random: inout SeededRandom
     ) throws -> [(commit: UInt64, data: Data, journal: Data, rows: [[UInt8]])] {
-        let environment = try openWriter(path)
+        let environment = try openWriter(path, accounts: true)
         defer { environment.close() }
         return try (0..<count).compactMap { _ in
             let commit = try environment.write { transaction in

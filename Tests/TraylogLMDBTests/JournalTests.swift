@@ -137,7 +137,7 @@ import TraylogPlatform
     /// The next commit takes the same pages and looks the same from the old trees, if those are remembered.
     @Test func theJournalAfterACommitThatWasTakenBackIsAnotherOne() throws {
         try withPath { path in
-            let environment = try openWriter(path)
+            let environment = try openWriter(path, accounts: true)
             defer { environment.close() }
             for _ in 0..<20 { try environment.addRow() }
             let failed = try environment.rows()
@@ -146,6 +146,8 @@ import TraylogPlatform
             opened.noteInDoubt()
             try opened.pages.notePending(failed, true)
             try opened.takeBackFailed()
+            let left = try Data(contentsOf: URL(filePath: dataFile(of: path)))
+            #expect(left.number(headerPage(failed) + 184) == failed)
             #expect(try environment.addRow() == failed + 1)
             let newest = try environment.addRow()
             let after = JournalBytes(try Data(contentsOf: URL(filePath: journalFile(of: path))))

@@ -1,10 +1,12 @@
 import Foundation
 import TestSupport
 import Testing
-import TraylogLMDB
-import TraylogPages
+import TraylogPlatform
 
-/// The pages that an opening reads, and a writer's knowledge of the file before it reuses pages.
+@testable import TraylogLMDB
+@testable import TraylogPages
+
+/// The pages that an opening and the first commit read, and a writer's knowledge of the file before it reuses pages.
 @Suite struct OpeningPagesTests {
     /// More than the pages of the header, of the list of free pages, and the way through some tables.
     private static let few = 30
@@ -54,21 +56,170 @@ import TraylogPages
         }
     }
 
-    @Test func theFirstCommitAfterAKillTakesAccountOfAllBranches() throws {
+    /// After a commit, in the middle of one that the journal has, of one with a seal, and of one that nothing proves.
+    @Test func theFirstCommitAfterAKillReadsAsFewPagesOfALargeFileAsOfASmallOne() throws {
+        for rows in [1_000, Self.many] {
+            try withPath { path in
+                let relaxed = try fill(path, rows: rows)
+                let writer = try openWriter(path)
+                var files: [Data] = []
+                for row in 0..<4 {
+                    try writer.write { try $0.put(writer.database("log"), Self.key(row), [2]) }
+                    files.append(try Data(contentsOf: URL(filePath: dataFile(of: path))))
+                }
+                let (sealed, data) = (underWay(files[0]), files[3])
+                try #require(!sealed.sealed(newestCommit(sealed)).isEmpty)
+                let journal = try Data(contentsOf: URL(filePath: journalFile(of: path)))
+                writer.close()
+                let newest = newestCommit(data)
+                try #require(JournalBytes(journal).commits.last == newest)
+                let cases = [
+                    (relaxed, Data()), (data, journal), (underWay(data), journal), (sealed, Data()),
+                    (underWay(data), Data()),
+                ]
+                for (data, journal) in cases {
+                    try JournalBytes.put(data, journal, in: path)
+                    let next = try openWriter(path)
+                    try next.write { try $0.put(next.database("log"), Self.key(rows / 2), [3]) }
+                    #expect(try pagesRead(next) < Self.few)
+                }
+            }
+        }
+    }
+
+    /// The data file before its newest commit was on disk, which gets its note then.
+    private func underWay(_ data: Data) -> Data {
+        let newest = newestCommit(data)
+        var data = data
+        data.put(~newest, at: headerPage(newest) + 152)
+        data.put(newest - 2, at: headerPage(newest) + 184)
+        return data
+    }
+
+    @Test func theFirstCommitAfterAKillOfAProcessReadsFewPages() async throws {
+        try await withPath { path in
+            _ = try fill(path, rows: Self.many)
+            await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+                let writer = try openWriter(path)
+                for row in 0..<20 {
+                    try writer.write { transaction in
+                        try transaction.put(writer.database("index"), [UInt8(row)], [1])
+                        if row == 19 { kill(getpid(), SIGKILL) }
+                    }
+                }
+            }
+            let next = try openWriter(path)
+            #expect(try next.value("index", [18]) == [1])
+            try next.write { try $0.put(next.database("index"), [1], [2]) }
+            #expect(try pagesRead(next) < Self.few)
+        }
+    }
+
+    @Test func aFirstCommitWithoutANoteTakesAccountOfAllBranches() throws {
         try withPath { path in
-            let killed = try fill(path, rows: Self.many)
-            try killed.write(to: URL(filePath: dataFile(of: path)))
+            var cut = try fill(path, rows: Self.many)
+            for page in [0, 4_096] { cut.put(0, at: page + 184) }
+            try cut.write(to: URL(filePath: dataFile(of: path)))
             let writer = try openWriter(path)
             let opened = try writer.countExaminedPages()
             try writer.write { try $0.put(writer.database("index"), [1], [2]) }
             // Of 60,000 rows there are more than 8,000 leaves, and a branch for some 225 of them.
             #expect(try pagesRead(writer) > opened + Self.many * 8 / 60 / 250)
-            // From then on the close leaves the result of the account.
+            // From then on commits leave the result of the account.
             let next = try openWriter(path)
             try next.write { try $0.put(next.database("index"), [1], [3]) }
             #expect(try pagesRead(next) < Self.few)
         }
     }
+
+    @Test func aFileThatTookAnothersPlaceHasANote() throws {
+        try withPath { path in
+            let environment = try openWriter(path, accounts: true)
+            defer { environment.close() }
+            let successor = try environment.openSuccessor()
+            for row in UInt64(0)..<50 {
+                try successor.write { try $0.append(successor.database("log"), row, [1, 2, 3]) }
+            }
+            try environment.replace(by: successor)
+            let data = try Data(contentsOf: URL(filePath: dataFile(of: path)))
+            #expect(data.number(headerPage(newestCommit(data)) + 184) == newestCommit(data))
+            for row in UInt64(50)..<53 {
+                try environment.write { try $0.append(environment.database("log"), row, [1, 2, 3]) }
+            }
+        }
+    }
+
+    /// Commits free and take pages while a reader keeps old ones, and after it: the note is summed as they go, and every commit
+    /// is compared with a sum from the beginning.
+    @Test(arguments: [Environment.Durability.durable, .relaxed])
+    func theNoteOfALongListIsTheSameSummedCommitByCommit(durability: Environment.Durability) throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededRandom(seed: seed)
+        try withEnvironment(.init(durability: durability)) { environment in
+            let index = environment.database("index")
+            func change(_ rows: Int) throws {
+                try environment.write { transaction in
+                    for _ in 0..<rows {
+                        let key = Self.key(Int.random(in: 0..<3_000, using: &random))
+                        let size = Int.random(in: 1...2_000, using: &random)
+                        if size % 3 == 0 {
+                            _ = try transaction.delete(index, key)
+                        } else {
+                            try transaction.put(index, key, [UInt8](repeating: 3, count: size))
+                        }
+                    }
+                }
+            }
+            try change(3_000)
+            var longest = 0
+            try environment.read { _ in
+                for _ in 0..<sized(60, nightly: 400) { try change(Int.random(in: 1...40, using: &random)) }
+                try change(2_000)
+                longest = try environment.information().freePages
+            }
+            for round in 0..<sized(60, nightly: 400) {
+                try change(round % 20 == 0 ? 500 : Int.random(in: 1...40, using: &random))
+            }
+            #expect(longest > 2_000, "seed \(seed)")
+        }
+    }
+
+    /// Of the header, of the list of free pages, and of the table of tables; what is not in use there may change.
+    @Test func everyChangedBitThatANoteCoversIsNoticed() throws {
+        try withPath { path in
+            let sound = try fill(path, rows: 1_000)
+            let meta = headerPage(newestCommit(sound))
+            let roots = [Int(sound.number(meta + 80)), Int(sound.number(meta + 128))]
+            var covered = Array(meta + 40..<meta + 144)
+            for page in roots.map({ $0 * 4_096 }) {
+                let bounds = sound.number(page + 12)
+                let (lower, upper) = (Int(bounds & 0xFFFF), Int(bounds >> 16 & 0xFFFF))
+                covered += Array(page..<page + lower) + Array(page + upper..<page + 4_096)
+            }
+            #expect(try noteState(path, sound) == .intact)
+            for offset in stride(from: 0, to: covered.count, by: sized(3, nightly: 1)) {
+                var changed = sound
+                changed[covered[offset]] ^= 1 << UInt8(offset % 8)
+                let state = try noteState(path, changed)
+                #expect(state == .changed || state == nil, "offset \(covered[offset])")
+            }
+        }
+    }
+
+    /// What the note says of the newest commit; nil where the header makes no sense.
+    private func noteState(_ path: String, _ bytes: Data) throws -> CommitNote.State? {
+        try bytes.write(to: URL(filePath: dataFile(of: path)))
+        let file = try FileDescriptor(opening: dataFile(of: path), .reading)
+        defer { file.close() }
+        let pages = try PageMap(
+            file, path: dataFile(of: path), byteCount: bytes.count, pageSize: 4_096, tableNames: databaseNames)
+        let snapshot = Snapshot(pages)
+        guard let loading = try? snapshot.load(newestCommit(bytes)), loading != .gone else { return nil }
+        var note = CommitNote()
+        return note.state(of: snapshot)
+    }
+
+    private func newestCommit(_ bytes: Data) -> UInt64 { max(bytes.number(144), bytes.number(4_096 + 144)) }
 
     /// The list of a killed process's file names a page in use: it can be read, and nothing is written over.
     @Test func afterAKillNoPageInUseIsWrittenOver() throws {
@@ -100,8 +251,8 @@ import TraylogPages
         }
     }
 
-    /// Any bit that the note covers, and those of the note itself: the opening says so, or takes account.
-    @Test func aCloseIsTrustedOnlyWhereNothingHasChanged() throws {
+    /// A changed bit of the note makes the opening take account, and one of the list of free pages does no harm.
+    @Test func aNoteIsTrustedOnlyWhereNothingHasChanged() throws {
         try withPath { path in
             _ = try fill(path, rows: 1_000)
             let url = URL(filePath: dataFile(of: path))

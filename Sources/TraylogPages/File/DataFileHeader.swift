@@ -20,6 +20,7 @@ import TraylogPlatform
 /// | 152 | behind LMDB's fields, where LMDB leaves the page alone: the mark, u64. The complement of the commit's number, if it
 ///   is pending; its number, if it was taken back; else 0 |
 /// | 160 | in the first page the number of the journal, 16 bytes; see ``JournalLayout`` |
+/// | 176 | the ``CommitNote``, 16 bytes |
 ///
 /// All that is in the same 512 bytes, which a disk writes together. A ``Seal`` may follow.
 package struct DataFileHeader: Sendable {
@@ -132,6 +133,7 @@ struct MetaPage {
     /// Ours behind them; see ``DataFileHeader``.
     static let mark = 152..<160
     static let journal = 160..<176
+    static let note = 176..<192
 
     /// Nil when it makes no sense; see ``DataFileHeader`` for the offsets.
     init?(_ page: Page) {

@@ -7,6 +7,9 @@ import CTraylogCRC
 @usableFromInline package final class WriteCheck {
     let pages: PageMap
     package let snapshot: Snapshot
+    /// The commit that the transaction becomes.
+    private let made: Snapshot
+    private var note = CommitNote()
     /// Pages that were looked at in this transaction.
     private var examined: Set<UInt64> = []
     /// The leaf that was looked at last, by table: writes mostly go on in it.
@@ -21,7 +24,7 @@ import CTraylogCRC
     private enum Proof {
         case none
         /// Only the values of large rows could share a page, where nothing has changed since an account.
-        case close
+        case note
         case account
     }
 
@@ -39,6 +42,7 @@ import CTraylogCRC
     package init(_ pages: PageMap) {
         self.pages = pages
         snapshot = Snapshot(pages)
+        made = Snapshot(pages)
         latest = Array(repeating: nil, count: pages.tableNames.count)
         endsExamined = Array(repeating: false, count: pages.tableNames.count)
     }
@@ -62,20 +66,34 @@ import CTraylogCRC
     /// Notes which pages are free, at opening.
     package func noteFree() { pages.noteFree(snapshot.freePages()) }
 
-    /// Whether each page is known to be in one place.
-    package var isProven: Bool { proof != .none }
-
-    /// Goes by what the last process left, at opening.
+    /// Goes by the note that the last commit left, at opening.
     ///
-    /// Where the file was closed in order and something is wrong with it now, ``damage`` says so.
-    package func trustClose() {
-        switch CleanClose.state(of: snapshot) {
+    /// Where there is one and it does not fit, ``damage`` says what is wrong.
+    package func trustNote() {
+        switch note.state(of: snapshot) {
         case .absent: break
-        case .intact: proof = .close
+        case .intact: proof = .note
         // The error stays.
         case .changed: try? prove()
         }
     }
+
+    /// The note of a commit that LMDB has just made; nil for a transaction that changed nothing, and where nobody knows that
+    /// each page is in one place.
+    package func note(of commit: UInt64) -> UInt32? {
+        guard proof != .none, damage == nil, let loading = try? made.load(commit), loading != .gone else { return nil }
+        return note.checksum(of: made, since: snapshot)
+    }
+
+    /// Leaves the note of a commit for which nothing else has to be noted.
+    ///
+    /// A failure costs the next process an account.
+    package func leaveNote(of commit: UInt64) {
+        if let checksum = note(of: commit) { try? pages.noteWritten(commit, checksum) }
+    }
+
+    /// Forgets the last commit, which failed: another one may get its number.
+    package func forgetNote() { note = CommitNote() }
 
     /// Takes account of all pages, unless that is needless: a page in two places would be lost with the next commit, so
     /// nothing is written then.
@@ -94,6 +112,18 @@ import CTraylogCRC
             throw error
         }
         proof = .account
+    }
+
+    /// For tests: ends the process unless a commit just made has every page in one place, and a note that fits.
+    ///
+    /// - Complexity: O(pages).
+    package func requireAccount(of commit: UInt64, leavesNote: Bool) throws(LMDBError) {
+        guard try made.load(commit) != .gone else { return }
+        if let finding = try PageAccount(made, .all).findings.first {
+            preconditionFailure("Commit \(commit): \(pages.words(for: finding)).")
+        }
+        var fresh = CommitNote()
+        precondition(!leavesNote || fresh.state(of: made) == .intact, "The note of commit \(commit) does not fit.")
     }
 
     /// Before a value is stored or looked up: the way to its leaf, and the value that is there.

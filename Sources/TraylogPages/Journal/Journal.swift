@@ -235,13 +235,3 @@ package final class Journal {
         }
     }
 }
-
-extension Page {
-    /// How many bytes of the beginning of a page of a tree are in use, and of its end: between them is nothing.
-    ///
-    /// All of a page whose numbers make no sense.
-    fileprivate var usedHead: Int { hasGap ? lower : size }
-    fileprivate var usedTail: Int { hasGap ? size - upper : 0 }
-
-    private var hasGap: Bool { lower >= PageLayout.headerBytes && lower <= upper && upper <= size }
-}

@@ -97,7 +97,10 @@ package struct JournalReplay {
             }
             try sync(file)
         }
-        if let pending = header.pending, isShared || contents == nil || sealed != nil { try settle(pending, file) }
+        if let pending = header.pending {
+            if isShared || contents == nil || sealed != nil { try settle(pending, file) }
+            if counts(pending), let pages = try pages(of: file) { try? CommitNote.pass(to: pending, in: pages) }
+        }
         // It is of no more use, and to leave it does no harm.
         if let journal = try? FileDescriptor(opening: journalPath, .readingAndWriting) {
             try? journal.setSize(0)
@@ -105,13 +108,21 @@ package struct JournalReplay {
         }
     }
 
+    /// Whether a pending commit is whole.
+    private func counts(_ commit: UInt64) -> Bool { sealed != nil || contents?.newest == commit }
+
+    /// The data file as it is by now.
+    private func pages(of file: FileDescriptor) throws(LMDBError) -> PageMap? {
+        guard let size = file.size else { return nil }
+        return try PageMap(file, path: path, byteCount: Int(size), pageSize: header.pageSize, tableNames: [])
+    }
+
     private func isSealed(_ page: UInt64) -> Bool { sealed?.contains(page) ?? false }
 
     /// Shows that the newest commit counts, or takes it back.
     private func settle(_ commit: UInt64, _ file: FileDescriptor) throws(LMDBError) {
-        guard let size = file.size else { return }
-        let pages = try PageMap(file, path: path, byteCount: Int(size), pageSize: header.pageSize, tableNames: [])
-        if sealed != nil || contents?.newest == commit {
+        guard let pages = try pages(of: file) else { return }
+        if counts(commit) {
             // A process that died may have left it to the system, which tells only once of a page that it could not write.
             for number in (sealed ?? []).union([commit & 1]) {
                 let page = pages.page(number)

@@ -30,14 +30,22 @@ extension PageMap {
         try? notePending(commit, false)
     }
 
-    /// The bytes with which a commit's page of the header shows the same as the other one, from ``MetaPage/contents`` on.
+    /// The bytes with which a commit's page of the header shows the same as the other one, with its note, from
+    /// ``MetaPage/contents`` on.
     ///
     /// It is written at once and lies inside of 512 bytes: a disk has all of it or nothing.
     func fieldsOfOther(_ commit: UInt64, number: UInt64, mark: UInt64) -> [UInt8] {
-        let other = page(~commit & 1)
+        let (own, other) = (page(commit & 1), page(~commit & 1))
+        let left = other.number(at: MetaPage.numberOffset).flatMap { note(of: $0) }
         var bytes = MetaPage.contents.map { other.byte(at: $0) }
-        for number in [number, mark] { unsafe withUnsafeBytes(of: number) { unsafe bytes.append(contentsOf: $0) } }
+        append([number, mark], to: &bytes)
+        for offset in MetaPage.journal { bytes.append(own.byte(at: offset)) }
+        append([UInt64(left ?? 0), left == nil ? 0 : number], to: &bytes)
         return bytes
+    }
+
+    private func append(_ numbers: [UInt64], to bytes: inout [UInt8]) {
+        for number in numbers { unsafe withUnsafeBytes(of: number) { unsafe bytes.append(contentsOf: $0) } }
     }
 
     @inline(__always)

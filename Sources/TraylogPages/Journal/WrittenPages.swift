@@ -9,6 +9,9 @@ struct WrittenPages {
     private(set) var ofTrees: [UInt64] = []
     /// Pages of large values, of which only the first one of each has a header.
     private(set) var ofValues: [UInt64] = []
+    /// Pages that the commit before had and this one does not have; only of a single tree.
+    private(set) var dropped: [UInt64] = []
+    private var keepsDropped = false
     /// The pages of one level of both trees, and what one of them becomes.
     private var here: [UInt64] = []
     private var there: [UInt64] = []
@@ -38,6 +41,20 @@ struct WrittenPages {
             guard add(try new.tableRecord(index), since: try old.tableRecord(index), new, limit) else { return false }
         }
         return true
+    }
+
+    /// Finds those of a single tree anew, and what it dropped.
+    ///
+    /// - Parameter old: the tree before, not empty; nil for all pages.
+    /// - Returns: false when the tree makes no sense.
+    /// - Complexity: as above.
+    mutating func find(_ new: TableRecord, since old: TableRecord?, in snapshot: Snapshot) -> Bool {
+        ofTrees.removeAll(keepingCapacity: true)
+        ofValues.removeAll(keepingCapacity: true)
+        dropped.removeAll(keepingCapacity: true)
+        keepsDropped = true
+        defer { keepsDropped = false }
+        return add(new, since: old, snapshot, Int(new.pages))
     }
 
     /// Finds the tables whose records differ, side by side in the two leaves that mostly hold all of them.
@@ -87,6 +104,7 @@ struct WrittenPages {
                 }
             }
             if let old, level <= oldDepth {
+                if keepsDropped { dropped.append(contentsOf: there) }
                 guard WrittenPages.descend(&there, &spare, level, old, snapshot) else { return false }
             }
         }
@@ -102,6 +120,13 @@ struct WrittenPages {
             let count = UInt64(snapshot.pages.page(first).overflowPages)
             guard count > 0, count <= pageCount - first, self.count + Int(count) <= limit else { return false }
             ofValues.append(contentsOf: first..<(first + count))
+        }
+        guard keepsDropped else { return true }
+        for first in there {
+            guard first < pageCount else { return false }
+            let count = UInt64(snapshot.pages.page(first).overflowPages)
+            guard count <= pageCount - first else { return false }
+            dropped.append(contentsOf: first..<(first + count))
         }
         return true
     }

@@ -130,4 +130,12 @@ struct Page {
         precondition(offset >= 0 && offset < size, "Outside of the page.")
         return unsafe base.load(fromByteOffset: offset, as: UInt8.self)
     }
+
+    /// How many bytes of the beginning of a page of a tree are in use, and of its end: between them is nothing.
+    ///
+    /// All of a page whose numbers make no sense.
+    var usedHead: Int { hasGap ? lower : size }
+    var usedTail: Int { hasGap ? size - upper : 0 }
+
+    private var hasGap: Bool { lower >= PageLayout.headerBytes && lower <= upper && upper <= size }
 }

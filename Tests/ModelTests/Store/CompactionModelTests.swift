@@ -65,5 +65,6 @@ private func options() -> StoreOptions {
     var options = StoreOptions()
     options.ticking = .manual
     options.durability = .relaxed
+    options.accountsForCommits = true
     return options
 }

@@ -161,5 +161,6 @@ private func play(
 private var manual: StoreOptions {
     var options = StoreOptions()
     options.ticking = .manual
+    options.accountsForCommits = true
     return options
 }

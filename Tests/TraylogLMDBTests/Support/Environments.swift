@@ -7,10 +7,14 @@ import TraylogPages
 let databaseNames = ["log", "index"]
 
 /// Opens the test store at `path` for writing.
+///
+/// - Parameter accounts: whether every commit has to have each page in one place.
 func openWriter(
-    _ path: String, _ configuration: Environment.Configuration = .init()
+    _ path: String, _ configuration: Environment.Configuration = .init(), accounts: Bool = false
 ) throws -> Environment {
-    try Environment.open(
+    var configuration = configuration
+    configuration.accountsForCommits = accounts
+    return try Environment.open(
         directory: path, access: .readWrite, databases: databaseNames, configuration: configuration)
 }
 
@@ -43,7 +47,7 @@ func withEnvironment<R>(
     _ configuration: Environment.Configuration = .init(), _ body: (Environment) throws -> R
 ) throws -> R {
     try withPath { path in
-        let environment = try openWriter(path, configuration)
+        let environment = try openWriter(path, configuration, accounts: true)
         defer { environment.close() }
         return try body(environment)
     }

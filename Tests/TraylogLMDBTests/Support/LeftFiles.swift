@@ -7,7 +7,7 @@ import Testing
 
 /// A store whose newest row is this one goes on, and everything is sound then.
 func expectSound(_ path: String, _ rows: UInt64) throws {
-    let environment = try openWriter(path)
+    let environment = try openWriter(path, accounts: true)
     defer { environment.close() }
     #expect(try environment.rows() == rows)
     #expect(try environment.checkPages().isEmpty)
@@ -31,7 +31,7 @@ struct LeftFiles {
     /// Makes a store, and closes it.
     init(_ path: String) throws {
         self.path = path
-        let environment = try openWriter(path)
+        let environment = try openWriter(path, accounts: true)
         base = try environment.addRow()
         first = try Data(contentsOf: URL(filePath: dataFile(of: path)))
         for _ in 0..<20 { try environment.addRow() }
