@@ -39,7 +39,7 @@ import TraylogLog
     }
 
     /// A place of the derived tables that an opening or the next write comes to.
-    enum Place: String, CaseIterable {
+    enum Place: String {
         case progress, noProgress, due, namesPage, statesPage, duePage
     }
 
@@ -97,7 +97,8 @@ import TraylogLog
         #expect(try store.perform(Command(user: "user3", .notify(again), key: "k3")) == .duplicate(4))
     }
 
-    @Test(arguments: Place.allCases)
+    /// Where the opening comes to the damage.
+    @Test(arguments: [Place.progress, .noProgress, .due, .duePage])
     func aDamagedDerivedTableNeverKeepsAStoreFromOpening(place: Place) throws {
         try withStorePath { path in
             try fill(path)
@@ -117,7 +118,7 @@ import TraylogLog
         }
     }
 
-    /// After a kill nobody has looked at all pages when the store opens.
+    /// After a power cut nobody has looked at all pages when the store opens.
     @Test(arguments: [Place.namesPage, .statesPage, .duePage])
     func aStoreThatMeetsDamageWhileItIsOpenDerivesItsStatesAgain(place: Place) async throws {
         try await withStorePath { path in
