@@ -114,6 +114,18 @@ package struct EventLog: Sendable {
         try transaction.get(records, seq) { try body($0) }
     }
 
+    /// The header of a record, after checking all of the record: for a decision that rests on the header alone.
+    package func checkedHeader(
+        of seq: UInt64, _ record: RawSpan, in transaction: borrowing ReadTransaction
+    ) throws -> RecordHeader {
+        let header = try RecordHeader.read(record, seq: seq)
+        guard !header.isErased else {
+            try RecordCodec.verify(seq: seq, record: record)
+            return header
+        }
+        return try withPayload(of: seq, header, record, in: transaction) { _ in header }
+    }
+
     /// The event's fact; nil when the log does not hold the event.
     package func fact(
         _ seq: UInt64, hasher: IdentityHasher, in transaction: borrowing ReadTransaction

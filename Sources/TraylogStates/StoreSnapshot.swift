@@ -180,15 +180,9 @@ extension StoreSnapshot {
             guard seq >= floor.seq else { throw floor.refusal }
             return seq.rawValue
         case .time(let time):
-            // The last event that was recorded at or before the time; times never decrease along the log, and from the
-            // floor on no event is missing.
-            var (low, high) = (floor.seq.rawValue, head)
-            if low > 0, try recordedAt(low) > time { throw floor.refusal }
-            while low < high {
-                let middle = low + (high - low + 1) / 2
-                if try recordedAt(middle) <= time { low = middle } else { high = middle - 1 }
-            }
-            return low
+            let place = try place(of: time)
+            if let damage = place.damage { throw damage }
+            return place.last.lowerBound
         }
     }
 
@@ -197,9 +191,47 @@ extension StoreSnapshot {
         try moment.map { try seq(of: $0, field) } ?? head
     }
 
+    /// Where the last event is that was recorded at or before a time.
+    ///
+    /// Times never decrease along the log, and from the floor on no event is missing, so readable neighbours decide instead of
+    /// a damaged event. Where they cannot, `last` has several events, all but the first of them damaged, and `damage` is the
+    /// error of one.
+    ///
+    /// - Complexity: O(log(events) + damaged events that lie in the way).
+    package func place(of time: Timestamp) throws -> (last: ClosedRange<UInt64>, damage: (any Error)?) {
+        let floor = record.floor
+        var (low, high) = (floor.seq.rawValue, head)
+        if low > 0, try recordedAt(low) > time { throw floor.refusal }
+        while low < high {
+            let middle = low + (high - low + 1) / 2
+            var damage: (any Error)?
+            guard let found = try readable(from: middle, in: low + 1...high, &damage) else { return (low...high, damage) }
+            if found.time <= time { low = found.seq } else { high = found.seq - 1 }
+        }
+        return (low...low, nil)
+    }
+
+    /// The next event that can be read, from one of a range on to its end, and else the last one before.
+    private func readable(
+        from middle: UInt64, in range: ClosedRange<UInt64>, _ damage: inout (any Error)?
+    ) throws -> (seq: UInt64, time: Timestamp)? {
+        for seqs in [AnySequence(middle...range.upperBound), AnySequence((range.lowerBound..<middle).reversed())] {
+            for seq in seqs {
+                do {
+                    return (seq, try recordedAt(seq))
+                } catch {
+                    guard TraylogError(error, in: "").failure?.code == .damaged else { throw error }
+                    damage = damage ?? error
+                }
+            }
+        }
+        return nil
+    }
+
     private func recordedAt(_ seq: UInt64) throws -> Timestamp {
+        let log = tables.log.events
         let time = try read { transaction in
-            try tables.log.events.record(seq, in: transaction) { try RecordHeader.read($0, seq: seq).recordedAt }
+            try log.record(seq, in: transaction) { try log.checkedHeader(of: seq, $0, in: transaction).recordedAt }
         }
         guard let time else { throw Self.missing(seq) }
         return time

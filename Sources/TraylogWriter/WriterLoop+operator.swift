@@ -90,7 +90,7 @@ extension LiveStore {
         try snapshot().read { transaction in
             _ = try log.forEachRecord(from: known.asOf + 1, floor: floor, in: transaction) { seq, record in
                 guard seq <= head else { return false }
-                let header = try RecordHeader.read(record, seq: seq)
+                let header = try log.checkedHeader(of: seq, record, in: transaction)
                 guard header.stream == stream.number else { return true }
                 if header.kind == .held || header.kind == .released { isHeld = header.kind == .held }
                 return true

@@ -158,15 +158,16 @@ extension Event {
 extension StoreSnapshot {
     /// The events that can be of the filter's times.
     ///
-    /// Those below the floor may be in archives, whatever their times.
+    /// Those below the floor may be in archives, whatever their times, and damaged ones at the ends may be of these times.
     fileprivate func range(of filter: EventFilter) throws -> (first: UInt64, last: UInt64) {
-        func bound(_ find: () throws -> UInt64, below: UInt64) throws -> UInt64 {
-            do { return try find() } catch Refusal.compacted { return below }
+        func bounds(_ time: Timestamp, below: UInt64) throws -> ClosedRange<UInt64> {
+            do { return try place(of: time).last } catch Refusal.compacted { return below...below }
         }
-        let first = try filter.since.map { since in try bound({ try self.first(of: .time(since)) }, below: 1) } ?? 1
-        let last = try filter.until.map { until in
-            try bound({ try seq(of: .time(until)) }, below: record.floor.seq.rawValue)
+        let before = filter.since?.milliseconds.subtractingReportingOverflow(1)
+        let first = try before.flatMap { $0.overflow ? nil : Timestamp(milliseconds: $0.partialValue) }.map { time in
+            try bounds(time, below: 0).lowerBound + 1
         }
-        return (max(first, 1), last ?? head)
+        let last = try filter.until.map { try bounds($0, below: record.floor.seq.rawValue).upperBound }
+        return (first ?? 1, last ?? head)
     }
 }

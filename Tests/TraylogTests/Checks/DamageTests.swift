@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 import TestSupport
 import TraylogLMDB
@@ -62,6 +63,49 @@ import TraylogLMDB
             // And stored again.
             #expect(try findings(path).isEmpty)
             try expectMended(path)
+        }
+    }
+
+    private final class Clock: Sendable {
+        let seconds = Mutex<Int64>(0)
+    }
+
+    /// A search for a time meets events in the middle of the log, which have nothing to do with what is asked for.
+    @Test(arguments: [[21], [11, 21, 31], Array(19...23), [1, 2, 40]])
+    func timesAreFoundBesideDamagedEvents(damaged: [UInt64]) throws {
+        try withStorePath { path in
+            let clock = Clock()
+            var options = options(isRelaxed: true)
+            options.clock = { Timestamp(milliseconds: clock.seconds.withLock { $0 } * 1_000) }
+            try withStore(path, options) { store in
+                for second in 1...40 as ClosedRange<Int64> {
+                    clock.seconds.withLock { $0 = second }
+                    _ = try store.perform(notify("ann", "Title \(second)"))
+                }
+            }
+            try RawStore.change(path) { raw in
+                for seq in damaged { try raw.change(raw.log, RawStore.key(seq)) { $0[20] ^= 4 } }
+            }
+            func readable(upTo seq: UInt64) -> UInt64 { (0...seq).last { !damaged.contains($0) }! }
+            func readable(after seq: UInt64) -> UInt64 { (seq + 1...41).first { !damaged.contains($0) }! }
+            try withReader(path) { reader throws in
+                for seq in 0...40 as ClosedRange<UInt64> {
+                    let time = Timestamp(milliseconds: Int64(seq) * 1_000 + 500)
+                    if readable(after: seq) == readable(upTo: seq) + 1 {
+                        #expect(try reader.seq(of: .time(time)) == Seq(seq))
+                    } else {
+                        // Nobody knows whether it was before the time or after it.
+                        #expect(throws: TraylogError.self) { try reader.seq(of: .time(time)) }
+                    }
+                    guard seq < 40 else { continue }
+                    let filter = EventFilter(since: time, until: Timestamp(milliseconds: Int64(seq) * 1_000 + 1_500))
+                    let range = readable(upTo: seq) + 1..<readable(after: seq + 1)
+                    for newestFirst in [false, true] where damaged.allSatisfy({ !range.contains($0) }) {
+                        let page = try reader.events(matching: filter, newestFirst: newestFirst)
+                        #expect(page.elements.map(\.seq) == [Seq(seq + 1)])
+                    }
+                }
+            }
         }
     }
 
