@@ -533,7 +533,7 @@ class Plan:
         self.run.phase("Licences", lambda: self.run.call("Tools/third-party", "--check", quiet=True))
         self.run.phase("The table of foldings", lambda: self.run.call("Tools/make-folding", "--check", quiet=True))
         self.run.phase("Samples", lambda: self.run.call("Tools/samples", quiet=True))
-        self.run.phase("Public declarations", lambda: self.run.call("Tools/count-api", quiet=True))
+        self.run.phase("Public declarations", lambda: self.run.call("Tools/public-api", quiet=True))
         self.run.phase("Reference", lambda: self.run.call("Tools/reference", self.run.work / "reference", quiet=True))
 
     def manifests(self):

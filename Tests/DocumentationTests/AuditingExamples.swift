@@ -11,9 +11,28 @@ struct AuditingExamples {
         let note = try SignedNote(parsing: checkpoint)
         try note.verify(with: NotePublicKey(publicKey))
         let proof = try JSONDecoder().decode(EventProof.self, from: proofJSON)
-        return try proof.isValid && proof.head == Checkpoint(note.body).head
+        let seen = try Checkpoint(note.body)
+        // One key may sign for several logs.
+        return proof.isValid && seen.origin == "trays.example.org" && proof.head == seen.head
     }
     // end
+
+    @Test func aKeyIsMadeAndSignsTheTreeHead() async throws {
+        try await Store.withTemporary { store in
+            try await store.notify("ann", title: "1")
+            // example: a signed tree head
+            let key = try NotePrivateKey(name: "trays.example.org")
+            let head = try await store.proofs.treeHead()
+            let note = try Checkpoint(origin: key.publicKey.name, head: head).signed(with: key)
+            print(note.text)  // the checkpoint, for others to keep
+            print(key.publicKey.text)  // what they check it with; `key.text` is the secret
+            // end
+            let proof = try JSONEncoder().encode(await store.proofs.proof(of: 1))
+            #expect(try isAuthentic(proof, checkpoint: note.text, publicKey: key.publicKey.text))
+            let other = try Checkpoint(origin: "other.example.org", head: head).signed(with: key)
+            #expect(try !isAuthentic(proof, checkpoint: other.text, publicKey: key.publicKey.text))
+        }
+    }
 
     @Test func theSampleCheckpointIsSignedByTheSampleKey() throws {
         let guide = try #require(Document.all.first { $0.path == "Docs/guides/auditing.md" }).text

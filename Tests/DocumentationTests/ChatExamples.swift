@@ -47,7 +47,7 @@ struct ChatTrays: Sendable {
         try InboxFetcher(store, of: user, pageSize: 50)
     }
 
-    func activity(of user: String, before seq: Seq? = nil) async throws -> Page<Event, Seq> {
+    func activity(of user: String, from seq: Seq? = nil) async throws -> Page<Event, Seq> {
         try await store.history(of: user, newestFirst: true, from: seq, limit: 50)
     }
 

@@ -25,6 +25,14 @@ func status(of error: TraylogError) -> Int {
 }
 // end
 
+// example: a request
+/// The receipt of `POST /notifications`, whose body is a command without `kind` and `user`.
+func notify(_ body: [UInt8], _ user: String, by caller: String, key: String?, _ store: Store) async throws -> Receipt {
+    let command = try Command(body: body.span, kind: "notify", user: user)
+    return try await store.perform(command.with(key: key, actor: caller))
+}
+// end
+
 // example: a position that a client sends
 /// A page of the inbox, from where the client's text says.
 func page(of user: String, cursor text: String?, _ store: Store) async throws -> Page<Item, Traylog.Cursor> {
@@ -59,6 +67,18 @@ func move(_ rows: [OldNotification], to store: Store) async throws {
 
 /// The Swift blocks of Docs/guides/embed-server.md and Docs/guides/coming-from.md.
 @Suite struct EmbeddingExamples {
+    @Test func aBodyNamesNeitherItsUserNorItsKind() async throws {
+        try await Store.withTemporary { store in
+            let receipt = try await notify(Array(#"{"title":"1"}"#.utf8), "ann", by: "ci", key: "k", store)
+            #expect(receipt == .appended(1))
+            let event = try await store.log.event(1)
+            #expect((event.user, event.actor, event.key) == ("ann", "ci", "k"))
+            await #expect(throws: TraylogError.self) {
+                try await notify(Array(#"{"title":"1","user":"bob"}"#.utf8), "ann", by: "ci", key: nil, store)
+            }
+        }
+    }
+
     @Test func aTextThatIsNoPositionIsTheClientsFault() async throws {
         try await Store.withTemporary { store in
             try await store.notify("ann", title: "1")

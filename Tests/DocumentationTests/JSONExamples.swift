@@ -24,14 +24,17 @@ struct JSONExamples {
         // end
         #expect(try await tray == store.tray(of: "ann"))
         // example: writer
+        let page = try await store.inbox(of: "ann")
         var writer = JSONWriter()
         writer.beginObject()
         writer.name("tray")
         writer.write(tray)
         writer.member("pushed", true)
+        writer.member("next", orNull: page.next?.description)
         writer.endObject()
+        let body = writer.bytes  // as [UInt8]
         // end
-        #expect(String(decoding: writer.bytes, as: UTF8.self) == #"{"tray":\#(tray.json),"pushed":true}"#)
+        #expect(String(decoding: body, as: UTF8.self) == #"{"tray":\#(tray.json),"pushed":true,"next":null}"#)
         await store.close()
     }
 

@@ -220,7 +220,14 @@ import TraylogAudit
             #expect(sound.conclusion.contains("no others, lead to 1 unread"))
             lines.remove(at: 3)
             #expect(try !check(lines).findings.isEmpty)
-            let difference = try await store.proofs.difference(of: "ann", from: .seq(3), to: .seq(last))
+            // A file that ends elsewhere proves nothing, so there is none.
+            for other in [2, 4] as [Seq] {
+                let error = await #expect(throws: TraylogError.self) {
+                    try await store.proofs.completeHistory(of: "ann", through: other)
+                }
+                #expect(error?.refusal?.message.hasPrefix("through: ") == true)
+            }
+            let difference = try await store.proofs.difference(of: "ann", from: 3, to: .seq(last))
             #expect(difference.items.map(\.item) == [2] && difference.items.first?.after.isRead == true)
             let disclosure = try #require(try await store.proofs.disclosure(of: 2))
             let leaf = try #require(try await store.proofs.proof(of: 2).leaf)
@@ -293,12 +300,13 @@ import TraylogAudit
 
     @Test func textBecomesPositionsOrIsRefusedByName() throws {
         #expect(try Seq(parsing: "17") == 17 && Seq("17") == 17)
-        #expect(try Moment(parsing: "17") == .seq(17) && Moment("2004-04-15T14:56:01Z") != nil)
+        #expect(try Moment(parsing: "17") == 17 && Moment("2004-04-15T14:56:01Z") != nil)
+        #expect(try Timestamp(parsing: "1970-01-01T00:00:01Z") == Timestamp(milliseconds: 1_000))
         let cursor = try #require(Cursor("c1-5"))
         #expect(try Cursor(parsing: "\(cursor)") == cursor)
         let refusals: [(String, () throws -> Void)] = [
             ("upTo", { _ = try Seq(parsing: "-1", field: "upTo") }), ("asOf", { _ = try Moment(parsing: "yesterday") }),
-            ("cursor", { _ = try Cursor(parsing: "c1-") }),
+            ("cursor", { _ = try Cursor(parsing: "c1-") }), ("expiresAt", { _ = try Timestamp(parsing: "soon", field: "expiresAt") }),
         ]
         for (name, parse) in refusals {
             let error = #expect(throws: TraylogError.self) { try parse() }

@@ -91,6 +91,19 @@ import Testing
         }
     }
 
+    /// A key stands in options and errors, and those end in logs.
+    @Test func whatIsPrintedOfAKeyIsPublic() throws {
+        let key = try NotePrivateKey(name: "trays.example.org")
+        #expect("\(key.publicKey)" == key.publicKey.text)
+        var dumped = ""
+        dump(["key": key], to: &dumped)
+        let seed = try #require(key.text.split(separator: "+").last)
+        for shown in ["\(key)", String(reflecting: key), "\([key])", "\(Optional(key) as Any)", dumped] {
+            #expect(shown.contains(key.publicKey.text) || shown.contains("publicKey"), "\(shown)")
+            #expect(!shown.contains(seed) && !shown.contains("seed"), "\(shown)")
+        }
+    }
+
     @Test func malformedKeysAreRefused() {
         for text in [
             "", "a", "a+b+c", Self.vectorKey + "A", Self.vectorKey.replacing("c74f20a3", with: "c74f20a4"),

@@ -235,9 +235,10 @@ extension StoreProofs {
     /// - Parameters:
     ///   - user: the user; for an erased person, the pseudonym.
     ///   - last: where it ends: the event that ``Store/recordAccess(of:actor:device:purpose:)`` appended; for an erased person, any
-    ///     event after the `erased`.
+    ///     event from the `erased` on.
     ///   - archives: all archives of the store's compactions; nil for the log alone.
-    /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `invalid` for somebody without events; failed.
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `invalid` for somebody without events, and for another `last`;
+    ///   failed.
     /// - Complexity: O(events of the user and of the user's topics), with archives O(log); 16 bytes of memory for each.
     public func completeHistory(
         of user: String, through last: Seq, including archives: Archives? = nil

@@ -13,9 +13,10 @@ extension BlockingQueries {
     /// - Parameters:
     ///   - user: the user; for an erased person, the pseudonym.
     ///   - last: where it ends: the event that ``BlockingStore/recordAccess(of:actor:device:purpose:)`` appended; for an erased
-    ///     person, any event after the `erased`.
+    ///     person, any event from the `erased` on.
     ///   - archives: all archives of the store's compactions; nil for the log alone.
-    /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `invalid` for somebody without events; failed.
+    /// - Throws: ``TraylogError``: refused `upToBeyondHead`; refused `invalid` for somebody without events, and for another `last`;
+    ///   failed.
     /// - Complexity: O(events of the user and of the user's topics), with archives O(log); 16 bytes of memory for each.
     @available(
         *, noasync, message: "use `await store.proofs.completeHistory`; this call blocks a thread that tasks share"
@@ -26,7 +27,12 @@ extension BlockingQueries {
         let joins = try archives.map { archives throws(TraylogError) in
             try CompletePlan.joins(of: user, queries, archives, through: last.rawValue)
         }
-        let plan = try queries.answer(.past, of: user) { now in try CompletePlan(now, through: last, joins) }
+        let end = try archives.map { archives throws(TraylogError) in
+            try CompletePlan.end(last, of: user, queries, archives)
+        }
+        let plan = try queries.answer(.past, of: user) { now in
+            try CompletePlan(now, through: last, joins, end: end ?? nil)
+        }
         return try CompleteHistory(plan, queries, archives)
     }
 }
@@ -59,8 +65,10 @@ struct CompletePlan: Sendable {
         let body: Event.Body
     }
 
-    /// - Parameter joins: the events that begin and end subscriptions; nil to look for them in the log.
-    init(_ now: UserSnapshot, through last: Seq, _ joins: [Join]?) throws {
+    /// - Parameters:
+    ///   - joins: the events that begin and end subscriptions; nil to look for them in the log.
+    ///   - end: the last event; nil to look for it in the log.
+    init(_ now: UserSnapshot, through last: Seq, _ joins: [Join]?, end: Event? = nil) throws {
         user = now.user
         size = last.rawValue
         guard last.rawValue <= now.store.head else {
@@ -73,10 +81,10 @@ struct CompletePlan: Sendable {
         lines = own.indices.map { Line(seq: own[$0], topic: -1, revision: UInt32($0 + 1)) }
         guard let past = now.past else { preconditionFailure("A complete history looks at the past.") }
         let history = now.history(past)
-        let audited = try Self.topics(ofAudited: last, now.store)
+        let stated = try Self.topics(statedBy: try end ?? now.store.event(last), of: user)
         for (topic, spans) in Self.spans(try joins ?? Self.joins(own, now.store)) {
             // Without the topic in `audited`, what came after the last subscription concerns the user no more.
-            let end = audited?.contains(Array(topic.utf8)) == false ? min(size, spans[spans.count - 1].upperBound) : size
+            let end = stated.contains(Array(topic.utf8)) ? size : min(size, spans[spans.count - 1].upperBound)
             let seqs = try history.events(
                 ofTopic: now.hasher.identity(of: topic, as: .topic), after: 0, through: end)
             let first = seqs.bisect { $0 <= spans[0].lowerBound }
@@ -96,10 +104,23 @@ struct CompletePlan: Sendable {
         lines.sort { $0.seq < $1.seq }
     }
 
-    /// The topics that an `audited` names; nil for another event.
-    private static func topics(ofAudited seq: Seq, _ store: StoreSnapshot) throws -> Set<[UInt8]>? {
-        guard case .audited(_, let revisions) = try store.event(seq).body else { return nil }
+    /// The topics that the last event, an `audited`, states; none for somebody who was erased.
+    private static func topics(statedBy end: Event, of user: String) throws -> Set<[UInt8]> {
+        guard Pseudonym.stream(of: user) == nil else { return [] }
+        guard case .audited(_, let revisions) = end.body, end.user.hasSameBytes(as: user) else {
+            throw Refusal.invalid(
+                field: "through", reason: "must be the event of `recordAccess(of:)`, which states where the history ends")
+        }
         return Set(revisions.map { Array($0.topic.utf8) })
+    }
+
+    /// An event of the log or its archives; nil where neither has it.
+    fileprivate static func end(
+        _ seq: Seq, of user: String, _ queries: Queries, _ archives: Archives
+    ) throws(TraylogError) -> Event? {
+        var merged = try MergedLog(
+            queries, archives, of: user, from: seq.rawValue, through: seq.rawValue)
+        return try queries.translatingErrors { _ in try merged.take()?.event() }
     }
 
     private static func joins(_ own: [UInt64], _ store: StoreSnapshot) throws -> [Join] {

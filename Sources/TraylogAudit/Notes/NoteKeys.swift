@@ -210,3 +210,16 @@ extension NoteError: CustomStringConvertible {
         }
     }
 }
+
+extension NotePublicKey: CustomStringConvertible {
+    /// ``text``.
+    public var description: String { text }
+}
+
+extension NotePrivateKey: CustomStringConvertible, CustomReflectable {
+    /// Words with the name of the key: whoever prints or logs one does not give it away. ``text`` is the key.
+    public var description: String { "private key of \(publicKey.text)" }
+
+    /// Shows the public key alone.
+    public var customMirror: Mirror { Mirror(self, children: ["publicKey": publicKey]) }
+}

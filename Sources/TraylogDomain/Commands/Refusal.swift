@@ -101,7 +101,7 @@ extension Refusal {
         case .unknownItem(.seq(let seq)):
             "item \(seq) was never in this tray, or it is a broadcast and not this user's to change"
         case .unknownItem(.key(let key)):
-            "no notify of this user carried the key \"\(key)\""
+            "no item that arrived for this user alone carried the key \"\(key)\"; name a broadcast's item by its seq"
         case .itemGone(let seq):
             "item \(seq) is gone: it was superseded, retracted or expired, or it is deleted"
         case .notSnoozed(let seq):

@@ -75,6 +75,15 @@ public enum Moment: Hashable, Sendable {
     case time(Timestamp)
 }
 
+extension Moment: ExpressibleByIntegerLiteral {
+    /// Right after the event of this number.
+    ///
+    /// ```swift
+    /// let tray = try await store.tray(of: "ann", asOf: 9)
+    /// ```
+    public init(integerLiteral value: UInt64) { self = .seq(Seq(value)) }
+}
+
 extension Moment {
     /// Reads a seq in decimal digits or a time in RFC 3339, such as `2004-04-15T16:56:01+02:00`; nil when the text is neither.
     ///

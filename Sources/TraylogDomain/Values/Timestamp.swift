@@ -31,6 +31,23 @@ extension Timestamp: LosslessStringConvertible {
     /// off after milliseconds. A leap second (`23:59:60` in UTC, at the end of a month) becomes the second after it, as
     /// POSIX counts.
     public init?(_ text: String) { self.init(text.utf8Span.span) }
+
+    /// Reads an RFC 3339 time from a request or an argument, and refuses any other text by name.
+    ///
+    /// ```swift
+    /// let content = Content(title: "Sale", expiresAt: try Timestamp(parsing: text, field: "expiresAt"))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - text: where it is no such time, it is refused.
+    ///   - field: the name that the refusal has.
+    /// - Throws: ``TraylogError``: refused `invalid`.
+    public init(parsing text: String, field: String = "time") throws(TraylogError) {
+        guard let time = Timestamp(text) else {
+            throw .refused(.invalid(field: field, reason: "must be a time in RFC 3339, such as 2004-04-15T16:56:01Z"))
+        }
+        self = time
+    }
 }
 
 extension Timestamp {
