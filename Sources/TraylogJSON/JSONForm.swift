@@ -62,10 +62,9 @@ extension JSONWritable {
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-@_spi(JSON) extension Page: JSONForm where Element: JSONWritable, Next: Encodable & CustomStringConvertible {
-    /// The value as JSON text on one line: `{"elements","next","asOf"}`.
-    public var json: String {
-        var writer = JSONWriter()
+@_spi(JSON) extension Page: JSONForm, JSONWritable where Element: JSONWritable, Next: Encodable & CustomStringConvertible {
+    /// Writes its JSON form: `{"elements","next","asOf"}`.
+    public func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("elements", each: elements) { $1.write(to: &$0) }
         if let next {
@@ -73,7 +72,6 @@ extension JSONWritable {
         }
         writer.member("asOf", asOf)
         writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
     }
 }
 

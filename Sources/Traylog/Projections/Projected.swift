@@ -11,7 +11,9 @@ public struct Projected<Value: Projection>: Sendable {
     /// The newest event that the value holds; 0 for none.
     public internal(set) var position: Seq
     /// The origin of the value.
-    public let origin: ProjectionOrigin
+    public internal(set) var origin: ProjectionOrigin
+    /// The number of people who had been erased when the value began: after another erasure it begins again, without that person.
+    var erased: UInt64 = 0
 }
 
 /// The origin of a projection's value: a stored value, or the whole log.
@@ -69,8 +71,10 @@ extension TrayQueries {
     /// counts = try await store.advanced(counts)
     /// ```
     ///
+    /// After an erasure the whole log is folded again, so that nothing of the person stays in the value.
+    ///
     /// - Throws: ``TraylogError/failed(_:)``.
-    /// - Complexity: O(value + events after ``Projected/position``).
+    /// - Complexity: O(value + events after ``Projected/position``); after an erasure O(events).
     public func advanced<Value: Projection>(
         _ projected: Projected<Value>
     ) async throws(TraylogError) -> Projected<Value> {
@@ -107,11 +111,22 @@ extension BlockingQueries {
 
     /// Folds the events since an earlier answer into it.
     ///
-    /// - Complexity: O(events after ``Projected/position``).
+    /// - Complexity: O(events after ``Projected/position``); after an erasure O(events).
     package func advance<Value: Projection>(_ projected: inout Projected<Value>) throws(TraylogError) {
         try queries.translatingErrors { source in
-            // In parts, so that no read transaction lives long.
-            try projected.advance(through: source.head(), queries)
+            // In parts, so that no read transaction lives long; whoever is erased meanwhile was perhaps in one of them.
+            var end: UInt64?
+            while true {
+                let (head, erased) = try source.read { ($0.head, $0.record.erased) }
+                if projected.erased != erased {
+                    projected = Projected(value: Value(), position: .zero, origin: .new, erased: erased)
+                    end = head
+                }
+                let through = end ?? head
+                guard projected.position.rawValue < through else { return }
+                try projected.advance(through: through, queries)
+                end = through
+            }
         }
     }
 
@@ -136,36 +151,39 @@ extension ProjectionTable {
         _ type: Value.Type, _ name: ProjectionName, in store: StoreSnapshot
     ) throws -> FoundProjection<Value> {
         do {
+            let erased = store.record.erased
             guard let stored = try store.read({ try self.stored(name, in: $0) }) else {
-                return FoundProjection(Value(), .new)
+                return FoundProjection(Value(), .new, erased)
             }
             let record = stored.record
             guard record.version == Value.version else {
-                return FoundProjection(Value(), .otherVersion(record.version), record)
+                return FoundProjection(Value(), .otherVersion(record.version), erased, record)
             }
             if type.takesChanges, store.record.floor.isAbove(record.position) {
                 return FoundProjection(
-                    Value(), .damaged("a compaction took events after \(record.position) that it lacks"), record)
+                    Value(), .damaged("a compaction took events after \(record.position) that it lacks"), erased, record)
             }
             guard record.position <= store.head else {
-                return FoundProjection(Value(), .damaged("it holds event \(record.position), which the log does not"))
+                return FoundProjection(Value(), .damaged("it holds event \(record.position), which the log does not"), erased)
             }
             do {
                 let value = try Value(decoding: stored.bytes)
-                return FoundProjection(value, .resumed(Seq(record.position)), record)
+                return FoundProjection(value, .resumed(Seq(record.position)), erased, record)
             } catch {
-                return FoundProjection(Value(), .damaged("it does not decode: \(error)"), record)
+                return FoundProjection(Value(), .damaged("it does not decode: \(error)"), erased, record)
             }
         } catch PackedError.damaged(let reason) {
-            return FoundProjection(Value(), .damaged(reason))
+            return FoundProjection(Value(), .damaged(reason), store.record.erased)
         }
     }
 }
 
 extension FoundProjection {
-    fileprivate init(_ value: Value, _ origin: ProjectionOrigin, _ record: ProjectionRecord? = nil) {
+    fileprivate init(
+        _ value: Value, _ origin: ProjectionOrigin, _ erased: UInt64, _ record: ProjectionRecord? = nil
+    ) {
         let position = if case .resumed(let seq) = origin { seq } else { Seq.zero }
-        projected = Projected(value: value, position: position, origin: origin)
+        projected = Projected(value: value, position: position, origin: origin, erased: erased)
         self.record = record
     }
 }

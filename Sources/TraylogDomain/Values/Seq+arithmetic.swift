@@ -35,9 +35,9 @@ extension Timestamp {
     }
 
     /// Moves it later by a duration.
-    package static func += (time: inout Timestamp, duration: Duration) { time = time + duration }
+    public static func += (time: inout Timestamp, duration: Duration) { time = time + duration }
     /// Moves it earlier by a duration.
-    package static func -= (time: inout Timestamp, duration: Duration) { time = time - duration }
+    public static func -= (time: inout Timestamp, duration: Duration) { time = time - duration }
 }
 
 extension Duration {

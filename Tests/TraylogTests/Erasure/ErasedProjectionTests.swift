@@ -70,6 +70,35 @@ import TraylogPlatform
         }
     }
 
+    /// An answer that the program keeps goes on from where it was, but never with somebody who was erased since.
+    @Test(arguments: [true, false], [true, false])
+    func anAnswerThatIsAdvancedHasNothingOfThePerson(isRunning: Bool, goesOn: Bool) throws {
+        try withStorePath { path in
+            try withStore(path) { store in
+                let projector = isRunning ? try store.project(Texts.self, storedEveryMilliseconds: 0) : nil
+                try fill(store)
+                let reader = try StoreReader.open(path).blocking
+                defer { reader.close() }
+                var answers = [try store.projected(Texts.self), try reader.projected(Texts.self)]
+                #expect(answers.allSatisfy { $0.value.texts.count { $0.contains(Self.mark) } == 10 })
+                _ = try store.erase(Self.mark)
+                if goesOn { _ = try store.perform(notify("user1", "later")) }
+                try store.advance(&answers[0])
+                try reader.advance(&answers[1])
+                let folded = Texts.folded(try store.events(limit: .max).elements)
+                for answer in answers {
+                    #expect(answer.value == folded && answer.origin == .new)
+                    #expect(answer.position == (try store.head()))
+                }
+                // The name may belong to somebody else by now, whose events stay.
+                _ = try store.perform(notify(Self.mark, "new"))
+                try store.advance(&answers[0])
+                #expect(answers[0].value == Texts.folded(try store.events(limit: .max).elements))
+                projector?.stop()
+            }
+        }
+    }
+
     @Test(arguments: seeds(1, nightly: 40))
     func aProjectionThatRunsAndStoresAllTheTimeStoresNothingOfThePerson(seed: UInt64) throws {
         try withStorePath { path in
