@@ -104,8 +104,9 @@ extension Limits {
     /// Whether UTF-8 holds any of U+0000…U+001F and U+007F…U+009F.
     static func hasControlCharacter(_ bytes: Span<UInt8>) -> Bool {
         var offset = 0
-        while offset &+ 8 <= bytes.count {
-            let word = bytes.word(at: offset)
+        while offset < bytes.count, bytes.count >= 8 {
+            // The last word overlaps the one before.
+            let word = bytes.word(at: min(offset, bytes.count &- 8))
             let suspects =
                 ByteSearch.below(0x20, in: word) | ByteSearch.equal(word, to: 0x7f)
                 | ByteSearch.equal(word, to: 0xc2)
