@@ -54,7 +54,7 @@ extension BlockingQueries {
     ///   - first: the size of the earlier tree.
     ///   - second: nil for the head.
     /// - Throws: ``TraylogError``: refused `upToBeyondHead`, `compacted` as for ``treeHead(asOf:)``, and `invalid` (field
-    ///   `old`) when `first` is after `second`.
+    ///   `first`) when `first` is after `second`.
     /// - Complexity: as for ``treeHead(asOf:)``.
     @available(*, noasync, message: "use `await store.proofs.treeGrowth`; this call blocks a thread that tasks share")
     @_spi(Operations) public func treeGrowth(from first: Seq, to second: Seq? = nil) throws(TraylogError) -> TreeGrowth
@@ -63,7 +63,7 @@ extension BlockingQueries {
         return try queries.prove(through: size) { nodes in
             guard first.rawValue <= size else {
                 guard let second else { throw Refusal.upToBeyondHead(first, head: Seq(size), field: "first") }
-                throw Refusal.invalid(field: "old", reason: "\(first) is after \(second)")
+                throw Refusal.invalid(field: "first", reason: "\(first) is after \(second)")
             }
             return TreeGrowth(
                 first: try nodes.head(of: first.rawValue), second: try nodes.head(of: size),
