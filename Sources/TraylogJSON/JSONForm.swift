@@ -62,7 +62,8 @@ extension JSONWritable {
     public func write(to writer: inout JSONWriter) { writer.write(self) }
 }
 
-@_spi(JSON) extension Page: JSONForm, JSONWritable where Element: JSONWritable, Next: Encodable & CustomStringConvertible {
+@_spi(JSON) extension Page: JSONForm, JSONWritable
+where Element: JSONWritable, Next: Encodable & CustomStringConvertible {
     /// Writes its JSON form: `{"elements","next","asOf"}`.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()

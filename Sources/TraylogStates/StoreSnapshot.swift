@@ -205,7 +205,9 @@ extension StoreSnapshot {
         while low < high {
             let middle = low + (high - low + 1) / 2
             var damage: (any Error)?
-            guard let found = try readable(from: middle, in: low + 1...high, &damage) else { return (low...high, damage) }
+            guard let found = try readable(from: middle, in: low + 1...high, &damage) else {
+                return (low...high, damage)
+            }
             if found.time <= time { low = found.seq } else { high = found.seq - 1 }
         }
         return (low...low, nil)

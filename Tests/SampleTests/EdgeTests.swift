@@ -306,7 +306,8 @@ import TraylogAudit
         #expect(try Cursor(parsing: "\(cursor)") == cursor)
         let refusals: [(String, () throws -> Void)] = [
             ("upTo", { _ = try Seq(parsing: "-1", field: "upTo") }), ("asOf", { _ = try Moment(parsing: "yesterday") }),
-            ("cursor", { _ = try Cursor(parsing: "c1-") }), ("expiresAt", { _ = try Timestamp(parsing: "soon", field: "expiresAt") }),
+            ("cursor", { _ = try Cursor(parsing: "c1-") }),
+            ("expiresAt", { _ = try Timestamp(parsing: "soon", field: "expiresAt") }),
         ]
         for (name, parse) in refusals {
             let error = #expect(throws: TraylogError.self) { try parse() }

@@ -109,7 +109,8 @@ struct CompletePlan: Sendable {
         guard Pseudonym.stream(of: user) == nil else { return [] }
         guard case .audited(_, let revisions) = end.body, end.user.hasSameBytes(as: user) else {
             throw Refusal.invalid(
-                field: "through", reason: "must be the event of `recordAccess(of:)`, which states where the history ends")
+                field: "through",
+                reason: "must be the event of `recordAccess(of:)`, which states where the history ends")
         }
         return Set(revisions.map { Array($0.topic.utf8) })
     }

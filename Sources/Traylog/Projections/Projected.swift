@@ -161,10 +161,12 @@ extension ProjectionTable {
             }
             if type.takesChanges, store.record.floor.isAbove(record.position) {
                 return FoundProjection(
-                    Value(), .damaged("a compaction took events after \(record.position) that it lacks"), erased, record)
+                    Value(), .damaged("a compaction took events after \(record.position) that it lacks"), erased, record
+                )
             }
             guard record.position <= store.head else {
-                return FoundProjection(Value(), .damaged("it holds event \(record.position), which the log does not"), erased)
+                return FoundProjection(
+                    Value(), .damaged("it holds event \(record.position), which the log does not"), erased)
             }
             do {
                 let value = try Value(decoding: stored.bytes)

@@ -217,7 +217,9 @@ extension NotePublicKey: CustomStringConvertible {
 }
 
 extension NotePrivateKey: CustomStringConvertible, CustomReflectable {
-    /// Words with the name of the key: whoever prints or logs one does not give it away. ``text`` is the key.
+    /// Words with the public key, so that whoever prints or logs a key does not give it away.
+    ///
+    /// ``text`` is the key itself.
     public var description: String { "private key of \(publicKey.text)" }
 
     /// Shows the public key alone.

@@ -426,7 +426,8 @@ extension CompleteCheck {
             guard topic.revision == topic.stated else {
                 throw Self.wrong(
                     "topic",
-                    "\(name.text): the file shows \(topic.revision) events, and the events of \(user) state \(topic.stated)")
+                    "\(name.text): the file shows \(topic.revision) events, and the events of \(user) state \(topic.stated)"
+                )
             }
             guard topic.isNamed || topic.stream == namedStreams[name] else {
                 throw Self.wrong("topic", "\(name.text): no broadcast shows that these events are of it")
