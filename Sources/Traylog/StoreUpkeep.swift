@@ -24,8 +24,9 @@ extension StoreUpkeep {
     /// - Parameter checkingStates: also counts damaged states, which takes about a microsecond for each user; without it the
     ///   answer takes as long for a large store as for a small one.
     public func statistics(checkingStates: Bool = true) async throws(TraylogError) -> StoreStatistics {
-        try await store.asking(atLength: checkingStates) { store throws(TraylogError) in
-            try store.statistics(checkingStates: checkingStates)
+        guard checkingStates else {
+            return try await store.asking { store throws(TraylogError) in try store.statistics(checkingStates: false) }
         }
+        return try await store.askingOfAll { store throws(TraylogError) in try store.statistics(checkingStates: true) }
     }
 }

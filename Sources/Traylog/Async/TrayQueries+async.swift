@@ -203,6 +203,16 @@ extension TrayQueries {
     }
 }
 
+extension TrayQueries {
+    /// Asks for something that reads the whole store, on a thread of the jobs: pages do not wait for it.
+    func askingOfAll<Answer: Sendable>(
+        _ query: @escaping @Sendable (BlockingView) throws(TraylogError) -> Answer
+    ) async throws(TraylogError) -> Answer {
+        let store = view
+        return try await queries.jobs.run { () throws(TraylogError) in try query(store) }
+    }
+}
+
 extension ItemFilter {
     /// Whether an item's flags and thread decide, so that a page reads the events of its own items alone.
     fileprivate var readsNoContent: Bool {

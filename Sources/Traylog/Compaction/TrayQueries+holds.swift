@@ -56,6 +56,6 @@ import TraylogStates
 
     /// The events after a seq that put users on hold or released them, while the task waits.
     public func holdChanges(after seq: Seq) async throws(TraylogError) -> (events: [Event], through: Seq) {
-        try await store.asking(atLength: true) { store throws(TraylogError) in try store.holdChanges(after: seq) }
+        try await store.askingOfAll { store throws(TraylogError) in try store.holdChanges(after: seq) }
     }
 }

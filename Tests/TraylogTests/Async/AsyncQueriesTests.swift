@@ -1,3 +1,5 @@
+import Dispatch
+import Synchronization
 import Testing
 import TestSupport
 import TraylogLMDB
@@ -59,6 +61,46 @@ import TraylogLMDB
             await #expect(throws: TraylogError.refused(.invalid(field: "limit", reason: "must be 1 to 100, not 0"))) {
                 try await store.inbox(of: "ann", InboxQuery(limit: 0))
             }
+        }
+    }
+
+    /// A console counts damaged trays and looks for holds along the whole store while somebody waits for its first page.
+    @Test(.timeLimit(.minutes(1))) func longQueriesAndScansOfTheWholeStoreDoNotWaitForEachOther() async throws {
+        try await withStorePath { path in
+            let store = try Store.open(path)
+            _ = try await store.perform(notify("ann"))
+            let held = HeldThreads()
+            let scans = (0..<2).map { _ in Task { try await store.askingOfAll { _ in held.hold() } } }
+            try await held.begin(2)
+            #expect(try await store.users(limit: 1).elements == ["ann"])
+            try await held.end(scans)
+
+            let queries = (0..<2).map { _ in Task { try await store.asking(atLength: true) { _ in held.hold() } } }
+            try await held.begin(2)
+            #expect(try await store.upkeep.statistics().head == 1)
+            #expect(try await store.upkeep.holdChanges(after: 0).events.isEmpty)
+            try await held.end(queries)
+            await store.close()
+        }
+    }
+
+    private final class HeldThreads: Sendable {
+        private let begun = Mutex(0)
+        private let mayEnd = DispatchSemaphore(value: 0)
+
+        func hold() {
+            begun.withLock { $0 += 1 }
+            mayEnd.wait()
+        }
+
+        func begin(_ count: Int) async throws {
+            while begun.withLock({ $0 }) < count { try await Task.sleep(for: .milliseconds(1)) }
+        }
+
+        func end(_ tasks: [Task<Void, any Error>]) async throws {
+            for _ in tasks { mayEnd.signal() }
+            for task in tasks { try await task.value }
+            begun.withLock { $0 = 0 }
         }
     }
 
