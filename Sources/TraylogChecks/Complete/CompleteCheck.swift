@@ -3,7 +3,7 @@ import TraylogDomain
 import TraylogJSON
 import TraylogLog
 
-/// Checks the file of a `CompleteHistory` against a tree head, without a store: that nothing is left out, and that what
+/// Checks the file of a complete history against a tree head, without a store: that nothing is left out, and that what
 /// it says of the tray follows from the events.
 ///
 /// ```swift
