@@ -88,7 +88,7 @@ package final class ObserverCall: Sendable {
     }
 }
 
-/// What a store did.
+/// Something that a store has done or noticed.
 ///
 /// Later versions may report more: a `switch` needs an `@unknown default`.
 #if hasAttribute(nonexhaustive)
@@ -125,7 +125,7 @@ extension StoreActivity {
     package static let toleratedLagMilliseconds: Int64 = 5_000
 }
 
-/// What a store does without being asked.
+/// A kind of work that a store does in the background.
 public enum BackgroundWork: String, Hashable, Sendable, Codable {
     /// Waking and expiring by itself.
     case tick

@@ -4,7 +4,7 @@ import TraylogPlatform
 
 /// Options for opening a store.
 public struct StoreOptions: Sendable {
-    /// What survives a power loss.
+    /// Whether an answered command survives a power loss.
     public enum Durability: String, Hashable, Sendable, Codable {
         /// A returned append survives power loss.
         case durable
@@ -12,7 +12,7 @@ public struct StoreOptions: Sendable {
         case relaxed
     }
 
-    /// What wakes and expires items.
+    /// Whether the store wakes and expires items by itself.
     public enum Ticking: String, Hashable, Sendable, Codable {
         /// The store wakes and expires items by itself when their time comes, by the store's ``StoreOptions/clock``.
         case automatic
@@ -20,9 +20,9 @@ public struct StoreOptions: Sendable {
         case manual
     }
 
-    /// What survives a power loss.
+    /// Whether an answered command survives a power loss.
     public var durability: Durability
-    /// What wakes and expires items.
+    /// Whether the store wakes and expires items by itself.
     public var ticking: Ticking
     /// When the store compacts itself; nil for never.
     public var compaction: CompactionPolicy?

@@ -37,8 +37,9 @@ extension BlockingQueries {
     }
 }
 
-/// What a complete history shows: the events of the user, and those of each topic from the first subscription to the last
-/// revision that an own event states.
+/// The events that a complete history shows: those of the user, and those of each topic.
+///
+/// A topic's events begin with the first subscription, and end with the last revision that an event of the user states.
 struct CompletePlan: Sendable {
     struct Line: Sendable {
         var seq: UInt64

@@ -88,7 +88,7 @@ extension TrayProjection {
     public mutating func apply(_ event: Event) { apply([], of: event) }
 }
 
-/// What one event did to one item of a user.
+/// The change that one event made to one item of a user.
 public struct TrayChange: Hashable, Sendable, Codable {
     /// The owner of the tray.
     public var user: String

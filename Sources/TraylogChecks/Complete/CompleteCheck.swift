@@ -84,7 +84,7 @@ public struct CompleteCheck {
     private struct TopicProgress {
         /// Of the newest event that was shown, or was before the first subscription.
         var revision: UInt64
-        /// The newest one that an own event states.
+        /// The newest revision of the topic that an event of the user states.
         var stated: UInt64
         var stream: UInt32?
         /// Whether a broadcast showed that the stream is the topic's.

@@ -34,7 +34,7 @@ struct CommitNote {
     /// A list of so few pages is summed from the beginning every time.
     private static let shortList: UInt64 = 3
 
-    /// What the note of a commit says of it.
+    /// Compares a commit with its note.
     ///
     /// - Complexity: O(pages of the list of free pages).
     mutating func state(of snapshot: Snapshot) -> State {

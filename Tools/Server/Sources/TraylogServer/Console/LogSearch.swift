@@ -20,7 +20,9 @@ struct LogSearch {
         self.filter.kinds = filter.kinds.isEmpty ? kinds : filter.kinds.intersection(kinds)
     }
 
-    /// What was found; and where to go on: older events than `next` were not looked at.
+    /// The events that were found.
+    ///
+    /// Events older than `next` were not looked at.
     struct Found {
         var events: [Event] = []
         var next: Seq?

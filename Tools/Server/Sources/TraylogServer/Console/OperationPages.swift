@@ -190,7 +190,7 @@ struct FindingsPage: PageContent {
         let unnamed: String?
     }
 
-    /// What to do about them; empty for who is no operator.
+    /// The commands that help; empty for a visitor who is not an operator.
     let next: [NextStep]
     let verified: Timestamp?
     /// Those that found something.
