@@ -69,13 +69,11 @@ let package = Package(
         .target(
             name: "TraylogPlatform", dependencies: ["CTraylogSystem", "TraylogCLibrary"], swiftSettings: strict),
         .target(
-            name: "TraylogPages", dependencies: ["CTraylogCRC", "TraylogPlatform"], swiftSettings: strict),
-        .target(
-            name: "TraylogLMDB", dependencies: ["CTraylogLMDB", "TraylogPages", "TraylogPlatform"],
+            name: "TraylogLMDB", dependencies: ["CTraylogCRC", "CTraylogLMDB", "TraylogPlatform"],
             swiftSettings: strict),
         .target(
             name: "TraylogLog",
-            dependencies: ["CTraylogCRC", "TraylogDomain", "TraylogLMDB", "TraylogPages", "TraylogPlatform"],
+            dependencies: ["CTraylogCRC", "TraylogDomain", "TraylogLMDB", "TraylogPlatform"],
             swiftSettings: strict),
         .target(
             name: "TraylogArchive",
@@ -85,67 +83,61 @@ let package = Package(
         .target(
             name: "TraylogStates",
             dependencies: [
-                "TraylogArchive", "TraylogDomain", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPages",
-                "TraylogPlatform",
+                "TraylogArchive", "TraylogDomain", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPlatform",
             ],
             swiftSettings: strict),
         .target(
             name: "TraylogFold",
             dependencies: [
-                "TraylogDomain", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogReplica", "TraylogStates",
+                "TraylogDomain", "TraylogLog", "TraylogLMDB", "TraylogPlatform", "TraylogReplica", "TraylogStates",
             ],
             swiftSettings: strict),
         .target(
             name: "TraylogTree",
             dependencies: [
-                "TraylogAudit", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
-                "TraylogStates",
+                "TraylogAudit", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPlatform", "TraylogStates",
             ],
             swiftSettings: strict),
         .target(
             name: "TraylogQueries",
             dependencies: [
-                "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPages",
-                "TraylogPlatform",
+                "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPlatform",
                 "TraylogReplica", "TraylogStates", "TraylogTree",
             ],
             swiftSettings: strict),
         .target(
             name: "TraylogWriter",
             dependencies: [
-                "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPages",
-                "TraylogPlatform",
+                "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPlatform",
                 "TraylogQueries", "TraylogStates",
             ],
             swiftSettings: strict),
         .target(
             name: "TraylogObservation",
             dependencies: [
-                "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries",
-                "TraylogStates", "TraylogWriter",
+                "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPlatform", "TraylogQueries", "TraylogStates",
+                "TraylogWriter",
             ],
             swiftSettings: strict),
         .target(
             name: "TraylogChecks",
             dependencies: [
                 "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB",
-                "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
+                "TraylogLog", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
             ],
             swiftSettings: strict),
         .target(
             name: "TraylogRewrite",
             dependencies: [
                 "TraylogArchive", "TraylogAudit", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON",
-                "TraylogLMDB",
-                "TraylogLog",
-                "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
+                "TraylogLMDB", "TraylogLog", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
             ],
             swiftSettings: strict),
         .target(
             name: "Traylog",
             dependencies: [
                 "TraylogArchive", "TraylogAudit", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON",
-                "TraylogLMDB", "TraylogLog", "TraylogObservation", "TraylogPages", "TraylogPlatform", "TraylogQueries",
+                "TraylogLMDB", "TraylogLog", "TraylogObservation", "TraylogPlatform", "TraylogQueries",
                 "TraylogReplica", "TraylogRewrite", "TraylogStates", "TraylogTree", "TraylogWriter",
             ],
             swiftSettings: strict),
@@ -164,8 +156,7 @@ let package = Package(
         .target(
             name: "TraylogClient",
             dependencies: [
-                "TraylogAudit", "TraylogDomain", "TraylogJSON", "TraylogLMDB", "TraylogPages", "TraylogPlatform",
-                "TraylogReplica",
+                "TraylogAudit", "TraylogDomain", "TraylogJSON", "TraylogLMDB", "TraylogPlatform", "TraylogReplica",
             ],
             swiftSettings: strict),
         .target(
@@ -193,8 +184,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "CTraylogCRC", "Traylog", "TraylogArchive", "TraylogClient", "TraylogDomain", "TraylogLMDB",
-                "TraylogLog",
-                "TraylogPlatform",
+                "TraylogLog", "TraylogPlatform",
             ],
             path: "Tests/TestSupport",
             swiftSettings: strict),
@@ -203,7 +193,7 @@ let package = Package(
             exclude: ["Fixtures"],
             swiftSettings: strict),
         .testTarget(
-            name: "TraylogLMDBTests", dependencies: ["TestSupport", "TraylogLMDB", "TraylogPages", "TraylogPlatform"],
+            name: "TraylogLMDBTests", dependencies: ["TestSupport", "TraylogLMDB", "TraylogPlatform"],
             swiftSettings: strict),
         .testTarget(
             name: "TraylogLogTests", dependencies: ["TestSupport", "TraylogDomain", "TraylogLog"],
@@ -219,18 +209,15 @@ let package = Package(
             dependencies: [
                 "TraylogCLibrary", "TraylogChecks", "TraylogJSON", "TraylogObservation", "TraylogQueries",
                 "TraylogRewrite", "TraylogWriter", "TestSupport", "Traylog", "TraylogArchive", "TraylogAudit",
-                "TraylogDomain", "TraylogLMDB",
-                "TraylogLog",
-                "TraylogFold", "TraylogFoundation", "TraylogPages", "TraylogPlatform", "TraylogStates", "TraylogTree",
-                "traylog-cli",
+                "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogFold", "TraylogFoundation", "TraylogPlatform",
+                "TraylogStates", "TraylogTree", "traylog-cli",
             ],
             swiftSettings: strict),
         .testTarget(
             name: "TraylogClientTests",
             dependencies: [
                 "TestSupport", "Traylog", "TraylogClient", "TraylogClientHTTP", "TraylogDomain", "TraylogJSON",
-                "TraylogPlatform",
-                "TraylogReplica",
+                "TraylogPlatform", "TraylogReplica",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -267,16 +254,15 @@ let package = Package(
         .testTarget(
             name: "FuzzTests",
             dependencies: [
-                "TraylogChecks", "TraylogJSON", "TraylogRewrite",
-                "TestSupport", "Traylog", "TraylogClient", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages",
-                "TraylogReplica", "TraylogStates",
+                "TraylogChecks", "TraylogJSON", "TraylogRewrite", "TestSupport", "Traylog", "TraylogClient",
+                "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogReplica", "TraylogStates",
             ],
             exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
             name: "CompatibilityTests",
             dependencies: [
-                "TraylogArchive", "TraylogChecks", "TraylogRewrite",
-                "TestSupport", "Traylog", "TraylogStates", "TraylogDomain", "TraylogLMDB", "TraylogLog", "traylog-cli",
+                "TraylogArchive", "TraylogChecks", "TraylogRewrite", "TestSupport", "Traylog", "TraylogStates",
+                "TraylogDomain", "TraylogLMDB", "TraylogLog", "traylog-cli",
             ],
             exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(

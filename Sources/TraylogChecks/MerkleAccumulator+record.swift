@@ -1,7 +1,7 @@
 import TraylogAudit
 import TraylogDomain
 import TraylogLog
-import TraylogPages
+import TraylogLMDB
 @_spi(Replication) import TraylogQueries
 import TraylogStates
 import TraylogTree

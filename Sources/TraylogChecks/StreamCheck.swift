@@ -1,7 +1,7 @@
 @_spi(Replication) import TraylogDomain
 import TraylogFold
 import TraylogLog
-import TraylogPages
+import TraylogLMDB
 import TraylogQueries
 import TraylogStates
 

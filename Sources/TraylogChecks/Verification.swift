@@ -3,7 +3,6 @@ import TraylogAudit
 @_spi(Replication) import TraylogDomain
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 import TraylogPlatform
 import TraylogStates
 import TraylogTree

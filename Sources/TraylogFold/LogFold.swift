@@ -1,6 +1,6 @@
 import TraylogDomain
 import TraylogLog
-import TraylogPages
+import TraylogLMDB
 import TraylogStates
 
 /// The fold of the whole log, independent of everything that is stored beside it, but for what a compaction kept of the

@@ -1,6 +1,6 @@
 import TraylogDomain
 import TraylogLog
-import TraylogPages
+import TraylogLMDB
 import TraylogStates
 
 /// The past of a stream as a reading of the log has it.

@@ -1,6 +1,6 @@
 import TraylogDomain
 import TraylogLog
-import TraylogPages
+import TraylogLMDB
 import TraylogStates
 @_spi(Replication) import TraylogReplica
 

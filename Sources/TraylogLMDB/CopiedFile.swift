@@ -1,5 +1,4 @@
 import CTraylogLMDB
-import TraylogPages
 import TraylogPlatform
 
 /// A data file that nobody else writes, looked at without the lock file that a store has.

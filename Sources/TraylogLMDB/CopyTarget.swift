@@ -1,4 +1,3 @@
-import TraylogPages
 import TraylogPlatform
 
 /// The directory that a copy of a store goes to: it was missing or empty, and is kept for this copy alone.

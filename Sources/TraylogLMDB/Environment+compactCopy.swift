@@ -1,5 +1,4 @@
 import CTraylogLMDB
-import TraylogPages
 import TraylogPlatform
 
 extension Environment {

@@ -1,4 +1,3 @@
-import TraylogPages
 import TraylogPlatform
 
 extension Environment {

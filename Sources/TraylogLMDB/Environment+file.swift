@@ -1,5 +1,4 @@
 import CTraylogLMDB
-import TraylogPages
 
 extension Environment {
     /// Read transactions that ever began on the file; for tests, which count them.

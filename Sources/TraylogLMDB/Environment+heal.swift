@@ -1,5 +1,4 @@
 import CTraylogLMDB
-import TraylogPages
 
 extension Environment {
     /// Makes the environment usable again after a commit that failed half-way.

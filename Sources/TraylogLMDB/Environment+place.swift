@@ -1,5 +1,4 @@
 import Synchronization
-import TraylogPages
 import TraylogPlatform
 
 extension Environment {

@@ -1,5 +1,4 @@
 import CTraylogLMDB
-import TraylogPages
 
 extension Environment {
     /// Runs `body` on a snapshot of the last commit.

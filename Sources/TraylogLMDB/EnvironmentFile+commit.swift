@@ -1,7 +1,6 @@
 import CTraylogLMDB
-import TraylogPages
 
-/// One sync for a small commit: see ``Journal`` of TraylogPages, and Docs/decisions/0009-one-sync.md.
+/// One sync for a small commit: see ``Journal`` and Docs/decisions/0009-one-sync.md.
 extension EnvironmentFile {
     /// Before LMDB commits: notes that the commit will not be on disk at once, or takes such a note away that a failed commit
     /// of this number left.

@@ -1,5 +1,4 @@
 import CTraylogLMDB
-import TraylogPages
 import TraylogPlatform
 
 /// LMDB's environment for one data file and one lock file: the pair that an ``Environment`` works on until another takes

@@ -1,5 +1,3 @@
-import TraylogPages
-
 /// One read transaction that several calls share, ended by hand.
 ///
 /// It can be begun under a lock and used after it. Whoever holds one must neither wait for a thread that begins

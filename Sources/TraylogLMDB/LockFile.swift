@@ -1,4 +1,3 @@
-import TraylogPages
 import TraylogPlatform
 
 /// A file of our own beside LMDB's, for locks that survive the closing of other descriptors and that the kernel drops

@@ -1,5 +1,4 @@
 import CTraylogLMDB
-import TraylogPages
 import TraylogPlatform
 
 /// An environment as LMDB gives it, with its databases.

@@ -1,6 +1,5 @@
 import CTraylogLMDB
 import Synchronization
-import TraylogPages
 
 /// A read transaction of LMDB, and the commit it holds as its pages tell it.
 @safe

@@ -1,4 +1,3 @@
-import TraylogPages
 import TraylogPlatform
 
 /// The directory of a store, and which environment of LMDB in it is the store's.

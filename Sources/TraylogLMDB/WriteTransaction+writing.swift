@@ -1,5 +1,4 @@
 import CTraylogLMDB
-import TraylogPages
 
 extension WriteTransaction {
     /// Stores `value` under `key`, in place of what was there.

@@ -1,5 +1,4 @@
 import CTraylogLMDB
-import TraylogPages
 
 /// The one writer an environment has at a time.
 ///

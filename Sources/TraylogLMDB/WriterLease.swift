@@ -1,4 +1,3 @@
-import TraylogPages
 import TraylogPlatform
 
 /// The right to write a store, as a lock on `writer.lock` that lives as long as the environment.

@@ -1,6 +1,5 @@
 import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 
 /// The log: records by seq, and the chunks of large payloads, in two tables of the environment.
 ///

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogPages
+import TraylogLMDB
 
 /// A copy of the bytes of one event of the log.
 package struct LogRow: Hashable, Sendable {

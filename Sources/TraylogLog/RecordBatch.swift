@@ -1,6 +1,5 @@
 import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 import TraylogPlatform
 
 /// The encoded records of one transaction, waiting to be written.

@@ -1,6 +1,6 @@
 import TraylogDomain
 import TraylogLog
-import TraylogPages
+import TraylogLMDB
 import TraylogStates
 
 /// An event as the log stores it, to the byte: what another store needs to hold the same event.

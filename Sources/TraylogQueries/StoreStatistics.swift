@@ -2,7 +2,6 @@
 import TraylogJSON
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 import TraylogPlatform
 @_spi(Operations) import TraylogStates
 

@@ -1,7 +1,7 @@
 @_spi(Replication) import TraylogDomain
 import TraylogFold
 import TraylogLog
-import TraylogPages
+import TraylogLMDB
 import TraylogStates
 
 /// One user in a snapshot of the store: the state right after a certain event, with what is needed to answer from it.

@@ -2,7 +2,6 @@ import TraylogDomain
 import TraylogFold
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 import TraylogQueries
 import TraylogStates
 

@@ -1,7 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 import TraylogStates
 
 /// The streams of users who are held: those whose last `held` has no `released` behind it.

@@ -1,7 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 import TraylogQueries
 import TraylogStates
 import TraylogTree

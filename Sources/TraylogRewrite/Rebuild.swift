@@ -2,7 +2,6 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 import TraylogStates
 
 /// Derives the states of a store that no program has open for writing from its log again.

@@ -2,7 +2,6 @@
 import TraylogFold
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 import TraylogPlatform
 import TraylogStates
 

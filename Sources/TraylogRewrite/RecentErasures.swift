@@ -1,5 +1,5 @@
 @_spi(Operations) import TraylogDomain
-import TraylogPages
+import TraylogLMDB
 import TraylogPlatform
 import TraylogQueries
 

@@ -4,7 +4,6 @@ import TraylogArchive
 import TraylogFold
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 import TraylogQueries
 import TraylogStates
 import TraylogTree

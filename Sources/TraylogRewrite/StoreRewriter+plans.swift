@@ -2,7 +2,6 @@ import TraylogArchive
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 import TraylogPlatform
 @_spi(Replication) import TraylogQueries
 import TraylogStates

@@ -1,7 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 
 /// Copies rows from one environment to another with the same databases, in transactions of a bounded size.
 ///

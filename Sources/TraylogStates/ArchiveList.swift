@@ -1,7 +1,6 @@
 import TraylogArchive
 @_spi(Replication) import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 import TraylogLog
 
 /// Where the store's archives were put: the path of each one's directory, by name, beside the store's record.

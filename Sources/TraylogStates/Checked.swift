@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogPages
+import TraylogLMDB
 import TraylogLog
 
 /// Rows that carry their own checksum: bytes, then CRC-32C over key and bytes, little-endian.

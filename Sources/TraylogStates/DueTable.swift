@@ -1,6 +1,5 @@
 import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 import TraylogLog
 
 /// A time that an event set: when an item arrives, expires or wakes, when a mute ends, or when somebody is to be reminded.

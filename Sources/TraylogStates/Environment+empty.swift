@@ -1,5 +1,4 @@
 import TraylogLMDB
-import TraylogPages
 import TraylogLog
 
 extension Environment {

@@ -1,6 +1,5 @@
 import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 
 /// Which commands the events carried that left the log, by seq, as far as they had a key: the same command again is a
 /// duplicate for ever.

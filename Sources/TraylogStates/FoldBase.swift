@@ -1,6 +1,6 @@
 import TraylogDomain
 import TraylogLog
-import TraylogPages
+import TraylogLMDB
 
 /// The state that a compaction kept of a stream, for a fold of the events that are left.
 ///

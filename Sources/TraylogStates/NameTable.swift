@@ -1,6 +1,5 @@
 import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 import TraylogLog
 import TraylogPlatform
 

@@ -1,6 +1,5 @@
 import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 import TraylogLog
 
 /// Rows of packed states that wait to be written: keys and sealed values one after the other in one buffer.

@@ -1,7 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 
 /// The row beside the store's record that says how far the store has come in the log that it follows.
 package struct SourceTable: Sendable {

@@ -1,7 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 
 /// How far the derived tables have come: their own row, written with them.
 package struct StateProgress: Hashable, Sendable {

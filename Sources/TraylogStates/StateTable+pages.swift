@@ -1,6 +1,6 @@
 import TraylogDomain
 import TraylogLog
-import TraylogPages
+import TraylogLMDB
 
 /// A page of a state as one event left it.
 struct PageVersion {

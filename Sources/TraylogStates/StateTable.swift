@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogPages
+import TraylogLMDB
 import TraylogLog
 
 /// Packed states: for each stream a root, and the pages that do not fit into it, side by side.

@@ -1,6 +1,6 @@
 import TraylogArchive
 @_spi(Operations) import TraylogDomain
-import TraylogPages
+import TraylogLMDB
 import TraylogLog
 import TraylogPlatform
 

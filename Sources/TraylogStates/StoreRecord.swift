@@ -1,6 +1,5 @@
 @_spi(Replication) import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 import TraylogPlatform
 import TraylogLog
 

@@ -1,7 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 
 /// The store at one moment: one read transaction, the store's record, and the head.
 ///

@@ -1,6 +1,6 @@
 import TraylogDomain
 import TraylogLog
-import TraylogPages
+import TraylogLMDB
 import TraylogPlatform
 
 /// The stored pages of one stream and the events of the log.

@@ -1,6 +1,5 @@
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 
 /// The tables of a store's file (Docs/internals/format.md, "Tables").
 package struct Tables: Sendable {

@@ -1,7 +1,7 @@
 import TraylogAudit
 import TraylogDomain
 import TraylogLog
-import TraylogPages
+import TraylogLMDB
 
 extension EventLog {
     /// An event's leaf, from its record, erased or not, after checking it; nil when the log does not

@@ -1,7 +1,6 @@
 import TraylogAudit
 import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 import TraylogStates
 
 /// The stored part of the Merkle tree: the hashes of events that left the log, and every eighth level above the leaves.

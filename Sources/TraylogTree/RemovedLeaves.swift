@@ -1,7 +1,6 @@
 import TraylogAudit
 import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 import TraylogStates
 
 /// The hashes of some events that left the log, as one row of ``MerkleTable`` holds them.

@@ -1,7 +1,6 @@
 import TraylogAudit
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 
 /// The Merkle tree on its way into a new file: the hashes of all events that the new log does not have, and the stored
 /// levels.

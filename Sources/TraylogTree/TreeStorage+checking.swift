@@ -1,7 +1,6 @@
 import TraylogAudit
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 import TraylogPlatform
 
 /// Hashes of leaves as the log alone gives them.

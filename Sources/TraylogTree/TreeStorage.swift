@@ -1,7 +1,6 @@
 import TraylogAudit
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 import TraylogPlatform
 
 /// The tree in the file: what is stored of it, and the log, from which the rest follows.

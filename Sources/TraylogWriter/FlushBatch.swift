@@ -1,7 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 import TraylogStates
 
 /// How far the stored states reach when a flush has ended.

@@ -1,7 +1,7 @@
 import TraylogDomain
 import TraylogFold
 import TraylogLog
-import TraylogPages
+import TraylogLMDB
 import TraylogStates
 
 /// How the states of streams come into memory, and catch up with the log.

@@ -1,6 +1,6 @@
 import TraylogDomain
 import TraylogLog
-import TraylogPages
+import TraylogLMDB
 import TraylogStates
 
 /// The way of a state with many changed pages into the file: in several transactions, because one with all of its rows

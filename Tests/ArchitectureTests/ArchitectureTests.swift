@@ -57,7 +57,7 @@ struct ArchitectureTests {
     @Test(arguments: tools)
     func programsUseThePublicLibrary(file: SourceFile) {
         let inner: Set = [
-            "TraylogDomain", "TraylogPlatform", "TraylogPages", "TraylogLMDB", "TraylogLog",
+            "TraylogDomain", "TraylogPlatform", "TraylogLMDB", "TraylogLog",
             "TraylogArchive", "TraylogStates", "TraylogFold", "TraylogTree", "TraylogQueries", "TraylogWriter",
             "TraylogObservation", "TraylogRewrite", "TraylogChecks", "CTraylogSystem", "CTraylogLMDB", "CTraylogCRC",
             "CTraylogZstd",
@@ -71,7 +71,7 @@ struct ArchitectureTests {
         let fuzzers = SourceFile.all(below: "Tests").filter { $0.path == "Tests/Fuzzers/Package.swift" }
         let needed = dependencies(in: try #require(manifests.first).text)
         let given = dependencies(in: try #require(fuzzers.first).text)
-        #expect(given["TraylogPages"] != nil)
+        #expect(given["TraylogLMDB"] != nil)
         for (module, modules) in given where needed[module] != nil { #expect(modules == needed[module], "\(module)") }
     }
 

@@ -2,11 +2,10 @@ import Foundation
 import Testing
 import TestSupport
 import TraylogDomain
-import TraylogLMDB
+@testable import TraylogLMDB
 @_spi(Operations) @testable import Traylog
 @_spi(Operations) @testable import TraylogChecks
 @testable import TraylogLog
-@testable import TraylogPages
 @_spi(Operations) @testable import TraylogRewrite
 @testable import TraylogStates
 

@@ -1,11 +1,10 @@
 import Foundation
 import Testing
 import TestSupport
-import TraylogLMDB
+@testable import TraylogLMDB
 import TraylogLog
 @_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
-@testable import TraylogPages
 @testable import TraylogStates
 
 /// A later version's store is refused by name, with the number of the version that is needed, and not changed.

@@ -16,11 +16,10 @@ let package = Package(
         .target(name: "TraylogReplica", dependencies: ["TraylogDomain", "TraylogJSON"]),
         .target(name: "TraylogCLibrary"),
         .target(name: "TraylogPlatform", dependencies: ["CTraylogSystem", "TraylogCLibrary"]),
-        .target(name: "TraylogPages", dependencies: ["CTraylogCRC", "TraylogPlatform"]),
-        .target(name: "TraylogLMDB", dependencies: ["CTraylogLMDB", "TraylogPages", "TraylogPlatform"]),
+        .target(name: "TraylogLMDB", dependencies: ["CTraylogCRC", "CTraylogLMDB", "TraylogPlatform"]),
         .target(
             name: "TraylogLog",
-            dependencies: ["CTraylogCRC", "TraylogDomain", "TraylogLMDB", "TraylogPages", "TraylogPlatform"]),
+            dependencies: ["CTraylogCRC", "TraylogDomain", "TraylogLMDB", "TraylogPlatform"]),
         .target(
             name: "TraylogArchive",
             dependencies: ["CTraylogZstd", "TraylogAudit", "TraylogDomain", "TraylogLog", "TraylogPlatform"]),
@@ -28,70 +27,65 @@ let package = Package(
         .target(
             name: "TraylogStates",
             dependencies: [
-                "TraylogArchive", "TraylogDomain", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPages",
-                "TraylogPlatform",
+                "TraylogArchive", "TraylogDomain", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPlatform",
             ]),
         .target(
             name: "TraylogFold",
             dependencies: [
-                "TraylogDomain", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogReplica", "TraylogStates",
+                "TraylogDomain", "TraylogLog", "TraylogLMDB", "TraylogPlatform", "TraylogReplica", "TraylogStates",
             ]),
         .target(
             name: "TraylogTree",
             dependencies: [
-                "TraylogAudit", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform",
-                "TraylogStates",
+                "TraylogAudit", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPlatform", "TraylogStates",
             ]),
         .target(
             name: "TraylogQueries",
             dependencies: [
-                "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPages",
-                "TraylogPlatform", "TraylogReplica", "TraylogStates", "TraylogTree",
+                "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPlatform",
+                "TraylogReplica", "TraylogStates", "TraylogTree",
             ]),
         .target(
             name: "TraylogWriter",
             dependencies: [
-                "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPages",
-                "TraylogPlatform", "TraylogQueries", "TraylogStates",
+                "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogPlatform",
+                "TraylogQueries", "TraylogStates",
             ]),
         .target(
             name: "TraylogObservation",
             dependencies: [
-                "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries",
-                "TraylogStates", "TraylogWriter",
+                "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogPlatform", "TraylogQueries", "TraylogStates",
+                "TraylogWriter",
             ]),
         .target(
             name: "TraylogChecks",
             dependencies: [
                 "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB",
-                "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
+                "TraylogLog", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
             ]),
         .target(
             name: "TraylogRewrite",
             dependencies: [
                 "TraylogArchive", "TraylogAudit", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON",
-                "TraylogLMDB",
-                "TraylogLog", "TraylogPages", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
+                "TraylogLMDB", "TraylogLog", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
             ]),
         .target(
             name: "Traylog",
             dependencies: [
                 "TraylogArchive", "TraylogAudit", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON",
-                "TraylogLMDB", "TraylogLog", "TraylogObservation", "TraylogPages", "TraylogPlatform", "TraylogQueries",
+                "TraylogLMDB", "TraylogLog", "TraylogObservation", "TraylogPlatform", "TraylogQueries",
                 "TraylogReplica", "TraylogRewrite", "TraylogStates", "TraylogTree", "TraylogWriter",
             ]),
         .target(
             name: "TraylogClient",
             dependencies: [
-                "TraylogAudit", "TraylogDomain", "TraylogJSON", "TraylogLMDB", "TraylogPages", "TraylogPlatform",
-                "TraylogReplica",
+                "TraylogAudit", "TraylogDomain", "TraylogJSON", "TraylogLMDB", "TraylogPlatform", "TraylogReplica",
             ]),
         .target(
             name: "TestSupport",
             dependencies: [
                 "CTraylogCRC", "Traylog", "TraylogArchive", "TraylogClient", "TraylogDomain", "TraylogLMDB",
-                "TraylogLog",
-                "TraylogPlatform",
+                "TraylogLog", "TraylogPlatform",
             ]),
         .executableTarget(
             name: "traylog-fuzz", dependencies: ["Traylog", "TraylogClient", "TestSupport"],

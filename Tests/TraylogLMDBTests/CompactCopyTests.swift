@@ -2,7 +2,6 @@ import Foundation
 import Testing
 import TraylogPlatform
 @testable import TraylogLMDB
-@testable import TraylogPages
 
 @Suite struct CompactCopyTests {
     @Test func aCopyIsSmallCompleteAndPrivate() throws {

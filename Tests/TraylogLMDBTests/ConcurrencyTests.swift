@@ -4,7 +4,6 @@ import TestSupport
 import Testing
 
 @testable import TraylogLMDB
-import TraylogPages
 import TraylogPlatform
 
 @Suite struct ConcurrencyTests {

@@ -2,7 +2,6 @@ import TestSupport
 import Testing
 
 @testable import TraylogLMDB
-import TraylogPages
 
 @Suite struct CursorTests {
     /// A cursor over the keys 10, 20, 30.

@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 import TraylogLMDB
-import TraylogPages
 
 /// Damaged pages are found by every reader that would follow them.
 @Suite struct DamagedPageTests {

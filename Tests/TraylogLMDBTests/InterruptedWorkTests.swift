@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 import TraylogPlatform
 @testable import TraylogLMDB
-@testable import TraylogPages
 
 /// Long reads end early, and begin again, where the data file has to be opened anew: everybody else waits for that.
 @Suite struct InterruptedWorkTests {

@@ -4,7 +4,6 @@ import Testing
 import TraylogPlatform
 
 @testable import TraylogLMDB
-@testable import TraylogPages
 
 /// Files as a killed process or a power cut leaves them: the journal has what the data file may lack.
 @Suite struct JournalReplayTests {

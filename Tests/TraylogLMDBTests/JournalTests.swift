@@ -3,7 +3,6 @@ import Testing
 import TraylogPlatform
 
 @testable import TraylogLMDB
-@testable import TraylogPages
 
 /// The journal as a writer makes it, and the times when it starts again.
 @Suite struct JournalTests {

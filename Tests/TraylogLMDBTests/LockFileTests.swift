@@ -2,7 +2,6 @@ import Foundation
 import TestSupport
 import Testing
 import TraylogLMDB
-import TraylogPages
 
 /// A bad lock file gives an error by name or a store that opens, never a signal.
 @Suite struct LockFileTests {

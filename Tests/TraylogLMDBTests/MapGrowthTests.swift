@@ -4,7 +4,6 @@ import TestSupport
 import Testing
 
 @testable import TraylogLMDB
-import TraylogPages
 import TraylogPlatform
 
 /// Readers whose map is smaller than the file that another process grows.

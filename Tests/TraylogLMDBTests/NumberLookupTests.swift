@@ -1,7 +1,6 @@
 import TestSupport
 import Testing
 @testable import TraylogLMDB
-@testable import TraylogPages
 
 /// Numbers are looked for near the place that they would have at equal distances; whatever the distances are, every one
 /// has to be found, and no other.

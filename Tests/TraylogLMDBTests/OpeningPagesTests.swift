@@ -4,7 +4,6 @@ import Testing
 import TraylogPlatform
 
 @testable import TraylogLMDB
-@testable import TraylogPages
 
 /// The pages that an opening and the first commit read, and a writer's knowledge of the file before it reuses pages.
 @Suite struct OpeningPagesTests {

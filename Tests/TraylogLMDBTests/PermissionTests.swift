@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 import TraylogLMDB
-import TraylogPages
 
 /// Permissions to open a store; only root can change users, so other users skip these.
 @Suite(.enabled(if: getuid() == 0, "Only root can become another user.")) struct PermissionTests {

@@ -1,6 +1,4 @@
 import Testing
-import TraylogPages
-
 @testable import TraylogLMDB
 
 @Suite struct PinnedFileTests {

@@ -2,7 +2,6 @@ import Foundation
 import TestSupport
 import Testing
 import TraylogLMDB
-import TraylogPages
 import TraylogPlatform
 
 /// What several processes do to one store; the others are children that run a closure of a test.

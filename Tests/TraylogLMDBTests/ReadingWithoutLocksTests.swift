@@ -3,7 +3,6 @@ import Synchronization
 import Testing
 
 @testable import TraylogLMDB
-@testable import TraylogPages
 
 /// Readers that may not write the lock files; only root can become another user, so others skip these.
 @Suite(.enabled(if: getuid() == 0, "Only root can become another user.")) struct ReadingWithoutLocksTests {

@@ -2,7 +2,6 @@ import Foundation
 import TestSupport
 import Testing
 @testable import TraylogLMDB
-@testable import TraylogPages
 
 /// Headers as a commit leaves them whose page LMDB could not write, or as one changed bit does.
 @Suite struct RenumberedCommitTests {

@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 
 @testable import TraylogLMDB
-import TraylogPages
 import TraylogPlatform
 
 /// A data file is replaced while other processes read the store, and by processes that are killed.

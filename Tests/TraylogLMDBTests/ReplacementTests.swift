@@ -2,7 +2,6 @@ import Foundation
 import Testing
 
 @testable import TraylogLMDB
-import TraylogPages
 import TraylogPlatform
 
 /// One data file takes the place of another while it is open.

@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 @testable import TraylogLMDB
-@testable import TraylogPages
 
 @Suite struct StoreCopyTests {
     private func withFilled(_ body: (Environment, String) throws -> Void) throws {

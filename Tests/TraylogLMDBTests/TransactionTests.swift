@@ -1,6 +1,5 @@
 import Testing
 import TraylogLMDB
-import TraylogPages
 
 @Suite struct TransactionTests {
     struct Refused: Error {}

@@ -3,7 +3,6 @@ import TraylogChecks
 import TraylogJSON
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 import TraylogRewrite
 import TraylogStates
 

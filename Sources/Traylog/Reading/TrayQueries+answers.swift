@@ -1,6 +1,6 @@
 @_spi(Replication) import TraylogDomain
 import TraylogFold
-import TraylogPages
+import TraylogLMDB
 import TraylogPlatform
 @_spi(Replication) import TraylogQueries
 @_spi(Replication) import TraylogReplica

@@ -1,6 +1,5 @@
 import Synchronization
 import TraylogLMDB
-import TraylogPages
 import TraylogPlatform
 
 /// The storage of a device in a directory, in LMDB: one file for the outbox, and one for all other tables.

@@ -1,6 +1,5 @@
 import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 import TraylogPlatform
 
 /// Copies the readable rows of a damaged outbox to a new file, and keeps the damaged one beside it.

@@ -1,6 +1,5 @@
 import TraylogDomain
 import TraylogLMDB
-import TraylogPages
 import TraylogPlatform
 
 /// The events in the pages of a store's data file and of its journal, found one by one, for a file whose tables are damaged.

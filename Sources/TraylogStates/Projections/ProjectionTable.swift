@@ -1,7 +1,7 @@
 import TraylogDomain
 import TraylogJSON
 import TraylogLog
-import TraylogPages
+import TraylogLMDB
 
 /// The stored values of custom projections: for each name a record, and chunks for a value that does not fit into it.
 package struct ProjectionTable: Sendable {

@@ -1,5 +1,5 @@
 import TraylogDomain
-import TraylogPages
+import TraylogLMDB
 import TraylogLog
 
 /// Whose events a stream holds.

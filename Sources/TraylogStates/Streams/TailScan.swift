@@ -1,7 +1,6 @@
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 
 /// One event of the log's tail, as its header and the name of its stream tell it.
 package struct TailEvent {

@@ -2,7 +2,6 @@ import TestSupport
 import TraylogDomain
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 @_spi(Operations) @testable import Traylog
 @testable import TraylogStates
 

@@ -1,7 +1,6 @@
 import Foundation
 
 @testable import TraylogLMDB
-import TraylogPages
 
 /// The databases of the test stores.
 let databaseNames = ["log", "index"]

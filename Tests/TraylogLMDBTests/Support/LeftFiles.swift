@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 
 @testable import TraylogLMDB
-@testable import TraylogPages
 
 /// A store whose newest row is this one goes on, and everything is sound then.
 func expectSound(_ path: String, _ rows: UInt64) throws {

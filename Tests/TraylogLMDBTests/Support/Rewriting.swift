@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 import TraylogPlatform
 @testable import TraylogLMDB
-@testable import TraylogPages
 
 extension Environment {
     /// Copies all rows to a new file and lets that take the place of this one.

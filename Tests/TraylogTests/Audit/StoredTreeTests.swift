@@ -1,12 +1,11 @@
 import Testing
 import TestSupport
-import TraylogLMDB
+@testable import TraylogLMDB
 import TraylogLog
 import TraylogPlatform
 @_spi(Internals) @_spi(Operations) @testable import Traylog
 @testable import TraylogAudit
 @testable import TraylogDomain
-@testable import TraylogPages
 @testable import TraylogQueries
 @testable import TraylogStates
 @testable import TraylogTree

@@ -1,9 +1,8 @@
 import TestSupport
 import TraylogDomain
 import TraylogLog
-import TraylogPages
-@testable import Traylog
 @testable import TraylogLMDB
+@testable import Traylog
 @testable import TraylogStates
 @testable import TraylogTree
 

@@ -1,12 +1,11 @@
 import Foundation
 import Testing
 import TestSupport
-import TraylogLMDB
+@testable import TraylogLMDB
 @_spi(Operations) @testable import Traylog
 @_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogLog
-@testable import TraylogPages
 @testable import TraylogStates
 
 /// The same log gives the same bytes, in any process and on any day.

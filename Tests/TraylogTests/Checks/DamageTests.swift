@@ -2,12 +2,11 @@ import Foundation
 import Synchronization
 import Testing
 import TestSupport
-import TraylogLMDB
+@testable import TraylogLMDB
 @_spi(Internals) @_spi(Operations) @_spi(Replication) @testable import Traylog
 @testable import TraylogChecks
 @testable import TraylogDomain
 @testable import TraylogLog
-@testable import TraylogPages
 @testable import TraylogQueries
 @testable import TraylogStates
 @testable import TraylogWriter

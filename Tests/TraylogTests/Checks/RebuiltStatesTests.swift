@@ -4,7 +4,6 @@ import Testing
 import TestSupport
 @testable import TraylogLMDB
 import TraylogLog
-@testable import TraylogPages
 @_spi(Operations) @testable import Traylog
 @_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain

@@ -4,7 +4,7 @@ import Testing
 import TraylogDomain
 
 @_spi(Operations) @testable import Traylog
-@testable import TraylogPages
+@testable import TraylogLMDB
 
 /// A power cut left the newest commits in the journal alone, and the header is damaged, too: nobody can open the store, and an
 /// export has to find them there.

@@ -1,6 +1,6 @@
 import TestSupport
 import Testing
-import TraylogPages
+import TraylogLMDB
 @_spi(Operations) @_spi(JSON) @_spi(Replication) @testable import Traylog
 @testable import TraylogStates
 

@@ -1,7 +1,6 @@
 import Testing
 import TestSupport
 import TraylogLMDB
-import TraylogPages
 @_spi(Operations) @testable import Traylog
 @testable import TraylogDomain
 @testable import TraylogRewrite

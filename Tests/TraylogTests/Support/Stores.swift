@@ -3,7 +3,6 @@ import Testing
 import TestSupport
 import TraylogLMDB
 import TraylogLog
-import TraylogPages
 @_spi(Replication) @_spi(Operations) @testable import Traylog
 @_spi(Operations) @testable import TraylogChecks
 @testable import TraylogDomain
