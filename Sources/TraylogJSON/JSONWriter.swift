@@ -25,6 +25,7 @@ public struct JSONWriter: Sendable {
     public init() {}
 
     /// Appends a value's JSON form.
+    @inlinable
     public mutating func write(_ value: some JSONWritable) { value.write(to: &self) }
 
     /// Starts again and keeps the memory.

@@ -1,5 +1,21 @@
 import TraylogDomain
 
+@_spi(JSON) extension Command: JSONWritable {
+    /// Writes a command as a line of `append` has it.
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("kind", action.kind.name)
+        writer.member("user", user)
+        writer.member("key", key)
+        writer.member("occurredAt", occurredAt)
+        writer.member("actor", actor)
+        writer.member("device", device)
+        if let revision = expectedRevision { writer.member("expectedRevision", revision) }
+        writer.members(action)
+        writer.endObject()
+    }
+}
+
 @_spi(JSON) extension Command: Decodable {
     /// Reads a command in the form of a line of `append`, by the same rules: members that its kind does not have, limits and
     /// all.
@@ -36,20 +52,6 @@ extension Command {
 }
 
 @_spi(JSON) extension JSONWriter {
-    /// Writes a command as a line of `append` has it.
-    public mutating func write(_ command: Command) {
-        beginObject()
-        member("kind", command.action.kind.name)
-        member("user", command.user)
-        member("key", command.key)
-        member("occurredAt", command.occurredAt)
-        member("actor", command.actor)
-        member("device", command.device)
-        if let revision = command.expectedRevision { member("expectedRevision", revision) }
-        members(command.action)
-        endObject()
-    }
-
     private mutating func members(_ action: Command.Action) {
         switch action {
         case .notify(let content): members(content)

@@ -2,6 +2,21 @@ import TraylogAudit
 import TraylogDomain
 import TraylogJSON
 
+@_spi(JSON) extension ReplayReport: JSONWritable {
+    /// Writes what a replay found.
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("events", events)
+        writer.member("users", users)
+        // To the millisecond; a number's shortest text is JSON.
+        writer.member("seconds", raw: "\((seconds * 1_000).rounded() / 1_000)")
+        writer.member("eventsPerSecond", eventsPerSecond)
+        writer.member("identical", identical)
+        writer.member("difference", difference)
+        writer.endObject()
+    }
+}
+
 @_spi(JSON) extension ReplayReport: Decodable {
     /// Reads `{"events","users","seconds","identical","difference"}`: of the differences the first.
     public init(from decoder: any Decoder) throws {

@@ -2,6 +2,62 @@
 
 // Errors as the program prints them: `{"error","message"}`, and their details.
 
+@_spi(JSON) extension Refusal: JSONWritable {
+    /// `{"error","message"}`, and its details as members.
+    public func write(to writer: inout JSONWriter) { writer.write(self) }
+}
+
+@_spi(JSON) extension JSONWriter {
+    /// Writes a refusal: `{"error","message"}`, and its details as members.
+    ///
+    /// - Parameter line: the number, from 1, of the line that the command came from; nil if it came from none.
+    public mutating func write(_ refusal: Refusal, line: Int? = nil) {
+        beginObject()
+        member("error", refusal.code.rawValue)
+        member("message", refusal.message)
+        details(refusal)
+        if let line { member("line", line) }
+        endObject()
+    }
+
+    private mutating func details(_ refusal: Refusal) {
+        switch refusal {
+        case .invalid(let field, _): member("field", field)
+        case .unknownItem(let item): member(item)
+        case .itemGone(let item), .notSnoozed(let item), .notAnswered(let item): member("item", item)
+        case .alreadyActed(let item, let action):
+            member("item", item)
+            member("action", action)
+        case .changedSince(let item, let asOf, let edited):
+            member("item", item)
+            member("asOf", asOf)
+            member("seq", edited)
+        case .upToBeyondHead(let seq, let head, let field):
+            member("field", field)
+            member("seq", seq)
+            member("head", head)
+        case .unknownEvent(let seq), .staleSnapshot(let seq): member("seq", seq)
+        case .notUndoable(let seq, let kind):
+            member("seq", seq)
+            member("kind", kind.rawValue)
+        case .keyConflict(let key, let seq):
+            member("key", key)
+            member("seq", seq)
+        case .wrongRevision(let expected, let revision):
+            member("expected", expected)
+            member("revision", revision)
+        case .compacted(let floor, let archive):
+            member("floor", floor)
+            member("archive", archive)
+        case .held(let user), .erased(let user): member("user", user)
+        case .rewound(let seq, let lastShared):
+            member("seq", seq)
+            member("lastShared", lastShared)
+        case .endReached: break
+        }
+    }
+}
+
 @_spi(JSON) extension Refusal: Decodable {
     /// Reads `{"error","message"}` and the details.
     ///
