@@ -52,7 +52,7 @@ extension Command {
 }
 
 @_spi(JSON) extension JSONWriter {
-    private mutating func members(_ action: Command.Action) {
+    fileprivate mutating func members(_ action: Command.Action) {
         switch action {
         case .notify(let content): members(content)
         case .broadcast(let topic, let content):
