@@ -106,41 +106,28 @@ package struct LeafScan {
         return bytes
     }
 
-    private func visit(_ page: RawSpan, at start: Place, _ body: (_ page: RawSpan, Entry) throws -> Void) throws {
-        guard page.integer(at: 10, as: UInt16.self) & 0xF == PageLayout.leaf else { return }
-        let lower = Int(page.integer(at: 12, as: UInt16.self))
-        guard lower >= PageLayout.headerBytes, lower <= pageSize else { return }
-        for place in stride(from: PageLayout.headerBytes, to: lower - 1, by: 2) {
-            let node = Int(page.integer(at: place, as: UInt16.self))
-            guard node >= PageLayout.headerBytes, node + PageLayout.nodeBytes <= pageSize else { continue }
-            let byteCount = Int(page.integer(at: node, as: UInt32.self))
-            let isLarge = page.integer(at: node + 4, as: UInt16.self) & PageLayout.bigValue != 0
-            let key = node + PageLayout.nodeBytes
-            let value = key + Int(page.integer(at: node + 6, as: UInt16.self))
-            let end = value + (isLarge ? 8 : byteCount)
-            guard value <= pageSize, end <= pageSize else { continue }
-            var offset = start.offset + UInt64(value)
-            if isLarge {
-                let (first, overflows) = page.integer(at: value, as: UInt64.self).multipliedReportingOverflow(
-                    by: UInt64(pageSize))
-                // What only the journal has may lie behind the end of the file.
-                guard !overflows, first < (start.isInJournal ? 1 << 62 : self.byteCount) else { continue }
-                offset = first + UInt64(PageLayout.headerBytes)
+    private func visit(_ bytes: RawSpan, at start: Place, _ body: (_ page: RawSpan, Entry) throws -> Void) throws {
+        try unsafe bytes.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return }
+            let page = unsafe Page(base: base, size: pageSize)
+            guard page.flags & 0xF == PageLayout.leaf else { return }
+            for index in 0..<page.count {
+                guard let key = page.key(index), let value = page.value(index) else { continue }
+                let large = page.largeValue(index)
+                var offset = start.offset + UInt64(value.offset)
+                if let large {
+                    let (first, overflows) = large.page.multipliedReportingOverflow(by: UInt64(pageSize))
+                    // What only the journal has may lie behind the end of the file.
+                    guard !overflows, first < (start.isInJournal ? 1 << 62 : byteCount) else { continue }
+                    offset = first + UInt64(PageLayout.headerBytes)
+                }
+                let end = value.offset + (large == nil ? value.byteCount : 8)
+                try body(
+                    unsafe bytes.bytes,
+                    Entry(
+                        key: value.offset - key.count..<value.offset, value: value.offset..<end,
+                        largeByteCount: large?.byteCount, place: Place(offset: offset, isInJournal: start.isInJournal)))
             }
-            try body(
-                page,
-                Entry(
-                    key: key..<value, value: value..<end, largeByteCount: isLarge ? byteCount : nil,
-                    place: Place(offset: offset, isInJournal: start.isInJournal)))
         }
-    }
-}
-
-extension RawSpan {
-    /// The integer at `offset`, in host byte order.
-    fileprivate func integer<Number: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: Number.Type)
-        -> Number
-    {
-        unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: type)
     }
 }

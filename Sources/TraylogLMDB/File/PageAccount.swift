@@ -142,7 +142,7 @@ package struct PageAccount {
         isPartial = false
         defer { isPartial = isPartial || wasPartial }
         guard !table.isEmpty else { return }
-        take(table.root, level: 1, table, lower: .none, upper: .none)
+        take(TreeStep(rootOf: table), table)
         guard !isPartial else { return }
         let hasLeaves = depth == .all || table.overflowPages > 0
         let isRight =
@@ -152,18 +152,19 @@ package struct PageAccount {
     }
 
     /// A page of a table's tree, and all below it.
-    private mutating func take(
-        _ number: UInt64, level: Int, _ table: TableRecord, lower: KeyBytes, upper: KeyBytes
-    ) {
-        guard claim(number, table.name) else { return }
-        let isLeaf = level == table.depth
+    private mutating func take(_ step: TreeStep, _ table: TableRecord) {
+        guard claim(step.number, table.name) else { return }
+        let isLeaf = step.level == table.depth
         if isLeaf { counts.leafPages += 1 } else { counts.branchPages += 1 }
         if isLeaf, depth == .outline, table.overflowPages == 0 { return }
-        guard let page = read(number, isLeaf: isLeaf, table) else { return }
-        if let fault = rangeFault(page, isLeaf: isLeaf, table, lower: lower, upper: upper) {
-            find(fault, number, table.name)
+        guard let page = read(step.number, isLeaf: isLeaf, table) else { return }
+        if let fault = step.bounds.fault(of: page, isLeaf: isLeaf, table.name.content) {
+            find(fault, step.number, table.name)
         }
-        if isLeaf { takeValues(page, table) } else { takeChildren(page, level, table, lower: lower, upper: upper) }
+        guard !isLeaf else { return takeValues(page, table) }
+        for index in 0..<page.count {
+            if let below = step.below(page, index) { take(below, table) }
+        }
     }
 
     private mutating func read(_ number: UInt64, isLeaf: Bool, _ table: TableRecord) -> Page? {
@@ -184,55 +185,23 @@ package struct PageAccount {
         }
     }
 
-    private mutating func takeChildren(
-        _ page: Page, _ level: Int, _ table: TableRecord, lower: KeyBytes, upper: KeyBytes
-    ) {
-        for index in 0..<page.count {
-            guard let child = page.child(index) else { continue }
-            let from = index == 0 ? lower : page.key(index) ?? lower
-            let to = index + 1 < page.count ? page.key(index + 1) ?? upper : upper
-            take(child, level: level + 1, table, lower: from, upper: to)
-        }
-    }
-
     private mutating func takeValues(_ page: Page, _ table: TableRecord) {
         counts.entries += UInt64(page.count)
         guard table.overflowPages > 0 else { return }
         for index in 0..<page.count {
-            guard let value = page.value(index), value.isBig, let number = page.number(at: value.offset) else {
-                continue
-            }
+            guard let value = page.largeValue(index) else { continue }
             var count = UInt64(PageLayout.overflowPages(value.byteCount, pageSize: snapshot.pageSize))
             do {
                 // The first page says how many there are, which may be more than are needed.
-                count = max(count, try snapshot.overflowPages(number, byteCount: value.byteCount, table.name))
+                count = max(count, try snapshot.overflowPages(value.page, byteCount: value.byteCount, table.name))
             } catch {
-                find(.value, number, table.name)
+                find(.value, value.page, table.name)
                 isPartial = true
                 continue
             }
-            for offset in 0..<count where !claim(number + offset, table.name) { break }
+            for offset in 0..<count where !claim(value.page + offset, table.name) { break }
             counts.overflowPages += count
         }
-    }
-
-    /// Whether all keys are between those that the branches above promise.
-    private func rangeFault(
-        _ page: Page, isLeaf: Bool, _ table: TableRecord, lower: KeyBytes, upper: KeyBytes
-    ) -> PageFault? {
-        // The first key of a branch is not looked at by anybody.
-        let first = isLeaf ? 0 : 1
-        guard page.count > first, let least = page.key(first), let greatest = page.key(page.count - 1) else {
-            return nil
-        }
-        if table.name == .freePages {
-            guard let least = least.number, let greatest = greatest.number else { return .entries }
-            let isInside = (lower.number ?? 0) <= least && (upper.number.map { greatest < $0 } ?? true)
-            return isInside ? nil : .range
-        }
-        if !lower.isNone, least.compare(lower) < 0 { return .range }
-        if !upper.isNone, greatest.compare(upper) >= 0 { return .range }
-        return nil
     }
 
     private mutating func takeLostPages() {

@@ -33,10 +33,7 @@ import CTraylogCRC
         /// Whether its neighbours were checked, too.
         var hasNeighbors: Bool
 
-        func covers(_ key: KeyBytes) -> Bool {
-            (place.lower.isNone || place.lower.compare(key) <= 0)
-                && (place.upper.isNone || key.compare(place.upper) < 0)
-        }
+        func covers(_ key: KeyBytes) -> Bool { place.bounds.contain(key) }
     }
 
     package init(_ pages: PageMap) {
@@ -130,7 +127,7 @@ import CTraylogCRC
     package func checkKey(_ key: KeyBytes, in name: TableName) throws(LMDBError) {
         guard let table = try table(name) else { return }
         if let leaf = latest(name), leaf.covers(key) { return try checkValue(of: key, leaf.place, table) }
-        let place = try descend(table) { $0.childIndex(for: key) }
+        let place = try examine(table) { $0.childIndex(for: key) }
         remember(Leaf(place: place, hasNeighbors: false), name)
         try checkValue(of: key, place, table)
     }
@@ -142,7 +139,7 @@ import CTraylogCRC
         if let leaf = latest(name), leaf.hasNeighbors, leaf.covers(key) {
             return try checkValue(of: key, leaf.place, table)
         }
-        let place = try descend(table, besides: true) { $0.childIndex(for: key) }
+        let place = try examineNeighbors(of: key, table)
         remember(Leaf(place: place, hasNeighbors: true), name)
         try checkValue(of: key, place, table)
     }
@@ -150,7 +147,7 @@ import CTraylogCRC
     /// Before something is appended: the way to the last leaf.
     package func checkLast(_ name: TableName) throws(LMDBError) {
         guard case .named(let index) = name, !endsExamined[index], let table = try table(name) else { return }
-        _ = try descend(table) { $0.count - 1 }
+        _ = try examine(table) { $0.count - 1 }
         endsExamined[index] = true
     }
 
@@ -175,15 +172,14 @@ import CTraylogCRC
         guard table.overflowPages > 0 else { return }
         guard let found = place.leaf.search(key) else { throw snapshot.error(.entries, place.leaf, table) }
         guard found.isExact else { return }
-        guard let value = place.leaf.value(found.index), value.isBig, let number = place.leaf.number(at: value.offset)
-        else { return }
-        let pages = try snapshot.overflowPages(number, byteCount: value.byteCount, table.name)
+        guard let value = place.leaf.largeValue(found.index) else { return }
+        let pages = try snapshot.overflowPages(value.page, byteCount: value.byteCount, table.name)
         // More than it needs is possible, but rare: then the sum over the table tells whether the number is right.
         if pages > UInt64(PageLayout.overflowPages(value.byteCount, pageSize: snapshot.pageSize)) {
             try checkOverflowPages(of: table)
         }
         guard proof != .account else { return }
-        let bytes = unsafe try snapshot.overflow(number, byteCount: value.byteCount, table.name)
+        let bytes = unsafe try snapshot.overflow(value.page, byteCount: value.byteCount, table.name)
         if unsafe !endsWithChecksum(bytes, key) { try takeAccount() }
     }
 
@@ -201,9 +197,8 @@ import CTraylogCRC
         var place = try snapshot.first(in: table)
         while let here = place {
             for index in 0..<here.count {
-                guard let value = here.leaf.value(index), value.isBig, let number = here.leaf.number(at: value.offset)
-                else { continue }
-                sum += try snapshot.overflowPages(number, byteCount: value.byteCount, table.name)
+                guard let value = here.leaf.largeValue(index) else { continue }
+                sum += try snapshot.overflowPages(value.page, byteCount: value.byteCount, table.name)
             }
             place = try snapshot.nextLeaf(here, table)
         }
@@ -212,16 +207,16 @@ import CTraylogCRC
 
     private func examineAll(_ table: TableRecord) throws(LMDBError) {
         guard !table.isEmpty else { return }
-        var place: Place? = try descend(table) { _ in 0 }
-        while let here = place, !here.upper.isNone {
-            place = try descend(table) { $0.childIndex(for: here.upper) }
+        var place: Place? = try examine(table) { _ in 0 }
+        while let here = place, !here.bounds.upper.isNone {
+            place = try examine(table) { $0.childIndex(for: here.bounds.upper) }
         }
     }
 
     private func examineEnds(_ freeList: TableRecord) throws(LMDBError) {
         guard !freeList.isEmpty else { return }
         for end in 0..<3 {
-            let place = try descend(freeList) { branch in
+            let place = try examine(freeList) { branch in
                 end == 2 ? branch.count - 1 : branch.count > 1 && end == 1 ? 1 : 0
             }
             // All of them were looked at when the store was opened, and LMDB takes the oldest ones next.
@@ -232,61 +227,36 @@ import CTraylogCRC
         }
     }
 
-    /// Goes from the root to a leaf and looks at each page of the way.
-    private func descend(
-        _ table: TableRecord, besides: Bool = false, _ choose: (Page) -> Int?
-    ) throws(LMDBError) -> Place {
-        var way = Way(number: table.root, level: 1)
-        while way.level < table.depth {
-            let branch = try visit(way.number, isLeaf: false, table.name)
-            guard let index = choose(branch) else { throw snapshot.error(.entries, branch, table) }
-            let next = try step(way, branch, index, table)
-            if besides {
-                for sibling in [index - 1, index + 1] where sibling >= 0 && sibling < branch.count {
-                    let beside = try step(way, branch, sibling, table)
-                    try visitEdge(beside, table) { _ in 0 }
-                    try visitEdge(beside, table) { $0.count - 1 }
-                }
-                try visitEdge(next, table) { _ in 0 }
+    /// Goes down to the leaf of a key, and to both ends of what lies beside the way.
+    private func examineNeighbors(of key: KeyBytes, _ table: TableRecord) throws(LMDBError) -> Place {
+        var step = TreeStep(rootOf: table)
+        while step.level < table.depth {
+            let branch = try page(step.number, isLeaf: false, table.name)
+            guard let index = branch.childIndex(for: key) else { throw snapshot.error(.entries, branch, table) }
+            let next = try self.step(from: step, branch, index, table)
+            for sibling in [index - 1, index + 1] where sibling >= 0 && sibling < branch.count {
+                let beside = try self.step(from: step, branch, sibling, table)
+                _ = try examine(table, from: beside) { _ in 0 }
+                _ = try examine(table, from: beside) { $0.count - 1 }
             }
-            way = next
+            _ = try examine(table, from: next) { _ in 0 }
+            step = next
         }
-        return try visitLeaf(way, table)
+        return try examine(table, from: step) { _ in nil }
     }
 
-    /// A page, and the keys that the branches above promise for it.
-    private struct Way {
-        var number: UInt64
-        var level: Int
-        var lower = KeyBytes.none
-        var upper = KeyBytes.none
-    }
-
-    private func step(_ way: Way, _ branch: Page, _ index: Int, _ table: TableRecord) throws(LMDBError) -> Way {
-        var next = way
-        next.level += 1
-        next.number = try snapshot.child(of: branch, at: index, table, lower: &next.lower, upper: &next.upper)
-        return next
-    }
-
-    /// The first or the last leaf below a page, and the way there.
-    private func visitEdge(_ start: Way, _ table: TableRecord, _ choose: (Page) -> Int) throws(LMDBError) {
-        var way = start
-        while way.level < table.depth {
-            let branch = try visit(way.number, isLeaf: false, table.name)
-            way = try step(way, branch, choose(branch), table)
-        }
-        _ = try visitLeaf(way, table)
-    }
-
-    private func visitLeaf(_ way: Way, _ table: TableRecord) throws(LMDBError) -> Place {
-        let leaf = try visit(way.number, isLeaf: true, table.name)
-        let place = Place(leaf: leaf, count: leaf.count, lower: way.lower, upper: way.upper)
+    /// Goes from the root, or from a page below it, to a leaf, and looks at each page of the way.
+    private func examine(
+        _ table: TableRecord, from start: TreeStep? = nil, _ choose: (Page) -> Int?
+    ) throws(LMDBError) -> Place {
+        let place = try descend(table, from: start ?? TreeStep(rootOf: table), choose)
         if table.name != .freePages { try snapshot.checkRange(place, table) }
         return place
     }
+}
 
-    private func visit(_ number: UInt64, isLeaf: Bool, _ table: TableName) throws(LMDBError) -> Page {
+extension WriteCheck: TreeReader {
+    func page(_ number: UInt64, isLeaf: Bool, _ table: TableName) throws(LMDBError) -> Page {
         let page = try snapshot.page(number, isLeaf: isLeaf, table)
         if examined.insert(number).inserted,
             let fault = page.fault(isLeaf: isLeaf, table.content, pageCount: snapshot.pageCount)

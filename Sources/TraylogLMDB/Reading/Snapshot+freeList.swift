@@ -57,32 +57,19 @@ extension Snapshot {
         isThorough: Bool = true, _ body: (FreeRecord) throws(LMDBError) -> Bool
     ) throws(LMDBError) {
         guard let table = freeList, !table.isEmpty else { return }
-        var number: UInt64? = 0
-        while let from = number {
-            let leaf = try freeLeaf(from, table)
-            for index in 0..<leaf.page.count {
-                guard try body(freeRecord(leaf.page, index, table, isThorough: isThorough)) else { return }
+        var from: UInt64 = 0
+        while true {
+            // Whether a page is another table's is a question that the list itself has to answer.
+            let place = try descend(table, from: TreeStep(rootOf: table), comparesKeys: false) {
+                $0.childIndex(forNumber: from)
             }
-            number = leaf.next
+            for index in 0..<place.count {
+                guard try body(freeRecord(place.leaf, index, table, isThorough: isThorough)) else { return }
+            }
+            guard !place.bounds.upper.isNone else { return }
+            guard let next = place.bounds.upper.number, next > from else { throw error(.entries, place.leaf, table) }
+            from = next
         }
-    }
-
-    /// The leaf that holds the key `from`, and the least key of the leaf after it.
-    private func freeLeaf(_ from: UInt64, _ table: TableRecord) throws(LMDBError) -> (page: Page, next: UInt64?) {
-        var number = table.root
-        var upper: UInt64?
-        for _ in 1..<table.depth {
-            let branch = try page(number, isLeaf: false, .freePages)
-            guard let index = branch.childIndex(forNumber: from), let child = branch.child(index) else {
-                throw error(.entries, branch, table)
-            }
-            if index + 1 < branch.count {
-                guard let key = branch.key(index + 1)?.number, key > from else { throw error(.entries, branch, table) }
-                upper = key
-            }
-            number = child
-        }
-        return (try page(number, isLeaf: true, .freePages), upper)
     }
 
     /// A record, whose pages are looked at one by one if `isThorough`.
@@ -92,8 +79,7 @@ extension Snapshot {
         guard let key = leaf.key(index)?.number, let value = leaf.value(index) else {
             throw error(.entries, leaf, table)
         }
-        let place = Place(leaf: leaf, index: index, count: leaf.count)
-        let bytes = unsafe try self.value(at: place, .freePages)
+        let bytes = unsafe try self.value(index, of: leaf, .freePages)
         guard value.byteCount == bytes.count,
             let record = unsafe FreeRecord(transaction: key, page: leaf.number, bytes),
             !isThorough || record.isSound(pageCount: pageCount)

@@ -30,15 +30,6 @@ extension Snapshot {
         let record: TableRecord?
         if case .named(let index) = name { record = try? tableRecord(index) } else { record = freeList }
         guard let record, !record.isEmpty else { return false }
-        var number = record.root
-        for _ in 1..<record.depth {
-            if number == sought { return true }
-            guard let branch = try? page(number, isLeaf: false, name) else { return false }
-            let isByNumber = name == .freePages
-            let index = isByNumber ? key.number.flatMap(branch.childIndex(forNumber:)) : branch.childIndex(for: key)
-            guard let index, let child = branch.child(index) else { return false }
-            number = child
-        }
-        return number == sought
+        return (try? number(on: key, in: record, orAt: sought, isNumber: name == .freePages)) == sought
     }
 }

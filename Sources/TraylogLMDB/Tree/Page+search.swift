@@ -31,13 +31,7 @@ extension Page {
     @inline(__always)
     func childIndex(for key: KeyBytes) -> Int? {
         guard let near = neighborhood(of: key) else { return nil }
-        var (low, high) = (near.lowerBound, near.upperBound)
-        while low < high {
-            let middle = (low + high) >> 1
-            guard let stored = self.key(middle) else { return nil }
-            if stored.compare(key) <= 0 { low = middle + 1 } else { high = middle }
-        }
-        return low - 1
+        return lastEntry(near) { $0.compare(key) <= 0 }
     }
 
     /// The entries of a branch among which a binary search for the first one above `key` has to look; nil on damage.
@@ -46,11 +40,9 @@ extension Page {
     /// would have at exactly the same one: two or three lines of memory are looked at instead of eight.
     @inline(__always)
     private func neighborhood(of key: KeyBytes) -> Range<Int>? {
-        // The first entry stands for all that is less than the second one.
-        let all = 1..<max(count, 1)
         guard count > 16, let span = distance(from: 1, to: self.key(count - 1)), let part = distance(from: 1, to: key),
             part < span, span < 1 << 48
-        else { return all }
+        else { return compared }
         let guess = 1 + Int(part &* UInt64(count - 2) / span)
         guard let stored = self.key(guess) else { return nil }
         return stored.compare(key) <= 0 ? above(guess, key) : below(guess, key)
@@ -92,25 +84,22 @@ extension Page {
     }
 
     /// The entry of a branch below which the keys right before `key` belong; nil on damage.
-    func childIndex(before key: KeyBytes) -> Int? {
-        var low = 1
-        var high = count
-        while low < high {
-            let middle = (low + high) >> 1
-            guard let stored = self.key(middle) else { return nil }
-            if stored.compare(key) < 0 { low = middle + 1 } else { high = middle }
-        }
-        return low - 1
-    }
+    func childIndex(before key: KeyBytes) -> Int? { lastEntry(compared) { $0.compare(key) < 0 } }
 
-    /// The same in the list of free pages, whose keys are numbers.
-    func childIndex(forNumber key: UInt64) -> Int? {
-        var low = 1
-        var high = count
+    /// The same as ``childIndex(for:)`` in the list of free pages, whose keys are numbers.
+    func childIndex(forNumber key: UInt64) -> Int? { lastEntry(compared) { $0.number.map { $0 <= key } } }
+
+    /// The entries of a branch whose keys count: the first one stands for all that is less than the second one.
+    private var compared: Range<Int> { 1..<max(count, 1) }
+
+    /// The last of some entries that belongs before a place, or else the one before all of them; nil on damage.
+    @inline(__always)
+    private func lastEntry(_ entries: Range<Int>, _ belongsBefore: (KeyBytes) -> Bool?) -> Int? {
+        var (low, high) = (entries.lowerBound, entries.upperBound)
         while low < high {
             let middle = (low + high) >> 1
-            guard let stored = self.key(middle)?.number else { return nil }
-            if stored <= key { low = middle + 1 } else { high = middle }
+            guard let stored = self.key(middle), let isBefore = belongsBefore(stored) else { return nil }
+            if isBefore { low = middle + 1 } else { high = middle }
         }
         return low - 1
     }

@@ -119,6 +119,12 @@ struct Page {
         return Value(offset: offset, byteCount: byteCount, flags: flags)
     }
 
+    /// The first page and the size of a value that has pages of its own; nil for any other.
+    func largeValue(_ index: Int) -> (page: UInt64, byteCount: Int)? {
+        guard let value = value(index), value.isBig, let page = number(at: value.offset) else { return nil }
+        return (page, value.byteCount)
+    }
+
     /// The number at `offset`; nil unless it is inside of the page.
     func number(at offset: Int) -> UInt64? {
         guard offset >= 0, offset + 8 <= size else { return nil }
