@@ -108,30 +108,6 @@ struct CommitNote {
     }
 }
 
-extension PageMap {
-    /// The checksum that a commit left in its page of the header; nil when it left none.
-    func note(of commit: UInt64) -> UInt32? {
-        let page = page(commit & 1)
-        guard commit > 0, page.number(at: MetaPage.note.lowerBound + 8) == commit else { return nil }
-        return page.number(at: MetaPage.note.lowerBound).flatMap { UInt32(exactly: $0) }
-    }
-
-    /// Notes that a commit is on disk, as far as it has to be, and what it leaves; for the one process that may write the file.
-    ///
-    /// It is written at once, so that whoever sees a commit that counts sees its note.
-    package func noteWritten(_ commit: UInt64, _ checksum: UInt32?) throws(LMDBError) {
-        guard let checksum else { return try notePending(commit, false) }
-        let page = page(commit & 1)
-        let journal = MetaPage.journal.lowerBound
-        // What lies between the two stays as it is.
-        let (first, second) = (page.number(at: journal) ?? 0, page.number(at: journal + 8) ?? 0)
-        let fields = (UInt64(0), first, second, UInt64(checksum), commit)
-        try unsafe withUnsafeBytes(of: fields) { (fields) throws(LMDBError) in
-            unsafe try write(RawSpan(_unsafeBytes: fields), at: commit & 1, MetaPage.mark.lowerBound)
-        }
-    }
-}
-
 extension Snapshot {
     /// A page whatever it holds; nil when it is not in the file.
     fileprivate func pageInFile(_ number: UInt64) -> Page? {

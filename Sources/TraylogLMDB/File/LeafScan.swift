@@ -46,7 +46,7 @@ package struct LeafScan {
     ///   - journalPath: the journal beside it, if there is one.
     package init(_ file: FileDescriptor, journal journalPath: String) {
         self.file = file
-        let header = try? DataFileHeader.read(file)
+        let header = try? DataFileHeader(file)
         let journal = Self.journal(journalPath, of: file)
         pageSize = header?.pageSize ?? journal?.pageSize ?? Self.usualPageSize
         self.journal = journal?.pageSize == pageSize ? journal : nil
@@ -57,10 +57,9 @@ package struct LeafScan {
 
     /// That of the file as far as its first page tells.
     private static func journal(_ path: String, of file: FileDescriptor) -> JournalContents? {
-        guard let first = FileBytes(file, at: 0, count: MetaPage.journal.upperBound),
-            first.integer(at: 16, as: UInt32.self) == DataFileHeader.magic
-        else { return JournalContents(path: path) }
-        return JournalNumber(first.bytes[MetaPage.journal]).flatMap { JournalContents(path: path, number: $0) }
+        let first = MetaPage.read(file, at: 0) { (isLMDBs: $0.isLMDBs, journal: $0.journal) }
+        guard let first, first.isLMDBs else { return JournalContents(path: path) }
+        return first.journal.flatMap { JournalContents(path: path, number: $0) }
     }
 
     /// Visits the entries of all pages that look like leaves.

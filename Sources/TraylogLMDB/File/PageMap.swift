@@ -47,27 +47,6 @@ package final class PageMap: @unchecked Sendable {
         unsafe examined = Self.words(of: bits)
     }
 
-    /// Whether another file is about to take the place of this one, or has done so, as the writer noted.
-    ///
-    /// The note is the last byte of the header's first page, which LMDB leaves alone: so a reader in another process sees
-    /// it in its map with each transaction, for the price of a look at memory.
-    @inline(__always)
-    package var isBeingReplaced: Bool {
-        unsafe base.load(fromByteOffset: pageSize - 1, as: UInt8.self) != 0
-    }
-
-    /// The newest commit that the header shows at this moment, whether it is on disk or not.
-    var newestCommit: UInt64 {
-        guard readablePages(2) == 2 else { return .max }
-        return max(page(0).number(at: MetaPage.numberOffset) ?? .max, page(1).number(at: MetaPage.numberOffset) ?? .max)
-    }
-
-    /// Sets the note or takes it away; for the one process that may write the file.
-    package func noteReplacement(_ isUnderWay: Bool) throws(LMDBError) {
-        let note: [UInt8] = [isUnderWay ? 1 : 0]
-        try write(RawSpan(_elements: note.span), at: 0, pageSize - 1)
-    }
-
     /// Writes into a page through the descriptor of the file, which has to be open for writing.
     func write(_ bytes: RawSpan, at number: UInt64, _ offset: Int) throws(LMDBError) {
         let place = Int64(number) * Int64(pageSize) + Int64(offset)

@@ -33,12 +33,12 @@ package enum Preflight {
     private static func examine(_ file: FileDescriptor, path: String) throws(LMDBError) {
         let header: DataFileHeader
         do {
-            header = try DataFileHeader.read(file)
+            header = try DataFileHeader(file)
         } catch {
             throw failure(error, path: path)
         }
         // It is under way, and nobody looks at what it wrote.
-        if header.isPending { return }
+        if header.pending != nil { return }
         // After the header, because a live file only grows.
         guard let size = file.size, let covered = header.coveredBytes else {
             throw failure(.damaged, path: path)
@@ -61,7 +61,7 @@ package enum Preflight {
         var left = Set(missing)
         let snapshot = Snapshot(pages)
         do throws(LMDBError) {
-            guard case .whole = try snapshot.load(header.transaction) else { return false }
+            guard case .whole = try snapshot.load(header.newest) else { return false }
             try snapshot.forEachFreeRecord { record in
                 for index in 0..<record.count { left.remove(record[index]) }
                 return true

@@ -38,11 +38,12 @@ package struct ReaderTable {
     }
 
     private func hasItsSlots(_ file: FileDescriptor) -> Bool {
-        guard let size = file.size,
-            let header = FileBytes(file, at: 0, count: Self.slotsOffset)
+        guard let size = file.size, let header = try? file.read(Self.slotsOffset, at: 0),
+            header.count == Self.slotsOffset
         else { return false }
         let slots = (Int(size) - Self.slotsOffset) / Self.slotBytes
-        return slots > 0 && header.integer(at: Self.countOffset, as: UInt32.self) <= slots
+        let used = unsafe header.span.bytes.unsafeLoadUnaligned(fromByteOffset: Self.countOffset, as: UInt32.self)
+        return slots > 0 && used <= slots
     }
 
     private func withFile<R>(_ body: (FileDescriptor) -> R) throws(SystemError) -> R {

@@ -25,9 +25,9 @@ package struct RenumberedCommit {
         // What else is wrong with a file is for others to find.
         guard let file = try? FileDescriptor(opening: path, .reading) else { return }
         defer { file.close() }
-        guard let header = try? DataFileHeader.read(file), let size = file.size else { return }
+        guard let header = try? DataFileHeader(file), let size = file.size else { return }
         let pages = try PageMap(file, path: path, byteCount: Int(size), pageSize: header.pageSize, tableNames: [])
-        guard let commit = RenumberedCommit(pages, newest: header.transaction) else { return }
+        guard let commit = RenumberedCommit(pages, newest: header.newest) else { return }
         // While others have the file open, the lock file knows the newest number, and LMDB goes by that.
         if !readers.isOpenElsewhere, !pages.isPending(commit.number), commit.isWhole {
             try commit.restore()

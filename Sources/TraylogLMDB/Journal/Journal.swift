@@ -96,7 +96,7 @@ package final class Journal {
     /// All commits before the newest one are in the data file, on disk.
     private func giveNumber() throws(LMDBError) {
         guard let new = JournalNumber(SystemRandom.bytes(count: JournalNumber.byteCount)) else { return }
-        try pages.write(RawSpan(_elements: new.bytes.span), at: 0, MetaPage.journal.lowerBound)
+        try pages.noteJournal(new)
         (number, last) = (new, nil)
     }
 

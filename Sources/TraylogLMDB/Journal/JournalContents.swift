@@ -39,7 +39,7 @@ struct JournalContents {
             own == number ?? own
         else { return nil }
         let pageSize = Int(header.integer(JournalLayout.countOffset, UInt32.self))
-        guard (512...65_536).contains(pageSize), pageSize & (pageSize - 1) == 0 else { return nil }
+        guard PageLayout.isPageSize(pageSize) else { return nil }
         self.bytes = bytes
         self.pageSize = pageSize
         base = header.integer(JournalLayout.commitOffset, UInt64.self)

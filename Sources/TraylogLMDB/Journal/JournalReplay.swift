@@ -8,7 +8,7 @@ package struct JournalReplay {
     private let path: String
     private let journalPath: String
     private let file: FileDescriptor
-    private let header: RawHeader
+    private let header: DataFileHeader
     private let contents: JournalContents?
     /// The pages in the seal of the newest commit, if that is pending and the seal fits.
     private let sealed: Set<UInt64>?
@@ -34,7 +34,7 @@ package struct JournalReplay {
         defer { file.close() }
         try checkIsReadable(journalPath)
         let isShared = readers.isOpenElsewhere
-        guard isWriter || !isShared, let header = RawHeader(file) else { return nil }
+        guard isWriter || !isShared, let header = DataFileHeader(leftIn: file) else { return nil }
         let replay = try JournalReplay(path, journalPath, file, header, isShared: isShared)
         guard replay.contents != nil || header.pending != nil else { return nil }
         do throws(LMDBError) {
@@ -55,7 +55,7 @@ package struct JournalReplay {
     }
 
     private init(
-        _ path: String, _ journalPath: String, _ file: FileDescriptor, _ header: RawHeader, isShared: Bool
+        _ path: String, _ journalPath: String, _ file: FileDescriptor, _ header: DataFileHeader, isShared: Bool
     ) throws(LMDBError) {
         self.path = path
         self.journalPath = journalPath
@@ -74,7 +74,7 @@ package struct JournalReplay {
     }
 
     /// The journal, if it belongs to the file and is newer.
-    private static func contents(_ path: String, _ header: RawHeader) -> JournalContents? {
+    private static func contents(_ path: String, _ header: DataFileHeader) -> JournalContents? {
         guard let number = header.journal, let contents = JournalContents(path: path, number: number),
             !contents.isEmpty, contents.pageSize == header.pageSize,
             // A commit that is not in the journal, and on disk, came after it: so did all that is in the journal.
@@ -149,7 +149,7 @@ package struct JournalReplay {
                 let page = try? file.read(header.pageSize, at: Int64(number) * Int64(header.pageSize))
                 return page.map { contents.isSame(number, as: $0) } ?? false
             }
-            guard isWhole, (try? DataFileHeader.read(file)) != nil else {
+            guard isWhole, (try? DataFileHeader(file)) != nil else {
                 throw LMDBError(
                     .permissionDenied, operation: "open", path: path,
                     message:
@@ -191,45 +191,5 @@ package struct JournalReplay {
 
     private func sync(_ file: FileDescriptor) throws(LMDBError) {
         try LMDBError.attempt("sync", path, file: file, file.syncData())
-    }
-}
-
-/// The two pages of a header as they are, which a power cut may have left as of any two commits.
-private struct RawHeader {
-    let pageSize: Int
-    /// The number of the journal.
-    let journal: JournalNumber?
-    let newest: UInt64
-    /// The newest commit that is on disk for certain, the journal included; that before one that was taken back.
-    let newestOnDisk: UInt64
-    /// The newest commit, if it is pending.
-    let pending: UInt64?
-
-    /// Nil for what is no header.
-    init?(_ file: FileDescriptor) {
-        guard let first = FileBytes(file, at: 0, count: MetaPage.journal.upperBound) else { return nil }
-        pageSize = Int(first.integer(at: 40, as: UInt32.self))
-        guard (512...65_536).contains(pageSize), pageSize & (pageSize - 1) == 0,
-            let second = FileBytes(file, at: Int64(pageSize), count: MetaPage.journal.upperBound)
-        else { return nil }
-        journal = JournalNumber(first.bytes[MetaPage.journal])
-        let commits = [first, second].map {
-            (
-                number: $0.integer(at: MetaPage.numberOffset, as: UInt64.self),
-                mark: $0.integer(at: MetaPage.mark.lowerBound, as: UInt64.self)
-            )
-        }
-        guard [first, second].allSatisfy({ $0.integer(at: 16, as: UInt32.self) == DataFileHeader.magic }) else {
-            return nil
-        }
-        let last = commits[0].number > commits[1].number ? commits[0] : commits[1]
-        newest = last.number
-        pending = last.mark == ~last.number ? last.number : nil
-        // A commit begins after the one before is on disk, so the mark of any but the newest does not matter.
-        newestOnDisk =
-            commits.map { commit in
-                if commit.mark == commit.number, commit.number > 0 { return commit.number - 1 }
-                return commit.mark == ~commit.number && commit.number == last.number ? 0 : commit.number
-            }.max() ?? 0
     }
 }

@@ -73,7 +73,10 @@ struct WrittenPages {
                 let value = newLeaf.value(index), let oldValue = oldLeaf.value(index)
             else { return false }
             // Every change of a table gives it another root.
-            guard newLeaf.number(at: value.offset + 40) != oldLeaf.number(at: oldValue.offset + 40) else { continue }
+            guard
+                newLeaf.number(at: value.offset + TableRecord.rootOffset)
+                    != oldLeaf.number(at: oldValue.offset + TableRecord.rootOffset)
+            else { continue }
             let name = new.pages.tableName(key)
             guard
                 let record = TableRecord(newLeaf, at: value.offset, name: name, flags: 0, pageCount: new.pageCount),

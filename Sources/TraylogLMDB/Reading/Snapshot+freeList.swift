@@ -147,8 +147,8 @@ extension Snapshot {
 
     /// Whether the commit before this one says that the file was longer.
     private func isEarlierLonger() -> Bool {
-        guard let other = MetaPage(pages.page(~transaction & 1)) else { return false }
-        return other.transaction &+ 1 == transaction && other.lastPage >= pageCount
+        guard let other = pages.meta(of: ~transaction).commit else { return false }
+        return other.number &+ 1 == transaction && other.lastPage >= pageCount
     }
 
     /// The last commit in a list of free pages; nil when the list is empty.

@@ -83,25 +83,25 @@ import Synchronization
     package func load(_ wanted: UInt64) throws(LMDBError) -> Loading {
         forget()
         guard pages.readablePages(2) == 2 else { throw pages.error(.beyondEnd, page: 1, .tables) }
-        let meta = MetaPage(pages.page(wanted & 1))
-        let other = pages.page(~wanted & 1).number(at: 144) ?? 0
-        guard let meta else {
+        let commit = pages.meta(of: wanted).commit
+        let other = pages.meta(of: ~wanted).number
+        guard let commit else {
             if other > wanted { return .gone }
             throw pages.error(.record, page: wanted & 1, .tables)
         }
-        guard meta.transaction == wanted else { return .gone }
-        take(meta)
+        guard commit.number == wanted else { return .gone }
+        take(commit)
         transaction = wanted
         let isBefore = other &+ 1 == wanted || other == 0 && wanted == 0
         return isBefore ? .whole : .perhapsTorn
     }
 
-    private func take(_ meta: MetaPage) {
+    private func take(_ commit: MetaPage.Commit) {
         unsafe base = pages.base
-        pageCount = meta.lastPage + 1
+        pageCount = commit.lastPage + 1
         readablePages = pages.readablePages(pageCount)
-        freeList = meta.freeList
-        tables = meta.tables
+        freeList = commit.freeList
+        tables = commit.tables
         for index in records.indices { records[index] = nil }
         lastLeaf = nil
     }
@@ -111,11 +111,10 @@ import Synchronization
     /// - Returns: the number of that commit; nil for a header as it should be.
     func loadRenumbered(behind newest: UInt64) -> UInt64? {
         forget()
-        guard pages.readablePages(2) == 2, let meta = MetaPage(pages.page(~newest & 1)),
-            meta.transaction &+ 1 == newest
+        guard pages.readablePages(2) == 2, let commit = pages.meta(of: ~newest).commit, commit.number &+ 1 == newest
         else { return nil }
-        take(meta)
-        guard let freed = try? newestFreed(meta.freeList), freed == newest + 1 else { return nil }
+        take(commit)
+        guard let freed = try? newestFreed(commit.freeList), freed == newest + 1 else { return nil }
         transaction = freed
         return freed
     }

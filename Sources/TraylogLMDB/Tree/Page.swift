@@ -34,6 +34,10 @@ enum PageLayout {
     static let maximumDepth = 24
     static let maximumKeyBytes = 511
 
+    static func isPageSize(_ byteCount: Int) -> Bool {
+        (512...65_536).contains(byteCount) && byteCount & (byteCount - 1) == 0
+    }
+
     /// The number of pages that a large value takes.
     static func overflowPages(_ byteCount: Int, pageSize: Int) -> Int {
         (headerBytes + byteCount + pageSize - 1) / pageSize
@@ -129,6 +133,15 @@ struct Page {
     func number(at offset: Int) -> UInt64? {
         guard offset >= 0, offset + 8 <= size else { return nil }
         return unsafe base.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    }
+
+    /// The integer at `offset`, in host byte order.
+    ///
+    /// - Parameter offset: inside of the page, with all of the integer.
+    @inline(__always)
+    func integer<Number: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: Number.Type) -> Number {
+        precondition(offset >= 0 && offset + MemoryLayout<Number>.size <= size, "Outside of the page.")
+        return unsafe base.loadUnaligned(fromByteOffset: offset, as: type)
     }
 
     /// - Parameter offset: inside of the page.

@@ -11,6 +11,8 @@
 /// | 40 | root, u64 |
 package struct TableRecord {
     static let byteCount = 48
+    static let flagsOffset = 4
+    static let rootOffset = 40
     /// Tells whether the file was made without a directory of its own.
     static let meaninglessFlags: UInt16 = 0x4000
 
@@ -33,7 +35,7 @@ package struct TableRecord {
     ///   - flags: those that the table must have.
     ///   - pageCount: of the file.
     init?(_ page: Page, at offset: Int, name: TableName, flags: UInt16, pageCount: UInt64) {
-        guard let first = page.number(at: offset), let root = page.number(at: offset + 40),
+        guard let first = page.number(at: offset), let root = page.number(at: offset + Self.rootOffset),
             let branchPages = page.number(at: offset + 8), let leafPages = page.number(at: offset + 16),
             let overflowPages = page.number(at: offset + 24), let entries = page.number(at: offset + 32)
         else { return nil }

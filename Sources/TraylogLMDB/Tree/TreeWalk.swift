@@ -152,7 +152,8 @@ extension Snapshot: TreeReader {
         let key = unsafe KeyBytes(key)
         let number = key.bigEndian
         let recent = number.flatMap { recentLeaf($0, database) }
-        let leaf = if let recent { recent } else { try self.leaf(for: key, in: table) }
+        let leaf =
+            if let recent { recent } else { try page(self.number(on: key, in: table), isLeaf: true, table.name) }
         guard let found = leaf.search(key) else { throw error(.entries, leaf, table) }
         if found.isExact {
             if number != nil, recent == nil { keep(leaf, database) }
@@ -161,12 +162,6 @@ extension Snapshot: TreeReader {
         // Only a key that is not there needs the promises of the branches above.
         guard let place = try find(key, in: table) else { return nil }
         return unsafe try value(at: place, table.name)
-    }
-
-    /// The leaf that holds a key if any does.
-    @inline(__always)
-    private func leaf(for key: KeyBytes, in table: TableRecord) throws(LMDBError) -> Page {
-        try page(number(on: key, in: table), isLeaf: true, table.name)
     }
 
     /// The leaf that holds a key if any does, or a branch above it, found without the promises of the branches.
