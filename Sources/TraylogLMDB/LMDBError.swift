@@ -12,7 +12,7 @@ import TraylogPlatform
     /// One or two sentences for a person: the failure, its place, and the next step.
     package var message: String
     /// The next step, where it depends on what the file is for: this is the next step for a store.
-    package var storeAdvice: String?
+    var storeAdvice: String?
     /// The table that a damaged page belongs to, where one is known.
     package var table: String?
     /// The process that is in the way, for ``Code/writerLocked``.

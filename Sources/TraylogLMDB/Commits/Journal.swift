@@ -9,7 +9,7 @@ import TraylogPlatform
 /// synced, and the journal begins anew.
 ///
 /// The one thread that writes the file uses it.
-package final class Journal {
+final class Journal {
     private let pages: PageMap
     private let path: String
     private let capacityBytes: Int
@@ -32,7 +32,7 @@ package final class Journal {
     ///   - pages: of a data file that is open for writing.
     ///   - path: the journal, which need not be there.
     ///   - capacityBytes: a commit for which there is no room any more is the last before the journal begins anew.
-    package init(_ pages: PageMap, path: String, capacityBytes: Int) {
+    init(_ pages: PageMap, path: String, capacityBytes: Int) {
         self.pages = pages
         self.path = path
         self.capacityBytes = min(capacityBytes, JournalLayout.capacityBytes)
@@ -41,7 +41,7 @@ package final class Journal {
     }
 
     /// The proof, after a power cut, that a commit is whole.
-    package enum Proof {
+    enum Proof {
         /// Its entry in the journal, which is on disk.
         case entry
         /// The ``Seal`` in its page of the header, which one sync of the data file makes safe together with the commit.
@@ -55,7 +55,7 @@ package final class Journal {
     /// Where it is no entry, the caller syncs the data file, and then the journal begins anew with ``begin(after:)``.
     ///
     /// - Throws: ``LMDBError`` when a sync of the journal or a write to the data file fails.
-    package func prove(_ commit: UInt64) throws(LMDBError) -> Proof {
+    func prove(_ commit: UInt64) throws(LMDBError) -> Proof {
         if number == nil { try giveNumber() }
         guard case .whole = try new.load(commit), try shows(commit - 1),
             try written.find(of: new, since: old, limit: Seal.maximumPages)
@@ -102,13 +102,13 @@ package final class Journal {
     }
 
     /// The data file is on disk through a commit: what the journal has is not needed any more.
-    package func begin(after commit: UInt64) {
+    func begin(after commit: UInt64) {
         last = commit
         end = 0
     }
 
     /// Forgets everything after a failure: another commit may get the number of the last one.
-    package func forget() {
+    func forget() {
         old.forget()
         (number, last) = (nil, nil)
     }
@@ -116,7 +116,7 @@ package final class Journal {
     /// Empties the file at the end.
     ///
     /// - Parameter isNeedless: whether the data file is on disk through the last commit.
-    package func close(isNeedless: Bool) {
+    func close(isNeedless: Bool) {
         guard let file else { return }
         if isNeedless { try? file.setSize(0) }
         file.close()
@@ -125,7 +125,7 @@ package final class Journal {
     }
 
     /// Whether the data file lacks something, on disk, that the journal has.
-    package var isNeeded: Bool { end > 0 }
+    var isNeeded: Bool { end > 0 }
 
     /// Whether the commit before can be told, from the last entry or from its page of the header.
     private func shows(_ commit: UInt64) throws(LMDBError) -> Bool {

@@ -4,7 +4,7 @@ import TraylogPlatform
 ///
 /// The pages in the journal are written into the data file, which may lack any of them after a power cut. A pending commit
 /// that has neither an entry nor a seal that fits is taken back: nobody was answered from it.
-package struct JournalReplay {
+struct JournalReplay {
     private let path: String
     private let journalPath: String
     private let file: FileDescriptor
@@ -26,7 +26,7 @@ package struct JournalReplay {
     ///   - isWriter: whether the caller is the one who may write the store.
     /// - Returns: the newest commit, if it counts and that could not be noted, because nobody may write the file.
     /// - Throws: ``LMDBError`` when a writer cannot write the file, and when a reader would have to and cannot.
-    package static func run(
+    static func run(
         _ path: String, journal journalPath: String, readers: ReaderTable, isWriter: Bool
     ) throws(LMDBError) -> UInt64? {
         // What else is wrong with a file is for others to find.

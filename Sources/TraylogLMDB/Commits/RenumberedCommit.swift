@@ -5,7 +5,7 @@ import TraylogPlatform
 /// LMDB leaves a header like that when it could not write its page: it puts the old number back, and leaves the new
 /// tables. One changed bit of the newest number does the same. The number does not tell, but the list of free pages does:
 /// each commit lists the pages that it freed under its own.
-package struct RenumberedCommit {
+struct RenumberedCommit {
     private let path: String
     private let snapshot: Snapshot
     private let number: UInt64
@@ -21,7 +21,7 @@ package struct RenumberedCommit {
     ///   - readers: the lock file beside it.
     ///   - isWriter: whether the caller is the one who may write the store.
     /// - Throws: ``LMDBError`` when the file cannot be written.
-    package static func settle(_ path: String, readers: ReaderTable, isWriter: Bool) throws(LMDBError) {
+    static func settle(_ path: String, readers: ReaderTable, isWriter: Bool) throws(LMDBError) {
         // What else is wrong with a file is for others to find.
         guard let file = try? FileDescriptor(opening: path, .reading) else { return }
         defer { file.close() }
@@ -38,7 +38,7 @@ package struct RenumberedCommit {
 
     /// - Parameter newest: the number that LMDB goes by.
     /// - Returns: nil when the other page of the header has the commit before.
-    package init?(_ pages: PageMap, newest: UInt64) {
+    init?(_ pages: PageMap, newest: UInt64) {
         snapshot = Snapshot(pages)
         path = pages.path
         guard let number = snapshot.loadRenumbered(behind: newest) else { return nil }
@@ -65,7 +65,7 @@ package struct RenumberedCommit {
     }
 
     /// Makes its page show what the newest one shows: the next commit writes over its pages.
-    package func clear() throws(LMDBError) {
+    func clear() throws(LMDBError) {
         // Its own mark goes, too, for the next commit of this number.
         let fields = snapshot.pages.fieldsOfOther(number, number: max(number, 2) - 2, mark: 0)
         try write(fields, at: MetaPage.contents.lowerBound)

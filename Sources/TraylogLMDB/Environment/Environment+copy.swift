@@ -10,7 +10,7 @@ extension Environment {
     /// Where the data file has to be opened anew meanwhile, reads do not wait for the copy: it begins again afterwards.
     ///
     /// - Throws: ``LMDBError/Code/corrupted`` when pages are lost or used twice, ``LMDBError/Code/diskFull``.
-    package func compactCopy(to file: FileDescriptor) throws(LMDBError) {
+    func compactCopy(to file: FileDescriptor) throws(LMDBError) {
         try compactCopy(to: file, RunningCopy())
     }
 
@@ -100,7 +100,7 @@ extension Environment {
     ///   - inspect: gets the path of the finished file before it has its name; what it throws ends the copy.
     /// - Throws: ``LMDBError/Code/system(_:)`` with `EEXIST` when there is a file that may not be replaced, and as
     ///   ``compactCopy(to:)``.
-    package func compactCopy(
+    func compactCopy(
         toPath path: String, replacing: Bool = false, progress: ((_ done: Int, _ total: Int) -> Bool)? = nil,
         inspect: (String) throws(LMDBError) -> Void = { _ in }
     ) throws(LMDBError) {

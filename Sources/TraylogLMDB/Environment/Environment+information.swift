@@ -14,8 +14,6 @@ extension Environment {
         package var freePages: Int
         /// The last commit's number.
         package var lastTransactionID: UInt64
-        /// Reader slots that have been in use at a time since the store was opened.
-        package var usedReaderSlots: Int
         package var maximumReaderSlots: Int
         /// The bytes that the file system can still take; nil when it cannot tell.
         package var availableDiskBytes: Int64?
@@ -35,7 +33,6 @@ extension Environment {
                 lastPage: state.lastPage,
                 freePages: freePages,
                 lastTransactionID: state.lastTransaction,
-                usedReaderSlots: state.usedReaders,
                 maximumReaderSlots: state.maximumReaders,
                 availableDiskBytes: FileSystem.availableBytes(file.dataFile))
         }

@@ -124,12 +124,10 @@ import TraylogPlatform
     }
 
     /// The error for a return code of LMDB on this environment.
-    @usableFromInline
     func failure(_ result: Int32, _ operation: String) -> LMDBError {
         LMDBError(result: result, operation: operation, path: directory, file: file?.dataFile)
     }
 
-    @usableFromInline
     func closedError(_ operation: String) -> LMDBError {
         .closed(operation, directory)
     }
@@ -180,8 +178,6 @@ extension Environment {
         /// All processes should use the same.
         package var mapSizeBytes: Int = 64 << 30
         package var durability: Durability = .durable
-        /// Whether network and user-space file systems are accepted, at the caller's risk.
-        package var allowRemoteFileSystem = false
         /// Whether a missing directory (0700) and data file (0600) are created; for ``Access/readWrite`` only.
         package var creates = true
         /// The size at which the journal begins anew, at most 2 MiB.
@@ -190,12 +186,10 @@ extension Environment {
         package var accountsForCommits = false
 
         package init(
-            mapSizeBytes: Int = 64 << 30, durability: Durability = .durable,
-            allowRemoteFileSystem: Bool = false, creates: Bool = true
+            mapSizeBytes: Int = 64 << 30, durability: Durability = .durable, creates: Bool = true
         ) {
             self.mapSizeBytes = mapSizeBytes
             self.durability = durability
-            self.allowRemoteFileSystem = allowRemoteFileSystem
             self.creates = creates
         }
     }
@@ -255,7 +249,6 @@ extension Environment {
     }
 
     /// The same at most once a second, for reads.
-    @usableFromInline
     func checkPlaceNowAndThen() throws(LMDBError) {
         let now = SystemClock.monotonicNanoseconds()
         guard now - placeCheckedAt.load(ordering: .relaxed) >= 1_000_000_000 else { return }

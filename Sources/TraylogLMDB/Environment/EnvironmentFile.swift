@@ -10,7 +10,7 @@ import TraylogPlatform
     // @unchecked: the fields are constants but for those of an opening, which change only while the gate holds every
     // use back, and for those that the writer changes in its turn, which are read there and when no transaction is
     // left. LMDB's environment may be used by all threads (MDB_NOTLS), and the gate keeps all that before its closing.
-    @usableFromInline private(set) var handle: OpaquePointer
+    private(set) var handle: OpaquePointer
     /// The data file as LMDB opened it; closed with the environment.
     private(set) var dataFile: FileDescriptor
     /// The data file as it is read.
@@ -114,7 +114,7 @@ import TraylogPlatform
         unsafe mdb_env_info(handle, &raw)
         return MapState(
             sizeBytes: unsafe raw.me_mapsize, lastPage: unsafe raw.me_last_pgno,
-            lastTransaction: UInt64(unsafe raw.me_last_txnid), usedReaders: Int(unsafe raw.me_numreaders),
+            lastTransaction: UInt64(unsafe raw.me_last_txnid),
             maximumReaders: Int(unsafe raw.me_maxreaders))
     }
 
@@ -195,7 +195,6 @@ struct MapState: Sendable {
     var sizeBytes: Int
     var lastPage: Int
     var lastTransaction: UInt64
-    var usedReaders: Int
     var maximumReaders: Int
 }
 

@@ -232,24 +232,24 @@ package struct WritingProcess: Hashable, Sendable {
 /// |---|---|
 /// | 16 | slots that were used, u32 |
 /// | 128 | slots of readers, 64 bytes each |
-package struct ReaderTable {
+struct ReaderTable {
     private static let countOffset = 16
     private static let slotsOffset = 128
     private static let slotBytes = 64
 
     private let path: String
 
-    package init(path: String) {
+    init(path: String) {
         self.path = path
     }
 
     /// Whether some process has the store open.
     ///
     /// Asked of the lock that LMDB holds for so long. The caller knows that this process does not have the store open.
-    package var isOpenElsewhere: Bool { (try? withFile { $0.firstByteIsLockedElsewhere }) ?? false }
+    var isOpenElsewhere: Bool { (try? withFile { $0.firstByteIsLockedElsewhere }) ?? false }
 
     /// - Throws: ``LMDBError/Code/corrupted``. What else is wrong with the file is for LMDB to find.
-    package func check() throws(LMDBError) {
+    func check() throws(LMDBError) {
         let isSound = (try? withFile { !$0.firstByteIsLockedElsewhere || hasItsSlots($0) }) ?? true
         guard isSound else {
             throw LMDBError(

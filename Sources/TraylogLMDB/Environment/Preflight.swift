@@ -1,12 +1,12 @@
 import TraylogPlatform
 
 /// The examination of a data file before it is mapped.
-package enum Preflight {
+enum Preflight {
     /// A commit of another process changes the file under our eyes, so a bad finding is looked at again.
     private static let attempts = 10
 
     /// Checks that the file is whole and of LMDB 0.9, reading its header and, if it is short, its list of free pages.
-    package static func examine(path: String) throws(LMDBError) {
+    static func examine(path: String) throws(LMDBError) {
         let file = try LMDBError.attempt("open", path, FileDescriptor(opening: path, .reading))
         defer { file.close() }
         let status = try LMDBError.attempt("open", path, file.status())

@@ -23,9 +23,7 @@ struct StoreDirectory: Sendable {
         }
         if !creates { _ = try environment() }
         if creates, !isNew, try current() == nil { try checkIsFree() }
-        guard configuration.allowRemoteFileSystem == false, let kind = FileSystem.remoteKind(path: path) else {
-            return
-        }
+        guard let kind = FileSystem.remoteKind(path: path) else { return }
         throw LMDBError(
             .unsupportedFileSystem, operation: "open", path: path,
             message:

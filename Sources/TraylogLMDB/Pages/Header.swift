@@ -223,23 +223,23 @@ extension PageMap {
     /// The note is the last byte of the header's first page, which LMDB leaves alone: so a reader in another process sees
     /// it in its map with each transaction, for the price of a look at memory.
     @inline(__always)
-    package var isBeingReplaced: Bool { page(0).byte(at: pageSize - 1) != 0 }
+    var isBeingReplaced: Bool { page(0).byte(at: pageSize - 1) != 0 }
 
     /// Sets the note or takes it away.
-    package func noteReplacement(_ isUnderWay: Bool) throws(LMDBError) {
+    func noteReplacement(_ isUnderWay: Bool) throws(LMDBError) {
         let note: [UInt8] = [isUnderWay ? 1 : 0]
         try write(RawSpan(_elements: note.span), at: 0, pageSize - 1)
     }
 
     /// Whether a commit may not be on disk, so that no answer may rest on it.
     @inline(__always)
-    package func isPending(_ commit: UInt64) -> Bool { meta(of: commit).mark == ~commit && commit != confirmed }
+    func isPending(_ commit: UInt64) -> Bool { meta(of: commit).mark == ~commit && commit != confirmed }
 
     /// Whether a commit changes nothing, because it was taken back.
     func isTakenBack(_ commit: UInt64) -> Bool { meta(of: commit).mark == commit }
 
     /// Notes that a commit is pending, or that it is on disk.
-    package func notePending(_ commit: UInt64, _ isPending: Bool) throws(LMDBError) {
+    func notePending(_ commit: UInt64, _ isPending: Bool) throws(LMDBError) {
         try unsafe withUnsafeBytes(of: isPending ? ~commit : 0) { (mark) throws(LMDBError) in
             unsafe try write(RawSpan(_unsafeBytes: mark), at: commit & 1, MetaPage.mark.lowerBound)
         }
@@ -251,7 +251,7 @@ extension PageMap {
     /// Notes that a commit is on disk, as far as it has to be, and what it leaves.
     ///
     /// It is written at once, so that whoever sees a commit that counts sees its note.
-    package func noteWritten(_ commit: UInt64, _ checksum: UInt32?) throws(LMDBError) {
+    func noteWritten(_ commit: UInt64, _ checksum: UInt32?) throws(LMDBError) {
         guard let checksum else { return try notePending(commit, false) }
         let page = page(commit & 1)
         let journal = MetaPage.journal.lowerBound
@@ -272,13 +272,13 @@ extension PageMap {
 
     /// Makes a commit that nobody was answered from one that changes nothing; the caller syncs it before anything else is
     /// written.
-    package func takeBack(_ commit: UInt64) throws(LMDBError) {
+    func takeBack(_ commit: UInt64) throws(LMDBError) {
         let bytes = fieldsOfOther(commit, number: commit, mark: commit)
         try write(RawSpan(_elements: bytes.span), at: commit & 1, MetaPage.contents.lowerBound)
     }
 
     /// Takes the note away if a commit that failed left it, and nothing of that commit is in the header.
-    package func forgetPending(_ commit: UInt64) {
+    func forgetPending(_ commit: UInt64) {
         guard isPending(commit), meta(of: commit).number != commit, RenumberedCommit(self, newest: commit - 1) == nil
         else { return }
         try? notePending(commit, false)

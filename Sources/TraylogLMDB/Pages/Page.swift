@@ -324,7 +324,7 @@ extension Page {
 }
 
 /// A fault of a page.
-package enum PageFault: Hashable, Sendable {
+enum PageFault: Hashable, Sendable {
     case outside, beyondEnd, misplaced, kind, entries, order, space, child, value, range, free, twice, depth, record
     case count, lost
 
@@ -354,7 +354,7 @@ package enum PageFault: Hashable, Sendable {
 ///
 /// It must not be kept longer than that lasts.
 @safe
-package struct KeyBytes {
+struct KeyBytes {
     let base: UnsafeRawPointer?
     let count: Int
 
@@ -366,7 +366,7 @@ package struct KeyBytes {
         self.count = count
     }
 
-    @unsafe package init(_ bytes: UnsafeRawBufferPointer) {
+    @unsafe init(_ bytes: UnsafeRawBufferPointer) {
         unsafe self.init(base: bytes.baseAddress, count: bytes.count)
     }
 

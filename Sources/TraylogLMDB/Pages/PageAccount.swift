@@ -2,9 +2,9 @@
 ///
 /// Every page has to be in exactly one place. A damaged page is noted and what is below it left out, so that one walk
 /// finds all there is to find.
-package struct PageAccount {
+struct PageAccount {
     /// The depth of the check.
-    package enum Depth {
+    enum Depth {
         /// At branches, at the list of free pages, and at leaves only where large values hang on them.
         case outline
         /// At every page but the inside of large values.
@@ -12,18 +12,18 @@ package struct PageAccount {
     }
 
     /// One thing that is wrong.
-    package struct Finding: Hashable, Sendable {
+    struct Finding: Hashable, Sendable {
         /// Nil where it is the table as a whole.
-        package var page: UInt64?
-        package var table: TableName?
-        package var fault: PageFault
+        var page: UInt64?
+        var table: TableName?
+        var fault: PageFault
     }
 
     private enum Owner: UInt8 {
         case nobody, header, table, free
     }
 
-    package private(set) var findings: [Finding] = []
+    private(set) var findings: [Finding] = []
     /// Pages in use or free.
     private(set) var claimed: UInt64 = 0
     /// Whether something could not be looked at, so that pages may only seem to be nobody's.
@@ -45,7 +45,7 @@ package struct PageAccount {
     ///
     /// - Parameter progress: gets the pages that are done; it may end the account by throwing.
     /// - Complexity: O(pages) for ``Depth/all``; for an outline some 200 times less.
-    package init(
+    init(
         _ snapshot: Snapshot, _ depth: Depth, progress: (UInt64) throws(LMDBError) -> Void = { _ in }
     ) throws(LMDBError) {
         self.snapshot = snapshot

@@ -5,16 +5,16 @@ import TraylogPlatform
 ///
 /// The map is replaced only while no transaction is under way.
 @safe
-package final class PageMap: @unchecked Sendable {
+final class PageMap: @unchecked Sendable {
     // @unchecked: `base` and `byteCount` change only inside of the gate's draining, when nobody reads; `free` and
     // `confirmed` only before the file is shared; the bits are atomic.
     private(set) var base: UnsafeRawPointer
     private var map: MemoryMap
-    package let pageSize: Int
+    let pageSize: Int
     let pageShift: UInt64
     /// The data file as LMDB opened it, which closes it.
     private let file: FileDescriptor
-    package let path: String
+    let path: String
     /// The names of the tables by their index, as keys of the table of tables.
     let tableNames: [[UInt8]]
     /// Whole pages in the file, as far as was looked; a file only grows.
@@ -32,7 +32,7 @@ package final class PageMap: @unchecked Sendable {
     /// - Parameters:
     ///   - byteCount: the size of the map; a file may be shorter, and grow into it.
     ///   - tableNames: the tables that will be read.
-    package init(
+    init(
         _ file: FileDescriptor, path: String, byteCount: Int, pageSize: Int, tableNames: [String]
     ) throws(LMDBError) {
         self.file = file
@@ -58,7 +58,7 @@ package final class PageMap: @unchecked Sendable {
     /// The caller knows that nobody reads.
     ///
     /// - Returns: false when the system has no room for it; the map is as before then.
-    package func resize(to byteCount: Int) -> Bool {
+    func resize(to byteCount: Int) -> Bool {
         guard byteCount != map.byteCount else { return true }
         guard let (map, bits) = try? Self.maps(file, byteCount, pageSize) else { return false }
         self.map = map
@@ -69,7 +69,7 @@ package final class PageMap: @unchecked Sendable {
     }
 
     /// Tells the system whether pages will be read in a row, so that it reads ahead what is not in memory.
-    package func expectScan(_ isExpected: Bool) {
+    func expectScan(_ isExpected: Bool) {
         map.expectScan(isExpected)
     }
 
@@ -111,7 +111,7 @@ package final class PageMap: @unchecked Sendable {
     /// How many pages were read, those in the inside of large values left out.
     ///
     /// - Complexity: O(size of the map).
-    package var examinedPages: Int {
+    var examinedPages: Int {
         (0..<examinedWords).reduce(0) { count, index in
             unsafe count + examined[index].load(ordering: .relaxed).nonzeroBitCount
         }
@@ -122,10 +122,10 @@ package final class PageMap: @unchecked Sendable {
     }
 
     /// Notes a commit that was found to be on disk, before anybody else reads.
-    package func confirm(_ commit: UInt64?) { confirmed = commit }
+    func confirm(_ commit: UInt64?) { confirmed = commit }
 
     /// Notes which pages are free, before anybody else reads.
-    package func noteFree(_ pages: FreePages) {
+    func noteFree(_ pages: FreePages) {
         free = pages
         for (index, word) in pages.words.enumerated() where word != 0 {
             unsafe examined[index].bitwiseAnd(~word, ordering: .relaxed)
@@ -142,7 +142,7 @@ package final class PageMap: @unchecked Sendable {
     }
 
     /// The name of a table in errors.
-    package func words(for table: TableName) -> String {
+    func words(for table: TableName) -> String {
         switch table {
         case .other: "a table of another program"
         case .named(let index): "table \"\(String(decoding: tableNames[index], as: UTF8.self))\""
@@ -152,7 +152,7 @@ package final class PageMap: @unchecked Sendable {
     }
 
     /// The error that names a page.
-    package func error(_ fault: PageFault, page: UInt64, _ table: TableName, operation: String = "read") -> LMDBError {
+    func error(_ fault: PageFault, page: UInt64, _ table: TableName, operation: String = "read") -> LMDBError {
         LMDBError(
             fault == .beyondEnd ? .truncated : .corrupted, operation: operation, path: path,
             message:
@@ -167,7 +167,7 @@ package final class PageMap: @unchecked Sendable {
     }
 
     /// The same for what an account of all pages found.
-    package func error(_ finding: PageAccount.Finding) -> LMDBError {
+    func error(_ finding: PageAccount.Finding) -> LMDBError {
         LMDBError(
             .corrupted, operation: "check", path: path,
             message:
@@ -177,7 +177,7 @@ package final class PageMap: @unchecked Sendable {
 
     private static let advice = "Stop writing, run `traylog verify`, and restore a backup."
 
-    package func words(for finding: PageAccount.Finding) -> String {
+    func words(for finding: PageAccount.Finding) -> String {
         let table = finding.table.map { words(for: $0) }
         switch (finding.page, table) {
         case (let page?, let table?): return "page \(page) of \(table) \(finding.fault.words)"
@@ -200,7 +200,7 @@ package final class PageMap: @unchecked Sendable {
 }
 
 /// The pages that a commit lists as free, a bit for each.
-package struct FreePages: Sendable {
+struct FreePages: Sendable {
     /// The commit.
     let transaction: UInt64
     /// Each has the bits of 64 pages.

@@ -5,15 +5,15 @@ import TraylogPlatform
 ///
 /// It belongs to a transaction of LMDB, which keeps the pages from being used again, and to one thread at a time.
 @safe
-@usableFromInline package final class Snapshot {
-    package let pages: PageMap
+@usableFromInline final class Snapshot {
+    let pages: PageMap
     /// Of the commit; the map it was read from may be another one by now.
-    package private(set) var transaction = UInt64.max
+    private(set) var transaction = UInt64.max
     private var base: UnsafeRawPointer
     let pageShift: UInt64
     let pageSize: Int
     /// As the header says.
-    package private(set) var pageCount: UInt64 = 0
+    private(set) var pageCount: UInt64 = 0
     /// Those of them that are in the file.
     private(set) var readablePages: UInt64 = 0
     private(set) var freeList: TableRecord?
@@ -22,7 +22,7 @@ import TraylogPlatform
     /// The place of the last number that was looked up: events of one user, or of one moment, lie close together.
     private var lastLeaf: NumberedLeaf?
 
-    package init(_ pages: PageMap) {
+    init(_ pages: PageMap) {
         self.pages = pages
         unsafe base = pages.base
         pageShift = pages.pageShift
@@ -31,7 +31,7 @@ import TraylogPlatform
     }
 
     /// The proof, so far, that the commit was read whole.
-    package enum Loading {
+    enum Loading {
         case whole
         /// A later commit was under way; sure if that one's successor has not begun, so: if the newest is still this one.
         case perhapsTorn
@@ -40,7 +40,7 @@ import TraylogPlatform
     }
 
     /// Whether it shows that commit already, through the present map.
-    package func shows(_ transaction: UInt64) -> Bool {
+    func shows(_ transaction: UInt64) -> Bool {
         unsafe self.transaction == transaction && base == pages.base
     }
 
@@ -48,14 +48,14 @@ import TraylogPlatform
     ///
     /// LMDB takes a page again no earlier than in the second commit after the one that freed it. So the pages of a commit are
     /// all there until the third commit after it begins, which is after the second one is in the header.
-    package var isWhole: Bool {
+    var isWhole: Bool {
         // What was read before is not read later than the header.
         atomicMemoryFence(ordering: .acquiring)
         return pages.newestCommit <= transaction &+ 1
     }
 
     /// Forgets what it shows.
-    package func forget() {
+    func forget() {
         transaction = .max
         lastLeaf = nil
     }
@@ -81,7 +81,7 @@ import TraylogPlatform
     /// Commits write the two pages alternately, so a commit overwrites the page of the one before the last.
     ///
     /// - Throws: ``LMDBError/Code/corrupted`` when the page makes no sense.
-    package func load(_ wanted: UInt64) throws(LMDBError) -> Loading {
+    func load(_ wanted: UInt64) throws(LMDBError) -> Loading {
         forget()
         guard pages.readablePages(2) == 2 else { throw pages.error(.beyondEnd, page: 1, .tables) }
         let commit = pages.meta(of: wanted).commit
@@ -209,7 +209,7 @@ import TraylogPlatform
     }
 
     /// The record of a table; nil when the file has none of that name.
-    package func tableRecord(_ index: Int) throws(LMDBError) -> TableRecord? {
+    func tableRecord(_ index: Int) throws(LMDBError) -> TableRecord? {
         if let record = records[index] { return record }
         guard let record = try uncheckedRecord(index) else { return nil }
         try checkRoot(record)
@@ -218,7 +218,7 @@ import TraylogPlatform
     }
 
     /// Whether there is a table, whatever its pages say.
-    package func hasTable(_ index: Int) throws(LMDBError) -> Bool { try uncheckedRecord(index) != nil }
+    func hasTable(_ index: Int) throws(LMDBError) -> Bool { try uncheckedRecord(index) != nil }
 
     private func uncheckedRecord(_ index: Int) throws(LMDBError) -> TableRecord? {
         guard let tables else { return nil }
@@ -382,7 +382,7 @@ extension Snapshot {
     /// The pages that the commit lists as free, as far as the list can be read: who writes needs all of it, and finds out.
     ///
     /// - Complexity: O(free pages).
-    package func freePages() -> FreePages {
+    func freePages() -> FreePages {
         var free = FreePages(transaction, pageCount: readablePages)
         try? forEachFreeRecord { record in
             for index in 0..<record.count { free.insert(record[index]) }
@@ -408,7 +408,7 @@ extension Snapshot {
     }
 
     /// - Complexity: O(free pages).
-    package func countFreePages() throws(LMDBError) -> Int {
+    func countFreePages() throws(LMDBError) -> Int {
         var count = 0
         try forEachFreeRecord { record in
             count += record.count
@@ -423,7 +423,7 @@ extension Snapshot {
     /// A changed number could also make the newest commit look like the one before this one. Its last page gives it away,
     /// if it made the file longer, because that number never becomes smaller. Its tables prove nothing: after a header's
     /// page that could not be written LMDB puts the old number and the old last page back, and leaves the new tables.
-    package func checkCommits() throws(LMDBError) {
+    func checkCommits() throws(LMDBError) {
         // A commit that was taken back has the list of one before.
         let isTakenBack = pages.isTakenBack(transaction)
         if let freeList, let newest = try newestFreed(freeList),

@@ -9,7 +9,7 @@
 /// | 24 | pages of large values, u64 |
 /// | 32 | entries, u64 |
 /// | 40 | root, u64 |
-package struct TableRecord {
+struct TableRecord {
     static let byteCount = 48
     static let flagsOffset = 4
     static let rootOffset = 40
@@ -59,7 +59,7 @@ package struct TableRecord {
 }
 
 /// A table of a file: one that the environment was opened with, by its index, or one of LMDB's own.
-package enum TableName: Hashable, Sendable {
+enum TableName: Hashable, Sendable {
     case named(Int)
     /// The table of tables.
     case tables
@@ -75,7 +75,7 @@ package enum TableName: Hashable, Sendable {
     /// LMDB's number; of no meaning in an environment that only reads.
     @usableFromInline package let handle: UInt32
     /// Among the names that the environment was opened with.
-    @usableFromInline package let index: Int
+    package let index: Int
 
     package init(handle: UInt32, index: Int) {
         self.handle = handle
@@ -84,7 +84,7 @@ package enum TableName: Hashable, Sendable {
 }
 
 /// The size of one database as a transaction sees it.
-@usableFromInline package struct DatabaseStatistics: Hashable, Sendable {
+package struct DatabaseStatistics: Hashable, Sendable {
     package var entries: Int
     package var depth: Int
     package var branchPages: Int

@@ -20,7 +20,7 @@ package protocol RowReader: Sendable {
 
     /// - Parameter snapshot: not retained.
     @inlinable
-    package init(_ snapshot: Snapshot) {
+    init(_ snapshot: Snapshot) {
         unsafe self.snapshot = snapshot
     }
 
@@ -88,7 +88,7 @@ package protocol RowReader: Sendable {
     }
 
     /// Not retained: a cursor lives inside a transaction, and that inside a call on its environment.
-    @usableFromInline unowned(unsafe) let snapshot: Snapshot
+    unowned(unsafe) let snapshot: Snapshot
     let table: TableRecord
     var place: Place?
     @usableFromInline var key = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
@@ -108,7 +108,6 @@ package protocol RowReader: Sendable {
     }
 
     /// Moves to the greatest key; false when the database is empty.
-    @usableFromInline
     package mutating func last() throws(LMDBError) -> Bool {
         try arrive(unsafe snapshot.last(in: table), orElse: .beforeFirst)
     }
@@ -116,7 +115,6 @@ package protocol RowReader: Sendable {
     /// Moves to the next greater key; about 50 ns.
     ///
     /// False past the last one.
-    @usableFromInline
     package mutating func next() throws(LMDBError) -> Bool {
         switch position {
         case .unset, .beforeFirst: return try first()
@@ -129,7 +127,6 @@ package protocol RowReader: Sendable {
     }
 
     /// Moves to the next smaller key; false before the first one.
-    @usableFromInline
     package mutating func previous() throws(LMDBError) -> Bool {
         switch position {
         case .unset, .pastLast: return try last()

@@ -4,9 +4,9 @@ import CTraylogCRC
 ///
 /// LMDB reads and changes pages of the last commit without a look at their bytes. Whoever writes asks here first, and
 /// each page is looked at once in a transaction. Pages that the transaction has changed already are LMDB's own.
-@usableFromInline package final class WriteCheck {
+@usableFromInline final class WriteCheck {
     let pages: PageMap
-    package let snapshot: Snapshot
+    let snapshot: Snapshot
     /// The commit that the transaction becomes.
     private let made: Snapshot
     private var note = CommitNote()
@@ -18,7 +18,7 @@ import CTraylogCRC
     private var endsExamined: [Bool]
     private var proof = Proof.none
     /// The first damage that the account found: it keeps every write from beginning.
-    package private(set) var damage: LMDBError?
+    private(set) var damage: LMDBError?
 
     /// How it is known that each page is in one place, so that pages may be used again.
     private enum Proof {
@@ -36,7 +36,7 @@ import CTraylogCRC
         func covers(_ key: KeyBytes) -> Bool { place.bounds.contain(key) }
     }
 
-    package init(_ pages: PageMap) {
+    init(_ pages: PageMap) {
         self.pages = pages
         snapshot = Snapshot(pages)
         made = Snapshot(pages)
@@ -48,7 +48,7 @@ import CTraylogCRC
     /// changes, and both ends of the list of free pages, where commits take and give.
     ///
     /// - Complexity: O(tables).
-    package func begin(after transaction: UInt64) throws(LMDBError) {
+    func begin(after transaction: UInt64) throws(LMDBError) {
         examined.removeAll(keepingCapacity: true)
         for index in latest.indices {
             latest[index] = nil
@@ -61,12 +61,12 @@ import CTraylogCRC
     }
 
     /// Notes which pages are free, at opening.
-    package func noteFree() { pages.noteFree(snapshot.freePages()) }
+    func noteFree() { pages.noteFree(snapshot.freePages()) }
 
     /// Goes by the note that the last commit left, at opening.
     ///
     /// Where there is one and it does not fit, ``damage`` says what is wrong.
-    package func trustNote() {
+    func trustNote() {
         switch note.state(of: snapshot) {
         case .absent: break
         case .intact: proof = .note
@@ -77,7 +77,7 @@ import CTraylogCRC
 
     /// The note of a commit that LMDB has just made; nil for a transaction that changed nothing, and where nobody knows that
     /// each page is in one place.
-    package func note(of commit: UInt64) -> UInt32? {
+    func note(of commit: UInt64) -> UInt32? {
         guard proof != .none, damage == nil, let loading = try? made.load(commit), loading != .gone else { return nil }
         return note.checksum(of: made, since: snapshot)
     }
@@ -85,18 +85,18 @@ import CTraylogCRC
     /// Leaves the note of a commit for which nothing else has to be noted.
     ///
     /// A failure costs the next process an account.
-    package func leaveNote(of commit: UInt64) {
+    func leaveNote(of commit: UInt64) {
         if let checksum = note(of: commit) { try? pages.noteWritten(commit, checksum) }
     }
 
     /// Forgets the last commit, which failed: another one may get its number.
-    package func forgetNote() { note = CommitNote() }
+    func forgetNote() { note = CommitNote() }
 
     /// Takes account of all pages, unless that is needless: a page in two places would be lost with the next commit, so
     /// nothing is written then.
     ///
     /// - Complexity: O(branch pages), once.
-    package func prove() throws(LMDBError) {
+    func prove() throws(LMDBError) {
         if let damage { throw damage }
         if proof == .none { try takeAccount() }
     }
@@ -114,7 +114,7 @@ import CTraylogCRC
     /// For tests: ends the process unless a commit just made has every page in one place, and a note that fits.
     ///
     /// - Complexity: O(pages).
-    package func requireAccount(of commit: UInt64, leavesNote: Bool) throws(LMDBError) {
+    func requireAccount(of commit: UInt64, leavesNote: Bool) throws(LMDBError) {
         guard try made.load(commit) != .gone else { return }
         if let finding = try PageAccount(made, .all).findings.first {
             preconditionFailure("Commit \(commit): \(pages.words(for: finding)).")
@@ -124,7 +124,7 @@ import CTraylogCRC
     }
 
     /// Before a value is stored or looked up: the way to its leaf, and the value that is there.
-    package func checkKey(_ key: KeyBytes, in name: TableName) throws(LMDBError) {
+    func checkKey(_ key: KeyBytes, in name: TableName) throws(LMDBError) {
         guard let table = try table(name) else { return }
         if let leaf = latest(name), leaf.covers(key) { return try checkValue(of: key, leaf.place, table) }
         let place = try examine(table) { $0.childIndex(for: key) }
@@ -134,7 +134,7 @@ import CTraylogCRC
 
     /// Before a value is deleted: the same, and what lies beside the way, because LMDB
     /// moves entries between neighbors there.
-    package func checkNeighbors(of key: KeyBytes, in name: TableName) throws(LMDBError) {
+    func checkNeighbors(of key: KeyBytes, in name: TableName) throws(LMDBError) {
         guard let table = try table(name) else { return }
         if let leaf = latest(name), leaf.hasNeighbors, leaf.covers(key) {
             return try checkValue(of: key, leaf.place, table)
@@ -145,7 +145,7 @@ import CTraylogCRC
     }
 
     /// Before something is appended: the way to the last leaf.
-    package func checkLast(_ name: TableName) throws(LMDBError) {
+    func checkLast(_ name: TableName) throws(LMDBError) {
         guard case .named(let index) = name, !endsExamined[index], let table = try table(name) else { return }
         _ = try examine(table) { $0.count - 1 }
         endsExamined[index] = true
