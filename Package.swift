@@ -323,14 +323,20 @@ if Context.environment["TRAYLOG_BUILD_SERVER"] != nil {
                 .product(name: "HummingbirdHTTP2", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "JWTKit", package: "jwt-kit"),
-                .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCertificateReloading", package: "swift-nio-extras"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            resources: [.embedInCode("Console/Assets"), .embedInCode("Bell"), .embedInCode("OpenAPI/schemas.json")]),
+            resources: [.embedInCode("Bell"), .embedInCode("OpenAPI/schemas.json")]),
+        server(
+            "TraylogServerConsole",
+            [
+                "TraylogServer", "Traylog", hummingbird, crypto, nio,
+                .product(name: "Mustache", package: "swift-mustache"),
+            ],
+            resources: [.embedInCode("Assets")]),
         server("TraylogServerAPNs", ["TraylogServer", "Traylog", "TraylogJSON", hummingbird]),
         .systemLibrary(
             name: "CNats", path: "Tools/Server/Sources/CNats", pkgConfig: "libnats",
@@ -347,15 +353,16 @@ if Context.environment["TRAYLOG_BUILD_SERVER"] != nil {
         .executableTarget(
             name: "traylog-server",
             dependencies: [
-                "TraylogServer", "TraylogServerAPNs", "TraylogServerCluster", "TraylogServerNovu", arguments, log,
+                "TraylogServer", "TraylogServerAPNs", "TraylogServerCluster", "TraylogServerConsole",
+                "TraylogServerNovu", arguments, log,
             ],
             path: "Tools/Server/Sources/traylog-server", packageAccess: false,
             swiftSettings: strict + [.define("APNS"), .define("CLUSTER"), .define("NOVU")]),
         .testTarget(
             name: "TraylogServerTests",
             dependencies: [
-                "TraylogServer", "TraylogServerAPNs", "TraylogServerCluster", "TraylogServerNovu", "Traylog",
-                "TraylogCluster", hummingbird, crypto, log, metrics, nio,
+                "TraylogServer", "TraylogServerAPNs", "TraylogServerCluster", "TraylogServerConsole",
+                "TraylogServerNovu", "Traylog", "TraylogCluster", hummingbird, crypto, log, metrics, nio,
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

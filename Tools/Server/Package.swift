@@ -13,7 +13,7 @@ let strict: [SwiftSetting] =
 let parts = Set(
     (Context.environment["TRAYLOG_SERVER_PARTS"] ?? "apns,cluster,novu").split(separator: ",").map(String.init))
 
-/// The dependencies that all experimental libraries have.
+/// The dependencies that all libraries have which a program passes to the server as a part.
 let common: [Target.Dependency] = [
     "TraylogServer",
     .product(name: "Traylog", package: "traylog"),
@@ -86,7 +86,6 @@ let package = Package(
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOCertificateReloading", package: "swift-nio-extras"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -94,13 +93,24 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            // The library carries its console and the modules for web pages; nothing is looked for beside it.
-            resources: [.embedInCode("Console/Assets"), .embedInCode("Bell"), .embedInCode("OpenAPI/schemas.json")],
+            // The libraries carry their files; nothing is looked for beside them.
+            resources: [.embedInCode("Bell"), .embedInCode("OpenAPI/schemas.json")],
             swiftSettings: strict),
+        .target(
+            name: "TraylogServerConsole",
+            dependencies: [
+                "TraylogServer",
+                .product(name: "Traylog", package: "traylog"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Mustache", package: "swift-mustache"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            resources: [.embedInCode("Assets")], swiftSettings: strict),
         .executableTarget(
             name: "traylog-server",
             dependencies: [
-                "TraylogServer",
+                "TraylogServer", "TraylogServerConsole",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ] + libraries.values.sorted().map { .target(name: $0) },

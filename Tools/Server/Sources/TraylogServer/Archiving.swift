@@ -20,7 +20,7 @@ struct Archiving: Sendable {
 
     /// Archives until the task is cancelled.
     ///
-    /// What goes wrong is logged, and tried again: readiness, metrics and the console show how far the archive is behind.
+    /// What goes wrong is logged, and tried again: readiness, metrics and pages show how far the archive is behind.
     func run() async {
         await withTaskGroup { group in
             for (index, store) in stores.enumerated() {

@@ -1,7 +1,7 @@
 /// A value that is made in the background, by one task at a time, and shared by all callers.
 ///
 /// A caller may wait for it or take the last one.
-actor Background<Value: Sendable> {
+package actor Background<Value: Sendable> {
     /// Takes the last value and returns a new one, or nil to keep the last.
     private let make: @Sendable (Value?) async -> Value?
     /// How long to keep a value, by how long it took.
@@ -10,7 +10,7 @@ actor Background<Value: Sendable> {
     private var next = ContinuousClock.now
     private var underWay: Task<Void, Never>?
 
-    init(
+    package init(
         keptFor pause: @escaping @Sendable (Duration) -> Duration = { _ in .zero },
         _ make: @escaping @Sendable (Value?) async -> Value?
     ) {
@@ -24,7 +24,7 @@ actor Background<Value: Sendable> {
     /// - Parameters:
     ///   - moment: how long to wait; nil for as long as it takes.
     ///   - isFirst: whether only the first value is waited for, because an older one is as good.
-    func latest(within moment: Duration?, onlyFirst isFirst: Bool = false) async -> Value? {
+    package func latest(within moment: Duration?, onlyFirst isFirst: Bool = false) async -> Value? {
         if underWay == nil, next <= .now { underWay = Task { await renew() } }
         if let underWay, !isFirst || value == nil {
             if let moment {

@@ -1,7 +1,7 @@
 @_spi(Operations) import Traylog
 
 /// Asks how the store is, for readiness, figures and pages; all who ask at the same time share one answer, because anybody may ask.
-struct HealthProbe: Sendable {
+package struct HealthProbe: Sendable {
     private typealias Found = Result<(statistics: StoreStatistics, archives: [ArchiveState]?), any Error>
 
     private let store: Store
@@ -42,14 +42,14 @@ struct HealthProbe: Sendable {
     }
 
     /// The last count of damaged trays; nil before the first, which is waited for a moment: enough for a small store.
-    func damagedTrays() async -> (count: UInt64?, time: Timestamp)? {
+    package func damagedTrays() async -> (count: UInt64?, time: Timestamp)? {
         await damage.latest(within: .milliseconds(100), onlyFirst: true)
     }
 }
 
 extension Service {
     /// How the store is: the one answer that readiness, figures and pages show.
-    func health() async -> StoreHealth { await healthProbe.latest() }
+    package func health() async -> StoreHealth { await healthProbe.latest() }
 
     /// What readiness says about the store: the names of what is wrong, and of what may wait; nil where there is none.
     ///

@@ -4,7 +4,7 @@ import Synchronization
 /// Who is on legal hold: read along the log once, and then among new events only.
 ///
 /// Holds are rare, so it keeps few events, and an erasure has nothing to take from it: nobody who is held can be erased.
-final class Holds: Sendable {
+package final class Holds: Sendable {
     private struct State {
         var through = Seq.zero
         var isReading = false
@@ -18,7 +18,7 @@ final class Holds: Sendable {
     /// The events that put people on hold, oldest first; nil while the log is still read for the first time.
     ///
     /// Waits a moment for what is new.
-    func latest(_ store: Store) async -> [Event]? {
+    package func latest(_ store: Store) async -> [Event]? {
         let mayStart = state.withLock { state -> Bool in
             guard !state.isReading else { return false }
             state.isReading = true
@@ -35,7 +35,7 @@ final class Holds: Sendable {
     }
 
     /// The event that put a person on hold; nil for somebody who is not held.
-    func hold(of user: String, _ store: Store) async throws -> Event? {
+    package func hold(of user: String, _ store: Store) async throws -> Event? {
         guard let known = await latest(store) else { return try await store.upkeep.hold(of: user) }
         return known.first { $0.user.map { $0.utf8.elementsEqual(user.utf8) } ?? false }
     }

@@ -34,8 +34,8 @@ public struct ServerConfiguration: Sendable {
     public var isBehindProxy = false
     /// Whether to make a key and a secret for tokens, and print them: for trying out, on loopback only.
     public var isDev = false
-    /// Whether to serve the console, `/console`.
-    public var hasConsole = true
+    /// Whether to serve the pages of the server's parts.
+    package var hasPages = true
     /// Whether to serve the modules for web pages, `/bell/v1`.
     public var hasBell = true
     /// The origins whose web pages may call the API, such as `https://app.example.org`.
@@ -93,7 +93,8 @@ public struct ServerConfiguration: Sendable {
     package func service() throws -> ServiceConfiguration {
         ServiceConfiguration(
             directory: store, rateUser: rateUser, rateKey: rateKey, logsUsers: logsUsers,
-            recordsAccess: recordsAccess, isBehindProxy: isBehindProxy, origins: try AllowedOrigins(allowedOrigins),
+            recordsAccess: recordsAccess, isBehindProxy: isBehindProxy,
+            isSecure: certificate != nil || isBehindProxy, origins: try AllowedOrigins(allowedOrigins),
             hasBell: hasBell, healthLimits: try healthLimits())
     }
 

@@ -12,28 +12,28 @@ package final class Service: Sendable {
     static let mostCommands = 1_000
 
     package let store: Store
-    let storeIdentity: String
+    package let storeIdentity: String
     /// Which events the store shares with a store that it was restored from; it changes only when the store is opened.
     let history: StoreHistory
     package let configuration: ServiceConfiguration
-    let authenticator: Authenticator
+    package let authenticator: Authenticator
     /// Signs checkpoints.
     package let checkpointKey: NotePrivateKey
     package let admission: Admission
     package let metrics: ServerMetrics
-    let jobs = Jobs()
+    package let jobs = Jobs()
     /// Nil where no witness cosigns checkpoints.
-    let witnesses: Witnesses?
+    package let witnesses: Witnesses?
     /// Nil where reading is not recorded.
     let accessLog: AccessLog?
     package let answers: OpenAnswers
     package let devices: any Devices
     package let items: ItemFolds
     package let log: ServiceLog
-    let treeAtStart: TreeAtStart
+    package let treeAtStart: TreeAtStart
     let writerProbe: WriterProbe
-    let healthProbe: HealthProbe
-    let holds = Holds()
+    package let healthProbe: HealthProbe
+    package let holds = Holds()
     /// Nil for a server on its own.
     package let cluster: (any ClusterNodeHost)?
     /// Nil for a server on its own.
@@ -104,7 +104,7 @@ package final class Service: Sendable {
     /// quorum of witnesses has seen, or else one of exactly these events, which only this server signs.
     ///
     /// - Returns: nil for an empty log.
-    func checkpoint(through last: Seq) async throws -> SignedNote? {
+    package func checkpoint(through last: Seq) async throws -> SignedNote? {
         let seen = witnesses?.published
         if let seen, try Checkpoint(seen.body).head.size >= UInt64(last) { return seen }
         guard last > .zero else { return seen }
@@ -133,9 +133,11 @@ package struct ServiceConfiguration: Sendable {
     var rateKey = 0
     var logsUsers = false
     /// Whether the log says who reads what was stored about a person.
-    var recordsAccess = false
+    package var recordsAccess = false
     /// A proxy says who the peer is.
-    var isBehindProxy = false
+    package var isBehindProxy = false
+    /// Whether clients reach the server by TLS, its own or a proxy's.
+    package var isSecure = false
     package var origins: AllowedOrigins
     /// Whether it serves the modules for web pages.
     var hasBell = true

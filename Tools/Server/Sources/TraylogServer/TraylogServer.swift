@@ -28,6 +28,8 @@ import ServiceLifecycle
 /// try await app.runService()
 /// await traylog.close()
 /// ```
+///
+/// Both take parts, such as `TraylogServerConsole`'s: `open(configuration, parts: [.console])`.
 public final class TraylogServer: Sendable {
     package let services: [HTTPService]
     package let responder: Responder
@@ -70,7 +72,7 @@ public final class TraylogServer: Sendable {
     public func addRoutes<Context: TraylogRequestContext>(to router: some RouterMethods<Context>) {
         let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options]
         var paths = responder.routes.templates
-        if responder.console != nil { paths += [Console.root, Console.root + "/**"] }
+        if let pages = responder.pages { paths += [pages.root, pages.root + "/**"] }
         for path in paths {
             for method in methods {
                 router.on(RouterPath(path), method: method) { [responder] request, context in
@@ -181,14 +183,12 @@ public final class TraylogServer: Sendable {
                 authenticator.watch(services.map(\.store))
                 for service in services { try service.store.noteAccessRecording(configuration.recordsAccess) }
                 let partitions = services.count > 1 ? Partitions(map: map, services: services) : nil
-                let console =
-                    configuration.hasConsole
-                    ? try Console(services[0], partitions, isSecure: certificate != nil || configuration.isBehindProxy)
-                    : nil
+                let pages = configuration.hasPages ? parts.lazy.compactMap(\.pages).first : nil
                 var responder = Responder(
-                    service: services[0], routes: routes, console: console, partitions: partitions)
+                    service: services[0], routes: routes, pages: try pages?(services[0], partitions),
+                    partitions: partitions)
                 responder.underWay = RequestsUnderWay.begin(
-                    in: configuration.store, routes: routes.routes + (console?.pageRoutes ?? []), log: log)
+                    in: configuration.store, routes: routes.routes + (responder.pages?.routes ?? []), log: log)
                 return TraylogServer(
                     services, responder,
                     Reload(configuration, made, certificate, authenticator, answers, log), certificate,

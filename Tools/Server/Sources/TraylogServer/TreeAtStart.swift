@@ -4,7 +4,7 @@ import Synchronization
 /// Stores the Merkle tree when a server starts, so that no page and no proof has to hash the whole log.
 ///
 /// It goes on beside everything else. A server that ends before it is done goes on from there when it starts again.
-final class TreeAtStart: Sendable {
+package final class TreeAtStart: Sendable {
     private let underWay = Mutex(true)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
@@ -21,10 +21,10 @@ final class TreeAtStart: Sendable {
         task.withLock { $0 = storing }
     }
 
-    var isUnderWay: Bool { underWay.withLock { $0 } }
+    package var isUnderWay: Bool { underWay.withLock { $0 } }
 
     /// Returns when the tree is stored, or cannot be.
-    func wait() async { await task.withLock { $0 }?.value }
+    package func wait() async { await task.withLock { $0 }?.value }
 
     /// Gives the rest up: what is stored by now stays.
     func end() async {

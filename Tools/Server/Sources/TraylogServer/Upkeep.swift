@@ -1,19 +1,7 @@
 @_spi(Operations) import Traylog
 
-extension UpkeepRecord.Check {
-    /// Its name in front of what it found.
-    var title: String {
-        switch self {
-        case .verification: "Verification"
-        case .replay: "Replay"
-        case .reading: "Reading"
-        case .witness: "A witness"
-        }
-    }
-}
-
 extension Service {
-    /// Runs a check of the whole store, and records what it found: the console, `traylog health`, readiness and metrics say so
+    /// Runs a check of the whole store, and records what it found: pages, `traylog health`, readiness and metrics say so
     /// until the same check finds nothing.
     ///
     /// A store that is too damaged to be checked counts as one with a finding.

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import TraylogServer
+import TraylogServerConsole
 
 #if APNS
     import TraylogServerAPNs
@@ -21,7 +22,7 @@ struct Program: AsyncParsableCommand {
 
     /// The parts that the program was built with.
     fileprivate static var parts: [ServerPart] {
-        var parts: [ServerPart] = []
+        var parts: [ServerPart] = [.console]
         #if NOVU
             parts.append(.novu)
         #endif

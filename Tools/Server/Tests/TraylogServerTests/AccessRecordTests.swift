@@ -4,6 +4,7 @@ import Testing
 @_spi(Operations) import Traylog
 
 @testable import TraylogServer
+@testable import TraylogServerConsole
 
 /// With `--record-access` nobody reads unrecorded: every route and every page is asked, and whatever shows what was stored about a
 /// person must have left a record.
@@ -11,7 +12,7 @@ struct AccessRecordTests {
     private static let secret = "planted-secret"
 
     private static func with(_ body: @escaping @Sendable (ServedStore) async throws -> Void) async throws {
-        try await ServedStore.with(parts: [], { $0.recordsAccess = true }) { store async throws in
+        try await ServedStore.with(parts: [.console], { $0.recordsAccess = true }) { store async throws in
             // Item 1 is Ann's, and event 3 a broadcast that she got.
             let content = #"{"title":"planted-secret","key":"k","data":{"a":"planted-secret"}}"#
             #expect(try await store.send(.post, "/v1/users/ann/notifications", content).status == .created)

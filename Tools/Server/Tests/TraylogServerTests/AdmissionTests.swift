@@ -5,6 +5,7 @@ import HummingbirdTesting
 import NIOCore
 import NIOEmbedded
 import Testing
+import TraylogServerConsole
 
 @testable import TraylogServer
 
@@ -145,7 +146,7 @@ struct AdmissionTests {
     }
 
     @Test func aFormOfTheConsoleIsABodyLikeAnyOther() async throws {
-        try await ServedStore.with { store async throws in
+        try await ServedStore.with(parts: [.console]) { store async throws in
             let visitor = try await ConsoleVisitor(store)
             let admission = store.server.services[0].admission
             let forms = visitor.forms.map {

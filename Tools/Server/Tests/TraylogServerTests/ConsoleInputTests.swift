@@ -4,6 +4,7 @@ import Testing
 @_spi(Operations) import Traylog
 
 @testable import TraylogServer
+@testable import TraylogServerConsole
 
 /// Asks every page of the console with every odd value that its address or its form can have, on a store of hostile items: whatever
 /// would trap ends this process.
@@ -96,7 +97,7 @@ struct ConsoleInputTests {
     }
 
     @Test func everyPageAnswersWhateverItsAddressSays() async throws {
-        try await ServedStore.with { store async throws in
+        try await ServedStore.with(parts: [.console]) { store async throws in
             try await Self.fill(store)
             let visitor = try await ConsoleVisitor(store)
             var addresses: [String] = []
@@ -119,7 +120,7 @@ struct ConsoleInputTests {
     }
 
     @Test func everyFormAnswersWhateverItsFieldsSay() async throws {
-        try await ServedStore.with { store async throws in
+        try await ServedStore.with(parts: [.console]) { store async throws in
             try await Self.fill(store)
             let visitor = try await ConsoleVisitor(store)
             for page in ConsolePage.all where page.route.method == .post && page.route.path.text != "/console/sign-out"

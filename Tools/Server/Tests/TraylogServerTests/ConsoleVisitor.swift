@@ -6,6 +6,7 @@ import Testing
 
 @_spi(Operations) import Traylog
 @testable import TraylogServer
+@testable import TraylogServerConsole
 
 /// Somebody who is signed in to the console of a served store, without a browser.
 struct ConsoleVisitor: Sendable {
@@ -24,7 +25,7 @@ struct ConsoleVisitor: Sendable {
         #expect(answer.status == .seeOther)
         let field = try #require(answer.headers[.setCookie]?.split(separator: ";").first)
         let parts = field.split(separator: "=", maxSplits: 1).map(String.init)
-        self.init(store, try #require(store.server.responder.console), parts[0], parts[1])
+        self.init(store, try #require(store.server.responder.pages as? Console), parts[0], parts[1])
     }
 
     private init(_ store: ServedStore, _ console: Console, _ cookieName: String, _ token: String) {
@@ -33,17 +34,18 @@ struct ConsoleVisitor: Sendable {
 
     /// The same key in another session, which counts for no limit of sign-ins.
     func again(purpose: String) throws -> ConsoleVisitor {
-        let session = try #require(console.sessions.use(token))
-        let other = console.sessions.begin(keyID: session.keyID, session.key, purpose: purpose)
+        let session = try #require(sessions.use(token))
+        let other = sessions.begin(keyID: session.keyID, session.key, purpose: purpose)
         return ConsoleVisitor(store, console, cookieName, other)
     }
 
     /// The pages that take a form.
-    var forms: [Route] { console.pageRoutes.filter { $0.method == .post } }
+    var forms: [Route] { console.routes.filter { $0.method == .post } }
 
     /// Whose limits count for the session.
-    var caller: Caller? { console.sessions.use(token)?.caller }
+    var caller: Caller? { sessions.use(token)?.caller }
 
+    private var sessions: Sessions { console.service.authenticator.sessions }
     private var cookie: String { "\(cookieName)=\(token)" }
 
     func get(_ path: String) async throws -> TestResponse {
@@ -55,7 +57,7 @@ struct ConsoleVisitor: Sendable {
     ///
     /// - Parameter fields: encoded.
     func send(_ path: String, _ fields: [(name: String, value: String)]) async throws -> TestResponse {
-        let form = try #require(console.sessions.use(token)).formToken()
+        let form = try #require(sessions.use(token)).formToken()
         let body = (["form=\(form)"] + fields.map { "\($0.name)=\($0.value)" }).joined(separator: "&")
         return try await store.client.executeRequest(
             uri: path, method: .post,

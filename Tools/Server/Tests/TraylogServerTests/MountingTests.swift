@@ -3,6 +3,7 @@ import Hummingbird
 import HummingbirdTesting
 import NIOCore
 import Testing
+import TraylogServerConsole
 
 @testable import TraylogServer
 
@@ -19,7 +20,7 @@ struct MountingTests {
 
     /// An app that answers `/hello` itself, with the store's routes beside it.
     private func withApp(_ body: @escaping @Sendable (ServedStore) async throws -> Void) async throws {
-        try await ServedStore.opened { server, key in
+        try await ServedStore.opened([.console]) { server, key in
             let router = Router(context: AppContext.self)
             router.get("hello") { _, _ in "the app" }
             server.addRoutes(to: router)
@@ -44,7 +45,17 @@ struct MountingTests {
             let location = try #require(posted.headers[.location])
             #expect(try await store.send(.get, location).json["title"]?.string == "Hello")
             #expect(try await store.send(.get, "/healthz", as: .some(nil)).status == .ok)
-            #expect(try await store.send(.get, "/console", as: .some(nil)).status != .notFound)
+            #expect(try await store.send(.get, "/console/sign-in", as: .some(nil)).status == .ok)
+        }
+    }
+
+    @Test func aServerHasNoPagesWithoutTheConsolesPart() async throws {
+        try await ServedStore.with { store async throws in
+            #expect(try await store.send(.get, "/console/sign-in", as: .some(nil)).status == .notFound)
+            #expect(try await store.send(.get, "/healthz", as: .some(nil)).status == .ok)
+        }
+        try await ServedStore.with(parts: [.console], { $0.hasPages = false }) { store async throws in
+            #expect(try await store.send(.get, "/console/sign-in", as: .some(nil)).status == .notFound)
         }
     }
 

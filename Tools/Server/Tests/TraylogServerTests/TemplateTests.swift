@@ -3,6 +3,7 @@ import Testing
 import Traylog
 
 @testable import TraylogServer
+@testable import TraylogServerConsole
 
 /// The names in the console's templates, and the members of the structs that they show.
 struct TemplateTests {

@@ -34,6 +34,11 @@ package enum Caller: Sendable {
     /// The names that a key is limited to; nil for a key without limits.
     package var limits: NameLimits? { if case .key(_, let key) = self { key.limits } else { nil } }
 
+    /// Whether it is a server key that has a scope.
+    package func may(_ scope: KeyScope) -> Bool {
+        if case .key(_, let key) = self { key.scopes.contains(scope) } else { false }
+    }
+
     /// What rate limits count by.
     var account: String {
         switch self {
@@ -56,7 +61,7 @@ package struct Access: Sendable {
     /// Any valid credentials will do.
     package var any = false
     /// No credentials are asked for.
-    var isOpen = false
+    package var isOpen = false
     /// It does not count for rate limits.
     var isFree = false
     /// A token may concern any user.
@@ -66,7 +71,7 @@ package struct Access: Sendable {
 
     package static let open = Access(isOpen: true)
     package static let free = Access(isOpen: true, isFree: true)
-    static let anybody = Access(any: true)
+    package static let anybody = Access(any: true)
     package static let node = Access(isForNodes: true)
     package static func key(_ scope: KeyScope) -> Access { Access(key: scope) }
     package static let reading = Access(key: .users, user: .read)
@@ -82,9 +87,9 @@ package struct Access: Sendable {
         }
         guard !any else { return }
         switch caller {
-        case .key(_, let given):
+        case .key:
             guard let key else { throw .forbidden("missingScope", "a server key cannot do this") }
-            guard given.scopes.contains(key) else {
+            guard caller.may(key) else {
                 throw .forbidden("missingScope", "the key lacks the scope \(key.rawValue)")
             }
         case .user(let owner, let scopes):
@@ -131,6 +136,20 @@ package struct NameLimits: Equatable, Sendable {
     /// - Throws: ``Problem`` 403.
     package func check(topic: String) throws(Problem) {
         guard admits(topic: topic) else { throw .outsidePrefix("the key is for other topics") }
+    }
+}
+
+extension ServerKeys.Key {
+    package enum SignInFault: Sendable {
+        /// It has no scope that a page asks for.
+        case noScope
+        /// It is limited to some names, and pages show all.
+        case limited
+    }
+
+    /// Why the key cannot sign in to pages; nil for one that can.
+    package var signInFault: SignInFault? {
+        scopes.isDisjoint(with: [.users, .audit, .admin]) ? .noScope : limits == nil ? nil : .limited
     }
 }
 

@@ -85,6 +85,10 @@ package struct Reader: Sendable {
     /// The page, or the route; nil where the path names the person.
     package let page: String?
 
+    package init(service: Service, caller: Caller?, purpose: String?, page: String?) {
+        (self.service, self.caller, self.purpose, self.page) = (service, caller, purpose, page)
+    }
+
     /// Records each person whose events are shown.
     ///
     /// That somebody looked is no content: who follows the log does not record the records.
@@ -125,14 +129,14 @@ extension Service {
     /// Records that somebody reads what was stored about a person, where the server was told to.
     ///
     /// A person who reads the own tray is not recorded.
-    func recordAccess(to user: String, by caller: Caller?, purpose: String?, page: String? = nil) async throws {
+    package func recordAccess(to user: String, by caller: Caller?, purpose: String?, page: String? = nil) async throws {
         guard let accessLog, case .key? = caller, let caller else { return }
         if let purpose { try Self.check(purpose) }
         try await accessLog.record(user, key: caller.name, purpose: purpose, page: page)
     }
 
     /// - Throws: ``Problem`` 400.
-    static func check(_ purpose: String) throws(Problem) {
+    package static func check(_ purpose: String) throws(Problem) {
         guard (1...Limits.identifierBytes).contains(purpose.utf8.count),
             !purpose.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else {

@@ -13,8 +13,8 @@ package enum Credential: Sendable {
     case node(bodyDigest: String)
     case token(user: String, TokenKey, issuedAt: Double, expiresAt: Double)
     case key(id: String, ServerKeys.Key)
-    /// A session of the console, with the key that signed in.
-    case session(Sessions, token: String, id: String, ServerKeys.Key)
+    /// A session of the browser's, with the key that signed in.
+    case session(token: String, id: String, ServerKeys.Key)
 
     /// When it ends by itself; nil for one that does not.
     package var expiresAt: Double? { if case .token(_, _, _, let time) = self { time } else { nil } }
@@ -30,7 +30,7 @@ enum EndReason: String, CaseIterable, Sendable {
     case tokenRevoked
     /// The key is no longer in the keys file, or has other scopes there; or the JWK that checked the token is gone.
     case keyRemoved
-    /// The session of the console is over.
+    /// The session is over.
     case signedOut
     /// The person whose tray or changes these are was erased.
     case erased
@@ -50,7 +50,9 @@ enum EndReason: String, CaseIterable, Sendable {
 }
 
 /// Knows whose credentials are valid now: the one place that says what a request, or an answer that goes on, stands on.
-final class Authenticator: Sendable {
+package final class Authenticator: Sendable {
+    /// Who is signed in to pages.
+    package let sessions = Sessions()
     private let keys: Mutex<ServerKeys>
     /// Of this process alone: no file has them, and no reload takes them away.
     private let own: ServerKeys?
@@ -78,7 +80,7 @@ final class Authenticator: Sendable {
     private var tokens: UserTokens { userTokens.withLock { $0 } }
 
     /// The caller with a key; nil for an unknown key.
-    func caller(presentingKey key: String) -> (caller: Caller, credential: Credential)? {
+    package func caller(presentingKey key: String) -> (caller: Caller, credential: Credential)? {
         (own?.find(key) ?? keys.withLock { $0.find(key) }).map { id, key in (.key(id: id, key), .key(id: id, key)) }
     }
 
@@ -107,7 +109,7 @@ final class Authenticator: Sendable {
     }
 
     /// - Throws: ``Problem`` 401 for credentials that no longer hold.
-    func check(_ credential: Credential) throws(Problem) {
+    package func check(_ credential: Credential) throws(Problem) {
         if let reason = fault(of: credential) { throw reason.problem }
     }
 
@@ -127,7 +129,7 @@ final class Authenticator: Sendable {
             }
         case .key(let id, let key):
             own?.has(key, id) ?? false || keys.withLock { $0.has(key, id) } ? nil : .keyRemoved
-        case .session(let sessions, let token, let id, let key):
+        case .session(let token, let id, let key):
             !sessions.isOpen(token, now: now) ? .signedOut : keys.withLock { $0.has(key, id) } ? nil : .keyRemoved
         }
     }
@@ -145,6 +147,15 @@ final class Authenticator: Sendable {
         let stores = stores.withLock { $0 }
         guard !stores.isEmpty else { return nil }
         return stores[map.index(of: user)].lastErasure(of: user)
+    }
+
+    /// The session of a token, which is used thereby, with what its answers rest on; nil for one that is not known, or over.
+    ///
+    /// It ends with its key.
+    package func session(_ token: String) -> (session: Sessions.Session, credential: Credential)? {
+        guard let session = sessions.use(token) else { return nil }
+        let credential = Credential.session(token: token, id: session.keyID, session.key)
+        return fault(of: credential) == nil ? (session, credential) : nil
     }
 
     /// A token for a user; nil when no key can sign.

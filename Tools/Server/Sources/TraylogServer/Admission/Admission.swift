@@ -73,7 +73,7 @@ package final class Admission: Sendable {
     /// Notes that a request on a connection had valid credentials.
     ///
     /// - Throws: ``Problem`` 429 where the caller has as many connections as one may.
-    func vouch(for channel: any Channel, as caller: Caller) throws(Problem) {
+    package func vouch(for channel: any Channel, as caller: Caller) throws(Problem) {
         guard !connections.vouch(for: channel, as: caller) else { return }
         var problem = refusal(
             .connections, "this caller has \(Connections.mostOfOneUser) connections: use those, or close some of them")

@@ -6,8 +6,8 @@ package final class RateLimits: Sendable {
         package let limit: Int
         let remaining: Int
         /// Until the next request may come, or the bucket is full.
-        let resetSeconds: Int
-        let isAllowed: Bool
+        package let resetSeconds: Int
+        package let isAllowed: Bool
     }
 
     private struct Bucket {
@@ -34,7 +34,7 @@ package final class RateLimits: Sendable {
     /// - Parameters:
     ///   - perUser: requests a minute, 0 for no limit, at most a million.
     ///   - perKey: the same of a server key.
-    init(perUser: Int, perKey: Int) {
+    package init(perUser: Int, perKey: Int) {
         self.perUser = min(max(perUser, 0), Self.most)
         self.perKey = min(max(perKey, 0), Self.most)
     }

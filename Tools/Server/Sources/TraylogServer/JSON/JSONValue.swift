@@ -16,7 +16,7 @@ package indirect enum JSONValue: Equatable, Sendable {
     package init(json bytes: [UInt8]) throws(JSONError) { try self.init(json: bytes.span, deepest: 64) }
 
     /// Whether a byte may stand between values.
-    static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 }
+    package static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 }
 
     package static func int(_ value: some BinaryInteger) -> JSONValue { .number(String(value)) }
 

@@ -101,7 +101,7 @@ extension Problem {
         Problem(
             .forbidden, "Forbidden",
             "pages of this origin may not call this path: name the origin with --allow-origin when the server starts; "
-                + "the console, the figures and the operators' routes are never open to other origins",
+                + "operators' pages and routes, and the figures, are never open to other origins",
             error: "originNotAllowed")
     }
 }

@@ -46,7 +46,7 @@ extension Response {
     /// So whoever reads nothing makes the server keep one part ready, and not the whole answer over again for each layer below.
     ///
     /// - Parameter place: what the caller has of the server, until the answer was handed to the connection.
-    func inParts(holding place: Admission.Place?) -> Response {
+    package func inParts(holding place: Admission.Place?) -> Response {
         let length = body.contentLength
         if let length {
             // A small answer goes to the connection whole; what a connection keeps of them is bounded there.
@@ -88,7 +88,7 @@ extension HTTPField.Name {
     static let idempotencyReplayed = Self("Idempotency-Replayed")!
     package static let device = Self("Traylog-Device")!
     /// What somebody reads a person's history for.
-    static let purpose = Self("Traylog-Purpose")!
+    package static let purpose = Self("Traylog-Purpose")!
     package static let seq = Self("Traylog-Seq")!
     package static let partition = Self("Traylog-Partition")!
     static let minSeq = Self("Traylog-Min-Seq")!
@@ -101,6 +101,7 @@ extension HTTPField.Name {
     static let streamCursor = Self("Stream-Cursor")!
     static let prefer = Self("Prefer")!
     static let lastEventID = Self("Last-Event-ID")!
+    package static let resourcePolicy = Self("Cross-Origin-Resource-Policy")!
     static let requestID = Self("X-Request-Id")!
     /// Asks proxies not to hold a stream back.
     static let accelBuffering = Self("X-Accel-Buffering")!

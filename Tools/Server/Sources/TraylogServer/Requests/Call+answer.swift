@@ -47,7 +47,8 @@ extension Call {
         return await cluster.status().role != .owner || route.manner == .feed
     }
 
-    nonisolated(nonsending) private func handled() async throws -> Response {
+    /// Answers a request here, whichever node decides.
+    package nonisolated(nonsending) func handled() async throws -> Response {
         if route.shows == .user {
             try await service.recordAccess(to: user, by: caller, purpose: headers.text(.purpose))
         }
@@ -92,16 +93,15 @@ extension Call {
         return service.accessLog != nil && route.shows != .nobody && status.role != .diverged
     }
 
-    /// Refuses what only another node may do, for callers whose credentials cannot be sent on.
-    func checkOwner() async throws(Problem) {
-        guard let cluster = service.cluster, route.node == .owner else { return }
+    /// The URL of the node that alone may do it; nil where this one may.
+    ///
+    /// - Throws: ``Problem`` 503 while no node decides.
+    package func decidingNode() async throws(Problem) -> String? {
+        guard let cluster = service.cluster, route.node == .owner else { return nil }
         let status = await cluster.status()
-        guard status.role != .owner else { return }
+        guard status.role != .owner else { return nil }
         guard let owner = cluster.otherOwner(status) else { throw .unavailable("no node decides now; send it again") }
-        throw Problem(
-            .misdirectedRequest, "Another node decides",
-            "this node follows: sign in at \(owner)\(Console.root), and do it there"
-        )
+        return owner
     }
 
     /// Sends the request on to the node that decides, if that is another one.

@@ -15,7 +15,7 @@ package struct PathTemplate: Sendable {
         }
     }
 
-    var variables: [String] {
+    package var variables: [String] {
         parts.compactMap { if case .variable(let name) = $0 { name } else { nil } }
     }
 

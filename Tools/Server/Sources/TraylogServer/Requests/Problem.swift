@@ -11,7 +11,7 @@ import Traylog
 package struct Problem: Error {
     package var status: HTTPResponse.Status
     package var title: String
-    var detail: String
+    package var detail: String
     /// The refusal's name.
     package var error: String?
     package var members: [(name: String, value: JSONValue)] = []
@@ -176,7 +176,7 @@ extension Problem {
 
 extension Problem {
     /// Whether bytes on disk are not those that were written.
-    var isDamaged: Bool { members.contains { $0.name == "code" && $0.value.string == "damaged" } }
+    package var isDamaged: Bool { members.contains { $0.name == "code" && $0.value.string == "damaged" } }
 }
 
 extension HTTPResponse.Status {

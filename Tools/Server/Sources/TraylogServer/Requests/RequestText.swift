@@ -24,7 +24,7 @@ extension HTTPFields {
     }
 
     /// The media type of the body, without its parameters; nil where the request does not say it.
-    func mediaType() throws(Problem) -> String? {
+    package func mediaType() throws(Problem) -> String? {
         try text(.contentType).map { field in
             Substring(field.utf8.prefix { $0 != UInt8(ascii: ";") }).lowercased().trimmingSpaces
         }

@@ -7,8 +7,8 @@ import Synchronization
 package struct Responder: HTTPResponder {
     package let service: Service
     package let routes: RouteTable
-    /// Nil where it is not wanted.
-    let console: Console?
+    /// Nil where no part has pages, or none are wanted.
+    package let pages: (any ServerPages)?
     /// Nil for a server with one store.
     package let partitions: Partitions?
     /// Nil where requests are not noted.
@@ -92,7 +92,7 @@ package struct Responder: HTTPResponder {
         let number = RequestNote.next.wrappingAdd(1, ordering: .relaxed).newValue
         let start = ContinuousClock.now
         var route: Route?
-        /// The console's page, or what its scripts read.
+        /// The page, or what its scripts read, as ``ServerPages`` names it.
         var page: String?
         var underWay: RequestsUnderWay.Entry?
         var user: String?
@@ -106,13 +106,13 @@ package struct Responder: HTTPResponder {
         _ request: Request, _ context: ServiceContext, _ note: RequestNote
     ) async throws -> Response {
         if request.method == .options, let response = try preflight(request, note) { return response }
-        if let console, console.has(request) {
-            if let place = console.place(of: request) {
+        if let pages, pages.has(request) {
+            if let place = pages.place(of: request) {
                 (note.page, note.user) = (place.name, place.user)
                 note.underWay = underWay?.begin(place.route, id: note.number)
             }
             return try await withTaskExecutorPreference(globalConcurrentExecutor) {
-                try await console.answer(request, context)
+                try await pages.answer(request, context)
             }
         }
         let call = try call(request, context, note)

@@ -6,7 +6,7 @@ import Hummingbird
 /// One route: how it is called, who may call it, which partition and node answer, and what it does.
 ///
 /// Everything that is known of a route stands here: the router, `openapi.json`, the checks of origins and credentials, partitions
-/// and clusters all read it. Only the console's prefix and the partition are compared elsewhere.
+/// and clusters all read it. Only the prefix of pages and the partition are compared elsewhere.
 package final class Route: Sendable {
     package enum Body: Sendable {
         case none
@@ -119,7 +119,7 @@ package final class Route: Sendable {
     /// Its name in the description, and so in generated clients.
     package let name: String
     package let summary: String
-    let access: Access
+    package let access: Access
     package let query: [String]
     package let body: Body
     /// The members that a body must have.
@@ -154,7 +154,7 @@ package final class Route: Sendable {
     }
 
     /// A body without content, such as a mark of some items by their seqs.
-    static let shortBody = 64 << 10
+    package static let shortBody = 64 << 10
     /// As long as a command's line may be: it has content, or many items by their keys.
     private static let commandBody = 1 << 20
     private static let commandsBody = 8 << 20
@@ -244,7 +244,7 @@ package struct RouteTable: Sendable {
     /// By the number of segments, and then by path, the one with more that is fixed first.
     private let paths: [Int: [(template: PathTemplate, routes: [Route])]]
 
-    init(_ groups: [RouteGroup]) {
+    package init(_ groups: [RouteGroup]) {
         (routes, unknown) = (groups.flatMap(\.routes), groups.flatMap(\.unknown))
         let paths = Dictionary(grouping: routes) { $0.path.text }.values.map { (template: $0[0].path, routes: $0) }
         self.paths = Dictionary(grouping: paths) { $0.template.segmentCount }
@@ -330,7 +330,7 @@ extension Route {
     ///
     /// - Parameter also: one that every route takes here.
     /// - Throws: ``Problem`` 400 for one that the route does not have, one given twice, or bad encoding.
-    func parse(query text: Substring?, also: String? = nil) throws(Problem) -> [String: String] {
+    package func parse(query text: Substring?, also: String? = nil) throws(Problem) -> [String: String] {
         var fields: [String: String] = [:]
         // A page may ask for a module with a query of its own, such as a version.
         guard manner != .file, let text, !text.isEmpty else { return fields }

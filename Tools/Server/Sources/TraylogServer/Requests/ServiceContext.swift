@@ -31,7 +31,7 @@ package struct ServiceContext: RequestContext {
     }
 
     /// The address of the peer; of a proxy's peer, as the proxy says it last in `X-Forwarded-For`.
-    func address(_ request: Request, isBehindProxy: Bool) throws(Problem) -> CallerAddress {
+    package func address(_ request: Request, isBehindProxy: Bool) throws(Problem) -> CallerAddress {
         if isBehindProxy, let field = try request.headers.text(.forwardedFor),
             let last = field.split(separator: ",").last, let address = CallerAddress(forwarded: last)
         {

@@ -5,11 +5,11 @@ import Synchronization
 package final class Jobs: Sendable {
     package struct Job: Sendable {
         package let id: String
-        let kind: String
+        package let kind: String
         /// The name of the key that asked for it.
         package let by: String
-        let startedAt: Timestamp
-        var endedAt: Timestamp?
+        package let startedAt: Timestamp
+        package var endedAt: Timestamp?
         package var state = "running"
         /// 0…1.
         package var progress = 0.0

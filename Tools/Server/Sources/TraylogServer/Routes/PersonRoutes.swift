@@ -2,7 +2,7 @@ import Hummingbird
 @_spi(Operations) @_spi(JSON) import Traylog
 
 /// The routes about a person as a whole: the legal hold, and the files that leave nothing out.
-enum PersonRoutes {
+package enum PersonRoutes {
     private static let reader = ["actor", "device", "purpose"]
 
     static var all: [Route] { [hold, release, getHold, completeHistory, dossier, reads] }
@@ -72,7 +72,7 @@ enum PersonRoutes {
     /// The lines of a person's file, after the event that closes it.
     ///
     /// - Parameter isWitnessed: waits until a quorum of witnesses has seen that event.
-    static func lines(
+    package static func lines(
         of user: String, _ service: Service, isDossier: Bool, actor: String?, device: String?, purpose: String?,
         isWitnessed: Bool = false
     ) async throws -> Response {

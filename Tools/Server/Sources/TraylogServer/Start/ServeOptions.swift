@@ -140,7 +140,7 @@ extension ServerConfiguration {
         apnsClients = text(options.apnsClients, "apns-clients")
         isBehindProxy = try isSet(options.behindProxy, "behind-proxy")
         isDev = try isSet(options.dev, "dev")
-        hasConsole = try !isSet(options.noConsole, "no-console")
+        hasPages = try !isSet(options.noConsole, "no-console")
         var origins = options.allowOrigin
         if origins.isEmpty, let names = text(nil, "allow-origin") {
             origins = names.split(separator: ",", omittingEmptySubsequences: false).map(String.init)

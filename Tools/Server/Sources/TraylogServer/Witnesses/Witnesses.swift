@@ -12,7 +12,7 @@ import Synchronization
 /// ten seconds, and nobody waits for it: an answer that comes late still counts for the checkpoint it is about, as long as that one is
 /// newer than what was published.
 package final class Witnesses: Sendable {
-    /// How a witness is doing, as the console and metrics show it.
+    /// How a witness is doing, as pages and metrics show it.
     enum Trouble: Int, Sendable {
         case none = 0
         /// It did not cosign the last checkpoint.
@@ -86,7 +86,7 @@ package final class Witnesses: Sendable {
     }
 
     /// `seen by 2 of 3 witnesses, 40 s ago`.
-    var words: String {
+    package var words: String {
         guard let note = published else { return "not seen by a quorum of witnesses yet" }
         let now = Self.now
         guard let times = try? policy.times(of: note, now: now) else { return "–" }
@@ -98,7 +98,7 @@ package final class Witnesses: Sendable {
     }
 
     /// What is wrong with witnesses, each in a sentence.
-    var troubles: [String] {
+    package var troubles: [String] {
         state.withLock { state in
             policy.witnesses.indices.compactMap { index in
                 state.alarms[index] ?? state.faults[index].map { "the witness \(policy.witnesses[index].name) \($0)" }
@@ -236,7 +236,7 @@ package final class Witnesses: Sendable {
         log.write([("witness", .string(policy.witnesses[index].name)), ("warning", .string(reason))])
     }
 
-    /// Keeps both checkpoints, and says so in the log and the store's record, which health, metrics and the console show.
+    /// Keeps both checkpoints, and says so in the log and the store's record, which health, metrics and pages show.
     private func alarm(_ index: Int, _ witness: WitnessPolicy.Member, _ note: SignedNote) async {
         let shown = try? await send(witness, "\(LogWitness.identity(ofLog: origin))/checkpoint", nil)
         let text = shown?.status == 200 ? shown.flatMap { String(validating: $0.body, as: UTF8.self) } : nil

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 @_spi(Operations) @_spi(Replication) @_spi(Wire) import Traylog
+import TraylogServer
 
 /// One event with its proof, and the tree that proves it.
 enum EventPages {

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 @_spi(Operations) import Traylog
+import TraylogServer
 
 /// A tray at two moments side by side, and the events between that made the difference.
 struct DifferencePage: PageContent {

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 @_spi(Operations) import Traylog
+import TraylogServer
 
 /// Legal holds, and the files about a person that leave nothing out.
 enum HoldPages {

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 @_spi(Operations) import Traylog
+import TraylogServer
 
 /// What a mark did to a tray, and the form that takes it back.
 struct UndoForm {

@@ -1,4 +1,5 @@
 @_spi(Operations) import Traylog
+import TraylogServer
 
 /// How many notifications and broadcasts came in the last days: counted along the log, each event once, by the quarter of an hour.
 ///
@@ -63,7 +64,7 @@ struct RecentFigures: Sendable {
 
     private let counted: Background<State>
 
-    init(_ service: Service) {
+    init(_ service: HTTPService) {
         counted = Background { last in
             var state = last ?? State()
             do {

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 @_spi(Operations) import Traylog
+import TraylogServer
 
 /// How the store is: healthy or not and why, its figures, and what happens.
 struct OverviewPage: PageContent {

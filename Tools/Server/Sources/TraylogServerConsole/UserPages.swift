@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 @_spi(Operations) import Traylog
+import TraylogServer
 
 /// Users, and one user's tray at any moment.
 enum UserPages {

@@ -1,5 +1,6 @@
 import Hummingbird
 @_spi(Operations) import Traylog
+import TraylogServer
 
 /// Which items of a tray a page lists, as its address says.
 struct ItemList {

@@ -1,5 +1,6 @@
 import Hummingbird
 @_spi(Operations) import Traylog
+import TraylogServer
 
 /// Who got a broadcast, and has seen and read it.
 struct AudiencePage: PageContent {

@@ -2,26 +2,25 @@ import Crypto
 import Foundation
 import Synchronization
 
-/// Who is signed in to the console.
+/// Who is signed in to pages in the browser.
 ///
 /// Of a session only the hash of its token is kept, in memory: a server that starts anew knows none.
 package final class Sessions: Sendable {
-    struct Session: Sendable {
+    package struct Session: Sendable {
         /// The name of the key that signed in: the actor of all that the session does.
-        let keyID: String
-        let key: ServerKeys.Key
+        package let keyID: String
+        package let key: ServerKeys.Key
         /// What persons' pages are read for; nil where the form did not say.
-        let purpose: String?
+        package let purpose: String?
         fileprivate let secret: SymmetricKey
         fileprivate let startedAt: Double
         fileprivate var usedAt: Double
         fileprivate var spentForms: Set<[UInt8]> = []
 
-        var scopes: Set<KeyScope> { key.scopes }
-        var caller: Caller { .key(id: keyID, key) }
+        package var caller: Caller { .key(id: keyID, key) }
 
         /// A token for one form.
-        func formToken() -> String {
+        package func formToken() -> String {
             let nonce = [UInt8].random(16)
             return (nonce + Array(HMAC<SHA256>.authenticationCode(for: nonce, using: secret))).base64URL
         }
@@ -35,7 +34,7 @@ package final class Sessions: Sendable {
     private let sessions = Mutex<[[UInt8]: Session]>([:])
 
     /// Begins a session, and returns its token.
-    func begin(keyID: String, _ key: ServerKeys.Key, purpose: String? = nil, now: Date = Date()) -> String {
+    package func begin(keyID: String, _ key: ServerKeys.Key, purpose: String? = nil, now: Date = Date()) -> String {
         let token = [UInt8].random(32).base64URL
         let time = now.timeIntervalSince1970
         sessions.withLock { sessions in
@@ -71,10 +70,10 @@ package final class Sessions: Sendable {
         return session.map { Self.isAlive($0, now.timeIntervalSince1970) } ?? false
     }
 
-    func end(_ token: String) { sessions.withLock { $0[Self.hash(token)] = nil } }
+    package func end(_ token: String) { sessions.withLock { $0[Self.hash(token)] = nil } }
 
     /// Whether a form came from a page of this session, and for the first time.
-    func spend(form text: String, of token: String) -> Bool {
+    package func spend(form text: String, of token: String) -> Bool {
         guard let bytes = [UInt8](base64URL: text), bytes.count == 48 else { return false }
         let nonce = Array(bytes.prefix(16))
         return sessions.withLock { sessions in

@@ -1,5 +1,6 @@
 import Hummingbird
 @_spi(Operations) import Traylog
+import TraylogServer
 
 /// Who looked at a person's notifications, and what for: the `audited` events.
 struct LookedPage: PageContent {

@@ -1,22 +1,20 @@
 import HTTPTypes
 import Hummingbird
 import Traylog
+import TraylogServer
 
 /// The console: pages in the browser for operators and auditors.
 ///
 /// A session has the scopes of the key that signed in, and every page names the scope that it needs. What the pages do with
 /// the store they do as the service's own routes would let that key.
-final class Console: Sendable {
+final class Console: ServerPages {
     static let root = "/console"
     private static let data = root + "/data/"
 
-    let service: Service
+    let service: HTTPService
     /// All of them, where the server is divided: each has pages of its own, below `/console/partitions/I`.
     let partitions: Partitions?
-    let sessions = Sessions()
     let pages: Pages
-    /// Whether browsers reach the server by TLS, its own or a proxy's.
-    let isSecure: Bool
     let signIns = RateLimits(perUser: 20, perKey: 20)
     private let compactions: [LastCompaction]
     private let recents: [RecentFigures]
@@ -25,11 +23,10 @@ final class Console: Sendable {
     /// Of a log whose tree was never stored the first one takes seconds for millions of events. Only the page that shows nothing
     /// else waits for it.
     private let treeHeads: [Background<TreeHead>]
-    private let routes: RouteTable
+    private let table: RouteTable
     private let byName: [String: ConsolePage]
-    var pageRoutes: [Route] { routes.routes }
 
-    init(_ service: Service, _ partitions: Partitions?, isSecure: Bool) throws {
+    init(_ service: HTTPService, _ partitions: Partitions?) throws {
         (self.service, self.partitions) = (service, partitions)
         let services = partitions?.services ?? [service]
         compactions = services.map { LastCompaction($0.store) }
@@ -41,26 +38,23 @@ final class Console: Sendable {
                 return try? await service.store.proofs.treeHead()
             }
         }
-        self.isSecure = isSecure
         pages = try Pages()
         let all = ConsolePage.all
-        routes = RouteTable([RouteGroup(name: "console", summary: "Pages.", routes: all.map(\.route))])
+        table = RouteTable([RouteGroup(name: "console", summary: "Pages.", routes: all.map(\.route))])
         byName = Dictionary(all.map { ($0.route.pageName, $0) }) { first, _ in first }
     }
 
-    /// Whether a request is below `/console`.
-    func has(_ request: Request) -> Bool {
-        guard let path = request.head.path, path.hasPrefix(Self.root) else { return false }
-        let next = path.utf8.dropFirst(Self.root.utf8.count).first
-        return next == nil || next == UInt8(ascii: "/") || next == UInt8(ascii: "?")
-    }
+    var root: String { Self.root }
+    var routes: [Route] { table.routes }
 
-    /// The page that a request is for, as logs and figures name it, with its route and the user in its path; nil for none.
+    /// Whether browsers reach the server by TLS, its own or a proxy's.
+    var isSecure: Bool { service.configuration.isSecure }
+
     func place(of request: Request) -> (name: String, route: Route, user: String?)? {
         guard let path = request.head.path?.prefix(while: { $0 != "?" }) else { return nil }
         let own = ownPath(path, partition(of: path))
         guard own.hasPrefix(Self.data) else {
-            guard let (route, values) = try? routes.find(request.method, path: own[...]) else { return nil }
+            guard let (route, values) = try? table.find(request.method, path: own[...]) else { return nil }
             return (route.path.text, route, values["u"])
         }
         guard let (route, values) = try? service.routes.find(.get, path: "/v1/" + own.dropFirst(Self.data.count)) else {
@@ -112,7 +106,7 @@ final class Console: Sendable {
     /// Where the pages of a partition are.
     func site(_ partition: Int) -> String { partitions == nil ? Self.root : "\(Self.root)/partitions/\(partition)" }
 
-    func service(_ partition: Int) -> Service { partitions?.services[partition] ?? service }
+    func service(_ partition: Int) -> HTTPService { partitions?.services[partition] ?? service }
 
     func recent(_ partition: Int) -> RecentFigures { recents[partition] }
 
@@ -131,7 +125,7 @@ final class Console: Sendable {
         let own = Self.root + path.dropFirst(isOwn ? visit.site.count : Self.root.count)
         guard !own.hasPrefix(Self.data) else { return nil }
         var site = visit.site
-        if let (route, values) = try? routes.find(.get, path: own[...]) {
+        if let (route, values) = try? table.find(.get, path: own[...]) {
             if route.access.isOpen { return nil }
             if let user = values["u"] { site = self.site(partitions.map.index(of: user)) }
         }
@@ -143,7 +137,7 @@ final class Console: Sendable {
         if path != Self.root, path.hasSuffix("/") {
             return .seeOther(visit.site + path.dropFirst(Self.root.count).dropLast())
         }
-        let (route, values) = try routes.find(visit.request.method, path: path)
+        let (route, values) = try table.find(visit.request.method, path: path)
         guard let page = byName[route.pageName] else { throw Problem(.notFound, "Not found", "there is no such page") }
         let fields = try route.parse(query: query)
         if !route.access.isOpen {
@@ -153,7 +147,7 @@ final class Console: Sendable {
                     .unauthorized, "Signed out", "the session is over: sign in, and send the form again",
                     error: "tokenMissing")
             }
-            try route.access.check(session.caller, user: nil)
+            try route.check(session.caller, path: values)
         }
         var asked = visit.with(values, fields, form: page.form)
         if route.shows == .user {
@@ -198,7 +192,6 @@ extension HTTPField.Name {
     static let refresh = Self("Refresh")!
     static let referrerPolicy = Self("Referrer-Policy")!
     static let openerPolicy = Self("Cross-Origin-Opener-Policy")!
-    static let resourcePolicy = Self("Cross-Origin-Resource-Policy")!
     static let fetchSite = Self("Sec-Fetch-Site")!
 }
 

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 @_spi(Operations) @_spi(Wire) import Traylog
+import TraylogServer
 
 /// What an operator does to the whole store: compaction, erasure, replay, verification, backup.
 enum OperationPages {
@@ -195,6 +196,18 @@ struct FindingsPage: PageContent {
     let verified: Timestamp?
     /// Those that found something.
     let checks: [Check]
+}
+
+extension UpkeepRecord.Check {
+    /// Its name in front of what it found.
+    var title: String {
+        switch self {
+        case .verification: "Verification"
+        case .replay: "Replay"
+        case .reading: "Reading"
+        case .witness: "A witness"
+        }
+    }
 }
 
 /// A finding, with links to the events that it names.

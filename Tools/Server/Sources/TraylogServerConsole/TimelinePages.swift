@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 @_spi(Operations) import Traylog
+import TraylogServer
 
 /// What was done, by whom: to one tray with its effect, and in the whole log.
 enum TimelinePages {

@@ -1,3 +1,5 @@
+import TraylogServer
+
 /// JSON with a line for each member, every token as it was written.
 ///
 /// It reads bytes: a quotation mark with a combining accent is one character of Swift's, and still ends a string.

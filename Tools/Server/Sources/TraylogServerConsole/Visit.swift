@@ -2,8 +2,8 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Synchronization
 @_spi(Operations) @_spi(Wire) import Traylog
+import TraylogServer
 
 /// One request to the console, and whose session it belongs to.
 struct Visit: Sendable {
@@ -45,11 +45,8 @@ struct Visit: Sendable {
         zone = try Self.cookie("traylog-zone", of: request).flatMap {
             PercentEncoding.decode($0[...], plusIsSpace: false)
         }
-        let found = token.flatMap { token in console.sessions.use(token).map { (token, $0) } }
-        credential = found.map { .session(console.sessions, token: $0, id: $1.keyID, $1.key) }
-        // It ends with its key.
-        let isOpen = credential.map { console.service.authenticator.fault(of: $0) == nil } ?? false
-        session = isOpen ? found?.1 : nil
+        let found = token.flatMap { console.service.authenticator.session($0) }
+        (session, credential) = (found?.session, found?.credential)
     }
 
     /// A path that pages can stand below; nil for any other text.
@@ -93,7 +90,7 @@ struct Visit: Sendable {
         return visit
     }
 
-    var service: Service { console.service(partition) }
+    var service: HTTPService { console.service(partition) }
     /// Where the partition's pages are.
     var site: String { console.site(partition) }
     var store: Store { service.store }
@@ -105,7 +102,7 @@ struct Visit: Sendable {
         may(.admin) ? NextStep.complete(message, store: service.configuration.directory) : message
     }
 
-    func may(_ scope: KeyScope) -> Bool { session?.scopes.contains(scope) ?? false }
+    func may(_ scope: KeyScope) -> Bool { session?.caller.may(scope) ?? false }
 
     /// A variable that the path has.
     func segment(_ name: String) -> String {
@@ -207,7 +204,7 @@ struct Visit: Sendable {
     func form() async throws -> [String: String] {
         try checkOrigin(isNeeded: true)
         let fields = try await fields()
-        guard let token, let form = fields["form"], console.sessions.spend(form: form, of: token) else {
+        guard let token, let form = fields["form"], service.authenticator.sessions.spend(form: form, of: token) else {
             throw Problem(
                 .forbidden, "Forbidden",
                 "this form was sent before, or belongs to a session that is over: open its page anew, and send it from there",
@@ -276,9 +273,13 @@ extension Visit {
         let call = Call(
             request: request, route: route, service: service, partitions: nil, caller: session?.caller,
             credential: credential ?? .none, channel: context.channel, path: values, query: query, place: place)
-        try await call.checkOwner()
-        if route.shows == .user { try await recordAccess(to: call.user) }
-        return try await route.handler(call)
+        // A session cannot be sent on.
+        if let node = try await call.decidingNode() {
+            throw Problem(
+                .misdirectedRequest, "Another node decides",
+                "this node follows: sign in at \(node)\(Console.root), and do it there")
+        }
+        return try await call.handled()
     }
 
     /// Records who looks at a person's pages, where the server was told to.

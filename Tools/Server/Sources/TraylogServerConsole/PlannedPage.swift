@@ -1,5 +1,6 @@
 import Hummingbird
 @_spi(Operations) import Traylog
+import TraylogServer
 
 /// What was notified or broadcast for later and has not arrived.
 struct PlannedPage: PageContent {

@@ -1,11 +1,9 @@
 import HTTPTypes
 import Hummingbird
+import TraylogServer
 
 /// Signing in with a server key, and out; and what pages load.
 enum SignInPages {
-    /// Of these a key needs one.
-    private static let roles: [KeyScope] = [.users, .audit, .admin]
-
     static var all: [ConsolePage] {
         [
             ConsolePage(.get, "/sign-in", .open, query: ["next"]) { visit in
@@ -16,7 +14,7 @@ enum SignInPages {
             },
             ConsolePage(.post, "/sign-out", .anybody) { visit in
                 _ = try await visit.form()
-                if let token = visit.token { visit.console.sessions.end(token) }
+                if let token = visit.token { visit.service.authenticator.sessions.end(token) }
                 visit.service.answers.check()
                 var response = Response.seeOther("\(Console.root)/sign-in")
                 response.headers[.setCookie] = visit.cookie(nil)
@@ -37,8 +35,9 @@ enum SignInPages {
 
     /// - Parameter problem: why nobody is signed in.
     private static func page(next: String, problem: String? = nil, _ visit: Visit) -> Response {
-        visit.page(
-            "Sign in", SignInPage(next: next, problem: problem, recordsAccess: visit.service.accessLog != nil),
+        let recordsAccess = visit.service.configuration.recordsAccess
+        return visit.page(
+            "Sign in", SignInPage(next: next, problem: problem, recordsAccess: recordsAccess),
             problem == nil ? .ok : .forbidden)
     }
 
@@ -61,30 +60,29 @@ enum SignInPages {
             return page(
                 next: next, problem: "This server does not know the key. Paste all of it: it begins with tlk_.", visit)
         }
-        guard roles.contains(where: known.scopes.contains) else {
-            return page(
-                next: next,
-                problem: "The key has none of the scopes users, audit and admin, so it has no page here. Make one "
-                    + "with: traylog-server key new --scope users,audit", visit)
-        }
-        guard known.limits == nil else {
-            return page(
-                next: next,
-                problem:
-                    "The key is limited to some names, and the pages show all. Sign in with a key that is not limited.",
-                visit)
+        if let fault = known.signInFault {
+            let problem =
+                switch fault {
+                case .noScope:
+                    "The key has none of the scopes users, audit and admin, so it has no page here. Make one "
+                        + "with: traylog-server key new --scope users,audit"
+                case .limited:
+                    "The key is limited to some names, and the pages show all. Sign in with a key that is not limited."
+                }
+            return page(next: next, problem: problem, visit)
         }
         let purpose = (fields["purpose"] ?? "").trimmingSpaces
-        if !purpose.isEmpty { try Service.check(purpose) }
-        guard visit.service.accessLog == nil || !purpose.isEmpty else {
+        if !purpose.isEmpty { try HTTPService.check(purpose) }
+        guard !visit.service.configuration.recordsAccess || !purpose.isEmpty else {
             return page(
                 next: next, problem: "Say what you look at people's notifications for: this server records it.", visit)
         }
         // A session that was there before ends, so that nobody can plant one.
-        if let token = visit.token { visit.console.sessions.end(token) }
+        let sessions = visit.service.authenticator.sessions
+        if let token = visit.token { sessions.end(token) }
         var response = Response.seeOther(next)
         response.headers[.setCookie] = visit.cookie(
-            visit.console.sessions.begin(keyID: id, known, purpose: purpose.isEmpty ? nil : purpose))
+            sessions.begin(keyID: id, known, purpose: purpose.isEmpty ? nil : purpose))
         return response
     }
 

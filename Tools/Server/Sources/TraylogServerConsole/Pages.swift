@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import Mustache
 @_spi(Replication) @_spi(Operations) import Traylog
+import TraylogServer
 
 /// The templates and the files of the console, which are compiled into the program.
 struct Pages: Sendable {

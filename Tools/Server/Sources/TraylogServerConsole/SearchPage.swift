@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 @_spi(Operations) @_spi(Wire) import Traylog
+import TraylogServer
 
 /// What the search box finds: an event by its number, users by any part of their names, events by key or words.
 struct SearchPage: PageContent {

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 @_spi(Operations) @_spi(JSON) import Traylog
+import TraylogServer
 
 /// One item: its full text, its data, and what happened to it.
 ///
