@@ -28,9 +28,7 @@ struct AudiencePage: PageContent {
                 guard let seq = UInt64(visit.segment("seq")), seq > 0 else {
                     throw Problem.invalid("seq", "must be the number of a broadcast, from 1 on")
                 }
-                guard let part = Audience.Part(rawValue: visit.query["part"] ?? "unread") else {
-                    throw Problem.invalid("part", "must be seen, unseen, read, unread, acted or awaiting")
-                }
+                let part = try Audience.Part(named: visit.query["part"] ?? "unread", by: "part")
                 let page = try await visit.store.recipients(
                     of: Seq(seq), part, after: visit.query["after"], limit: rows)
                 try await visit.reader().record(persons: page.elements.map(\.user))

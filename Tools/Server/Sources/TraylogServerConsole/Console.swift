@@ -185,6 +185,13 @@ extension Response {
     static func seeOther(_ address: String) -> Response {
         Response(status: .seeOther, headers: [.location: address])
     }
+
+    /// The answer as a file for the reader to keep.
+    func kept(as name: String) -> Response {
+        var response = self
+        response.headers[.contentDisposition] = "attachment; filename=\"\(name)\""
+        return response
+    }
 }
 
 extension HTTPField.Name {

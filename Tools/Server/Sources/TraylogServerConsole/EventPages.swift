@@ -113,9 +113,6 @@ enum EventPages {
         }
     }
 
-    /// Fields by whose value the log is searched.
-    private static let filters: Set = ["user", "actor", "device", "kind", "key", "thread", "category", "topic"]
-
     /// The members of the event as `show --json` has them, but `data`.
     private static func fields(_ event: Event) -> [EventPage.Field] {
         guard case .object(let members)? = try? JSONValue(json: event.withoutData.jsonBytes) else { return [] }
@@ -128,7 +125,8 @@ enum EventPages {
             let label = label(member.name)
             return EventPage.Field(
                 name: member.name, label: label, value: text, raw: label == member.name ? nil : member.name,
-                filter: filters.contains(member.name) ? "\(member.name)=\(PercentEncoding.encode(text))" : nil,
+                filter: TimelinePages.members.contains(member.name)
+                    ? "\(member.name)=\(PercentEncoding.encode(text))" : nil,
                 links: ["item", "items", "event", "upTo", "through"].contains(member.name)
                     ? numbers(member.value) : [],
                 isTime: member.name.hasSuffix("At") || ["until", "notBefore"].contains(member.name))

@@ -65,12 +65,10 @@ enum HoldPages {
     /// It appends the event that closes the history: browsers send a session's cookie with no other site's links.
     private static func file(_ visit: Visit, isDossier: Bool) async throws -> Response {
         let user = visit.segment("u")
-        var response = try await PersonRoutes.lines(
+        let response = try await PersonRoutes.lines(
             of: user, visit.service, isDossier: isDossier, actor: visit.session?.caller.name,
             device: "console", purpose: visit.session?.purpose)
-        let name = "\(isDossier ? "dossier" : "history")-\(PercentEncoding.encode(user)).jsonl"
-        response.headers[.contentDisposition] = "attachment; filename=\"\(name)\""
-        return response
+        return response.kept(as: "\(isDossier ? "dossier" : "history")-\(PercentEncoding.encode(user)).jsonl")
     }
 }
 

@@ -31,12 +31,7 @@ struct ItemList {
         filter.categories = try visit.text("category", atMost: Limits.identifierBytes).map { [$0] } ?? []
         filter.actor = try visit.text("actor", atMost: Limits.identifierBytes)
         filter.text = try visit.text("text", atMost: Limits.titleBytes)
-        if let name = visit.query["level"] {
-            guard let level = InterruptionLevel(rawValue: name) else {
-                throw .invalid("level", "must be passive, active, timeSensitive or critical")
-            }
-            filter.level = level
-        }
+        if let name = visit.query["level"] { filter.level = try InterruptionLevel(named: name, by: "level") }
         filter.since = try visit.time("since")
         filter.until = try visit.time("until")
         query.filter = filter

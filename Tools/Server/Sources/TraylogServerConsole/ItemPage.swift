@@ -113,15 +113,10 @@ struct ItemPage: PageContent {
         return seq
     }
 
-    /// A file for the reader to keep.
     private static func file(_ name: String, _ type: String, _ text: String) -> Response {
-        Response(
-            status: .ok,
-            headers: [
-                .contentType: type, .cacheControl: "no-store",
-                .contentDisposition: "attachment; filename=\"\(name)\"",
-            ],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+        let headers: HTTPFields = [.contentType: type, .cacheControl: "no-store"]
+        let body = ResponseBody(byteBuffer: ByteBuffer(string: text))
+        return Response(status: .ok, headers: headers, body: body).kept(as: name)
     }
 
     // MARK: The item

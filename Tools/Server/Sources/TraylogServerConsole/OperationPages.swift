@@ -141,7 +141,7 @@ enum OperationPages {
         case (true, true): throw Problem.invalid("before", "is missing: give an event, a time, or a number of days")
         case (false, false): throw Problem.invalid("keepDays", "cannot be combined with a start: give one of them")
         case (true, false):
-            guard let count = TypedTime.number(days)?.within(0...36_500) else {
+            guard let count = TypedTime.number(days)?.within(AdminRoutes.keepDays) else {
                 throw Problem.invalid("keepDays", "must be a number of days")
             }
             members.append(("keepDays", .int(count)))

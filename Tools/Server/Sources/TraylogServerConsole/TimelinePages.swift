@@ -13,6 +13,9 @@ enum TimelinePages {
     private static let fields = [
         "actor", "device", "kind", "text", "thread", "category", "key", "since", "until", "before",
     ]
+    private static let logFields = fields + ["user", "topic"]
+    /// Those whose value is a member of the events that match.
+    static let members = Set(logFields).subtracting(["text", "since", "until", "before"])
 
     static var all: [ConsolePage] {
         [
@@ -37,7 +40,7 @@ enum TimelinePages {
                     return TimelinePage.Rest(person: person, events: await events(found, visit))
                 }
             },
-            ConsolePage(.get, "/log", .key(.audit), query: fields + ["user", "topic"], shows: .persons) { visit in
+            ConsolePage(.get, "/log", .key(.audit), query: logFields, shows: .persons) { visit in
                 let filter: EventFilter
                 do {
                     filter = try Self.filter(visit)
@@ -116,7 +119,7 @@ enum TimelinePages {
     }
 
     /// The filter as the address of the next page has it.
-    private static func kept(_ visit: Visit) -> String { visit.kept(fields.dropLast() + ["user", "topic"]) }
+    private static func kept(_ visit: Visit) -> String { visit.kept(logFields.filter { $0 != "before" }) }
 
     // MARK: One tray
 

@@ -134,9 +134,7 @@ enum UserPages {
         view.asOf = try await visit.store.log.seq(of: moment ?? .seq(view.head))
         (view.moment, view.isPast) = (moment, moment != nil)
         if let text = visit.query["cursor"] {
-            guard let cursor = Traylog.Cursor(text) else {
-                throw Problem.invalid("cursor", "was not given out by a page")
-            }
+            guard let cursor = Traylog.Cursor(text) else { throw Problem.unknownCursor }
             view.query.cursor = cursor
         }
         return view

@@ -66,6 +66,7 @@ package enum OpenAPISchemas {
     }
 
     private static let fields: [String: JSONValue] = {
+        let scopes = TokenScope.allCases.map(\.rawValue).joined(separator: "|")
         var fields: [String: JSONValue] = [
             "title": text(1 << 10), "text": text(1 << 10), "body": text(16 << 10), "data": .object([]),
             "summaryCount": seq, "upTo": seq, "expectedRevision": seq,
@@ -75,13 +76,15 @@ package enum OpenAPISchemas {
             "seq": ["type": "integer", "minimum": 0],
             "item": ["type": "string", "pattern": "^([0-9]{1,19}|key:.+)$"],
             "items": ["type": "array", "minItems": 1, "maxItems": .int(Limits.markedItems), "items": itemReference],
-            "as": choice(["seen", "read", "unread", "archived", "unarchived", "deleted", "restored"]),
-            "level": choice(["passive", "active", "timeSensitive", "critical"]),
+            "as": choice(Mark.allCases.map(\.rawValue)), "level": choice(InterruptionLevel.allCases.map(\.rawValue)),
             "view": choice(["inbox", "archived", "snoozed"]), "list": choice(Audience.Part.allCases.map(\.rawValue)),
             "live": choice(["long-poll", "sse"]),
             "limit": ["type": "integer", "minimum": 1, "maximum": .int(Limits.pageItems)],
             "ttl": ["type": "integer", "minimum": 1, "maximum": .int(UserTokens.longestLife)],
-            "keepDays": ["type": "integer", "minimum": 0, "maximum": 36_500],
+            "keepDays": [
+                "type": "integer", "minimum": .int(AdminRoutes.keepDays.lowerBound),
+                "maximum": .int(AdminRoutes.keepDays.upperBound),
+            ],
             "thread": ["type": ["string", "null"], "maxLength": .int(Limits.identifierBytes)],
             "with": ["type": "string", "pattern": "^(tray|threads)(,(tray|threads))?$"],
             "dest": ["type": "string", "pattern": "^/", "maxLength": 4096],
@@ -113,9 +116,7 @@ package enum OpenAPISchemas {
                 "description": "Kinds of events, with commas between.",
             ],
             "archive": ["type": "string", "minLength": 1, "maxLength": 4096],
-            "scope": [
-                "type": "string", "pattern": "^(inbox:read|inbox:write|publish)( (inbox:read|inbox:write|publish))*$",
-            ],
+            "scope": ["type": "string", "pattern": .string("^(\(scopes))( (\(scopes)))*$")],
         ]
         for name in [
             "u", "t", "topic", "user", "key", "actor", "device", "category", "collapseKey", "summaryArgument", "name",

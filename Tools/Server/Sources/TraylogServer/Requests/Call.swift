@@ -134,8 +134,21 @@ package final class Call: Sendable {
 
     package func cursor() throws(Problem) -> Traylog.Cursor? {
         guard let text = query["cursor"] else { return nil }
-        guard let cursor = Traylog.Cursor(text) else { throw .invalid("cursor", "was not given out by a page") }
+        guard let cursor = Traylog.Cursor(text) else { throw .unknownCursor }
         return cursor
+    }
+}
+
+extension CaseIterable where Self: RawRepresentable<String> {
+    /// The case that a field names.
+    ///
+    /// - Throws: ``Problem`` 400, which lists the names.
+    package init(named name: String, by field: String) throws(Problem) {
+        guard let value = Self(rawValue: name) else {
+            let names = Self.allCases.map(\.rawValue)
+            throw .invalid(field, "must be \(names.dropLast().joined(separator: ", ")) or \(names.last ?? "")")
+        }
+        self = value
     }
 }
 

@@ -30,6 +30,9 @@ package struct Problem: Error {
         return problem
     }
 
+    /// A place to go on from that no page has named.
+    package static var unknownCursor: Problem { .invalid("cursor", "was not given out by a page") }
+
     /// The same of one part of a request that has several, such as `events[3].`.
     package func at(_ place: String) -> Problem {
         var problem = self

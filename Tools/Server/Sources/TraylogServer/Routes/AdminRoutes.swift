@@ -3,7 +3,10 @@ import Hummingbird
 @_spi(Replication) @_spi(Operations) @_spi(JSON) @_spi(Wire) import Traylog
 
 /// The routes of operators.
-enum AdminRoutes {
+package enum AdminRoutes {
+    /// How many days back a compaction may be asked to keep events.
+    package static let keepDays = 0...36_500
+
     static var all: [Route] { [compactions, erasures, replays, verifications, ticks, backups, job, stats] }
 
     private static var compactions: Route {
@@ -32,7 +35,7 @@ enum AdminRoutes {
             }
             return moment
         case (nil, let days?):
-            guard let count = days.integer?.within(0...36_500) else {
+            guard let count = days.integer?.within(keepDays) else {
                 throw Problem.invalid("keepDays", "must be a number of days")
             }
             return Moment.daysAgo(count)

@@ -119,20 +119,11 @@ enum ReadingRoutes {
                 }
                 return .json(try await call.store.audience(of: item, asOf: moment).jsonBytes)
             }
-            guard let part = Audience.Part(rawValue: name) else {
-                throw Problem.invalid(
-                    "list", "must be one of " + Audience.Part.allCases.map(\.rawValue).joined(separator: ", "))
-            }
+            let part = try Audience.Part(named: name, by: "list")
             let page = try await call.store.recipients(
                 of: item, part, after: call.nameCursor(), limit: call.limit(), asOf: moment)
             try await call.reader().record(persons: page.elements.map(\.user))
-            var bytes: [UInt8] = []
-            for recipient in page.elements { bytes += recipient.jsonBytes + [UInt8(ascii: "\n")] }
-            if let next = page.next {
-                let last: JSONValue = ["next": .string(Array(next.utf8).base64URL)]
-                bytes += last.bytes + [UInt8(ascii: "\n")]
-            }
-            return .lines(bytes)
+            return lines(page.elements.map(\.jsonBytes), next: page.next.map { Array($0.utf8).base64URL })
         }
     }
 
@@ -151,14 +142,14 @@ enum ReadingRoutes {
                 return item.user.map { limits.admits(user: $0) } ?? item.topic.map { limits.admits(topic: $0) } ?? false
             }
             try await call.reader().record(persons: items.compactMap(\.user))
-            var bytes: [UInt8] = []
-            for item in items { bytes += item.jsonBytes + [UInt8(ascii: "\n")] }
-            if let next = page.next {
-                let last: JSONValue = ["next": .string(next)]
-                bytes += last.bytes + [UInt8(ascii: "\n")]
-            }
-            return .lines(bytes)
+            return lines(items.map(\.jsonBytes), next: page.next)
         }
+    }
+
+    /// A page with one element a line, and where to go on in the last one.
+    private static func lines(_ elements: [[UInt8]], next: String?) -> Response {
+        let last = next.map { JSONValue.object([("next", .string($0))]).bytes }
+        return .lines((elements + [last].compactMap(\.self)).flatMap { $0 + [UInt8(ascii: "\n")] })
     }
 
     private static var snapshot: Route {
@@ -170,7 +161,7 @@ enum ReadingRoutes {
             var cursor: SnapshotCursor?
             if let text = call.query["cursor"] {
                 cursor = SnapshotCursor(text)
-                guard cursor != nil else { throw Problem.invalid("cursor", "was not given out by a page") }
+                guard cursor != nil else { throw Problem.unknownCursor }
             }
             let page = try await call.store.snapshot(of: call.user, asOf: call.asOf(), cursor: cursor)
             let offset = FeedOffset(
@@ -186,7 +177,7 @@ extension Call {
     fileprivate func nameCursor() throws -> String? {
         guard let cursor = query["cursor"] else { return nil }
         guard let name = [UInt8](base64URL: cursor).flatMap({ String(validating: $0, as: UTF8.self) }) else {
-            throw Problem.invalid("cursor", "was not given out by a page")
+            throw Problem.unknownCursor
         }
         return name
     }
@@ -223,11 +214,7 @@ extension Call {
     }
 
     private func level() throws -> InterruptionLevel? {
-        guard let name = query["level"] else { return nil }
-        guard let level = InterruptionLevel(rawValue: name) else {
-            throw Problem.invalid("level", "must be one of passive, active, timeSensitive and critical")
-        }
-        return level
+        try query["level"].map { name throws(Problem) in try InterruptionLevel(named: name, by: "level") }
     }
 
     private func time(_ name: String) throws -> Timestamp? {
@@ -244,12 +231,11 @@ extension Call {
             guard isArchived != isSnoozed else { throw Problem.invalid("snoozed", "excludes archived") }
             return isArchived ? .archived : .snoozed
         }
-        switch query["view"] {
-        case nil, "inbox": return .inbox
-        case "archived": return .archived
-        case "snoozed": return .snoozed
-        default: throw Problem.invalid("view", "must be inbox, archived or snoozed")
+        guard let name = query["view"] else { return .inbox }
+        guard let view = InboxQuery.View(rawValue: name) else {
+            throw Problem.invalid("view", "must be inbox, archived or snoozed")
         }
+        return view
     }
 
     /// What `with` adds to an inbox.

@@ -9,9 +9,10 @@ enum WritingRoutes {
         "thread", "category", "title", "body", "summaryArgument", "summaryCount", "silent", "level", "expiresAt",
         "remindAt", "notBefore", "collapseKey", "actions", "data",
     ]
-    private static let editable = [
-        "title", "body", "summaryArgument", "summaryCount", "level", "expiresAt", "remindAt", "notBefore", "data",
-    ]
+    /// What an edit may change: neither where the item is listed, nor what it replaces, nor what can be answered.
+    private static let editable = content.filter {
+        !["thread", "category", "silent", "collapseKey", "actions"].contains($0)
+    }
 
     static var publishing: [Route] {
         [
