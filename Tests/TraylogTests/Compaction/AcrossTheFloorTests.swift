@@ -49,6 +49,19 @@ import TestSupport
         }
     }
 
+    @Test func whatTheFloorsOwnEventDeletesStays() throws {
+        try withStorePath { path in
+            try withStore(path) { store in
+                _ = try store.perform((0..<10).map { notify("ann", "\($0)") })
+                let deleted = try #require(try store.perform(Command(user: "ann", .markAll(.deleted))).seq)
+                #expect(try store.compact(before: .seq(deleted), isDryRun: true).dropped == 0)
+                let next = try #require(try store.perform(notify("bob", "x")).seq)
+                #expect(try store.compact(before: .seq(deleted), isDryRun: true).dropped == 0)
+                #expect(try store.compact(before: .seq(next)).kinds == [.notified: 10, .allMarked: 1])
+            }
+        }
+    }
+
     @Test func theKeyOfACommandWithoutUserAnswersWhenItsItemIsGone() throws {
         try withStorePath { path in
             let retract = Command(user: nil, .retract(.seq(2)), key: "k")
