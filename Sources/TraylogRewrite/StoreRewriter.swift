@@ -92,6 +92,7 @@ package struct StoreRewriter: Sendable {
         _ plan: RewritePlan, _ progress: @escaping (UInt64, UInt64) throws -> Void
     ) throws -> CompactionReport {
         var report = CompactionReport(floor: max(try source.read { $0.record.floor.seq }, Seq(plan.floor)))
+        report.isDryRun = plan.isDryRun
         let before = try FileSizes(of: source.environment)
         let outcome = try rewrite(plan, progress)
         report.dropped = outcome.dropped
@@ -99,14 +100,16 @@ package struct StoreRewriter: Sendable {
             if let kind = EventKind(code: number) { report.kinds[kind] = count }
         }
         report.archive = outcome.archive
+        report.isGivenUp = outcome.isGivenUp && !plan.isDryRun
         try report.setSizes(before, after: outcome.isGivenUp ? outcome.sizes : FileSizes(of: source.environment))
         return report
     }
 
     /// The report of a compaction that finds nothing to do.
-    package func unchanged(_ floor: Seq) throws -> CompactionReport {
+    package func unchanged(_ floor: Seq, isDryRun: Bool) throws -> CompactionReport {
         let sizes = try FileSizes(of: source.environment)
         var report = CompactionReport(floor: floor)
+        report.isDryRun = isDryRun
         report.setSizes(sizes, after: sizes)
         return report
     }
@@ -253,6 +256,10 @@ public struct CompactionReport: Hashable, Sendable {
     ///
     /// A compaction that was asked to go on only then has changed nothing where it is false.
     public var isWorthIt: Bool { Self.isWorthIt(from: bytesBefore, to: bytesAfter) }
+    /// Whether it was only computed, and nothing was changed.
+    public var isDryRun = false
+    /// Whether nothing was changed, because the file would have become larger; only where that was asked for.
+    public var isGivenUp = false
     /// How much of the file were free pages before.
     @_spi(Operations) public var freeBytesBefore: UInt64 = 0
     /// How much of the file are free pages afterwards.

@@ -69,7 +69,7 @@ extension Store {
         plan.floor = try rewriter.floor(before: moment)
         if plan.floor <= max(present.seq.rawValue, 1) {
             plan.floor = 0
-            guard try isWorthShrinking() else { return try rewriter.unchanged(present.seq) }
+            guard try isWorthShrinking() else { return try rewriter.unchanged(present.seq, isDryRun: plan.isDryRun) }
         }
         if plan.floor > 1, let directory = plan.archiveDirectory { try archive(through: plan.floor - 1, to: directory) }
         return try rewriter.compact(plan, progress)

@@ -17,12 +17,9 @@ import TraylogWriter
     ///
     /// - Parameters:
     ///   - report: the effect.
-    ///   - isDryRun: whether it was only computed.
-    ///   - isGivenUp: whether it changed nothing, because the file would have become larger.
     ///   - retracted: the number of items retracted before it, by category; left out if nobody asked for that.
     public mutating func write(
-        _ report: CompactionReport, isDryRun: Bool = false, isGivenUp: Bool = false,
-        retracted: [(category: String, count: UInt64)] = []
+        _ report: CompactionReport, retracted: [(category: String, count: UInt64)] = []
     ) {
         beginObject()
         member("floor", report.floor)
@@ -45,8 +42,8 @@ import TraylogWriter
             writer.member("bytesAfter", table.bytesAfter)
             writer.endObject()
         }
-        member("dryRun", isDryRun)
-        if isGivenUp { member("notWorthIt", true) }
+        member("dryRun", report.isDryRun)
+        if report.isGivenUp { member("notWorthIt", true) }
         if !retracted.isEmpty {
             name("retracted")
             beginObject()

@@ -16,6 +16,7 @@ import TraylogJSON
         (bytesBefore, bytesAfter) = (try fields["bytesBefore"], try fields["bytesAfter"])
         (freeBytesBefore, freeBytesAfter) = (try fields["freeBytesBefore"], try fields["freeBytesAfter"])
         tables = try fields["tables"]
+        (isDryRun, isGivenUp) = (try fields["dryRun"], try fields[maybe: "notWorthIt"] ?? false)
     }
 }
 

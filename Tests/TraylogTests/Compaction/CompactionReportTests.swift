@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import TestSupport
 @_spi(Operations) @testable import Traylog
@@ -77,6 +78,34 @@ import TestSupport
                 }
             }
         }
+    }
+
+    @Test func aReportSaysWhetherItChangedNothing() async throws {
+        let store = try Store.temporary(options: options(isRelaxed: true))
+        func fields(_ report: CompactionReport) throws -> [String: Bool] {
+            let known = ["dryRun": report.isDryRun, "notWorthIt": report.isGivenUp]
+            let decoded = try JSONDecoder().decode(CompactionReport.self, from: Data(report.json.utf8))
+            #expect(decoded == report)
+            for (name, value) in known {
+                #expect(report.json.contains("\"\(name)\":true") == value, "\(report.json)")
+            }
+            return known
+        }
+        let upkeep = store.upkeep
+        // Nothing leaves.
+        #expect(
+            try fields(try await upkeep.compact(before: 0, isDryRun: true)) == ["dryRun": true, "notWorthIt": false])
+        try await store.perform((0..<3_000).map { Command(user: "user \($0)", .notify(Content(title: "T"))) })
+        // Every tray is kept as it was at the floor, and the one event that leaves saves less than that.
+        try await store.mark(.deleted, 1, of: "user 0")
+        let head = Moment.seq(try await store.log.head())
+        let dry = try await upkeep.compact(before: head, isDryRun: true, onlyIfSmaller: true)
+        #expect(try fields(dry) == ["dryRun": true, "notWorthIt": false] && !dry.isWorthIt)
+        let given = try await upkeep.compact(before: head, onlyIfSmaller: true)
+        #expect(try fields(given) == ["dryRun": false, "notWorthIt": true])
+        #expect(try await store.log.head() == 3_001)
+        #expect(try fields(try await upkeep.compact(before: head)) == ["dryRun": false, "notWorthIt": false])
+        await store.close()
     }
 
     @Test func aCompactionOfManySmallTraysShrinksTheStore() throws {

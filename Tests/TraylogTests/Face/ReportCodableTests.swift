@@ -162,6 +162,7 @@ private struct RandomValues {
             CompactionReport.Table(name: random.text(), bytesBefore: random.number(), bytesAfter: random.number())
         }
         for kind in EventKind.allCases where flag() { report.kinds[kind] = number() }
+        (report.isDryRun, report.isGivenUp) = (flag(), flag())
         return report
     }
 

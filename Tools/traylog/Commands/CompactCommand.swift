@@ -101,28 +101,28 @@ struct CompactCommand: StoreCommand {
         }
         progress.clear()
         let report = try result.get()
-        let isGivenUp = !dryRun && !evenIfLarger && !report.isWorthIt
         try printing { output in
             if global.json {
-                try output.json {
-                    $0.write(report, isDryRun: dryRun, isGivenUp: isGivenUp, retracted: retracted)
-                }
+                try output.json { $0.write(report, retracted: retracted) }
             } else {
                 for (category, count) in retracted {
                     try output.line(
                         "\(dryRun ? "would take back" : "taken back"): \(count.counted("item")) of \(VisibleText(category).text)"
                     )
                 }
-                try output.lines(report.words(isDone: !dryRun && !isGivenUp))
-                if isGivenUp { try output.line("nothing was changed; '--even-if-larger' compacts it all the same") }
+                try output.lines(report.words)
+                if report.isGivenUp {
+                    try output.line("nothing was changed; '--even-if-larger' compacts it all the same")
+                }
             }
         }
-        if isGivenUp { throw ExitCode(ExitStatus.difference.rawValue) }
+        if report.isGivenUp { throw ExitCode(ExitStatus.difference.rawValue) }
     }
 }
 
 extension CompactionReport {
-    fileprivate func words(isDone: Bool) -> [String] {
+    fileprivate var words: [String] {
+        let isDone = !isDryRun && !isGivenUp
         var lines = [
             "\(isDone ? "dropped" : "would drop"): \(dropped.counted("event")) below the floor, which is \(floor)"
         ]
