@@ -380,7 +380,8 @@ extension Store {
     /// ```
     ///
     /// - Returns: a receipt for each command, in order.
-    /// - Throws: ``TraylogError/refused(_:)`` for the first command that is refused, as ``perform(_:)-(Command)`` does.
+    /// - Throws: ``TraylogError/refused(_:)`` for the first command that is refused, as ``perform(_:)-(Command)`` does. To know which
+    ///   one that is, use ``perform(_:mode:)`` with ``BatchMode/atomic``: its last result is the refusal.
     @discardableResult
     public func perform(_ commands: [Command]) async throws(TraylogError) -> [Receipt] {
         guard !commands.isEmpty else { return [] }
@@ -399,7 +400,7 @@ extension Store {
     ///   - commands: performed in this order.
     ///   - mode: the effect of a refusal on the other commands.
     /// - Returns: a result for each command that was looked at, in order: a receipt, or the refusal. With `.atomic` a
-    /// refusal comes last, and nothing is stored.
+    /// refusal comes last, at the index of its command, and nothing is stored.
     /// - Throws: ``TraylogError/failed(_:)``, after which none was stored as far as the store knows. With a log of record, whose
     ///   groups are bounded, the first ones may be stored, except with `.atomic`.
     public func perform(_ commands: [Command], mode: BatchMode) async throws(TraylogError) -> [Result<Receipt, Refusal>]

@@ -41,7 +41,7 @@ public struct BlockingStore: BlockingQueries {
     /// Performs all commands as one transaction: all are stored, or (when one is refused) none.
     ///
     /// - Returns: a receipt for each command, in order.
-    /// - Throws: as ``perform(_:)-(Command)``.
+    /// - Throws: as ``perform(_:)-(Command)``; ``perform(_:mode:)`` says which command was refused.
     @available(*, noasync, message: "use `await store.perform`; this call blocks a thread that tasks share")
     @discardableResult
     public func perform(_ commands: [Command]) throws(TraylogError) -> [Receipt] {
