@@ -155,6 +155,11 @@ extension BlockingQueries {
         after name: String? = nil, prefix: String = "", limit: Int = 1_000, asOf: Moment? = nil
     ) throws(TraylogError) -> Page<String, String> {
         guard limit >= 0 else { throw .refused(.invalid(field: "limit", reason: "must be 0 or more, not \(limit)")) }
+        guard limit > 0 else {
+            let first = try users(after: name, prefix: prefix, limit: 1, asOf: asOf)
+            // Every name comes after the empty one, which nobody has.
+            return Page([], next: first.elements.isEmpty ? nil : name ?? "", asOf: first.asOf)
+        }
         guard let asOf else {
             let (users, head) = try users(after: name, prefix, limit: limit)
             return Page(users: users, limit: limit, asOf: head)

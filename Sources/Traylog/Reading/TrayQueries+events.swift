@@ -9,7 +9,10 @@ extension BlockingQueries {
         of user: String?, _ newestFirst: Bool, _ from: Seq?, _ limit: Int, _ asOf: Moment?, _ archives: Archives?
     ) throws(TraylogError) -> Page<Event, Seq> {
         guard limit >= 0 else { throw .refused(.invalid(field: "limit", reason: "must be 0 or more, not \(limit)")) }
-        guard limit > 0 else { return Page([], next: from, asOf: try end(asOf)) }
+        guard limit > 0 else {
+            let first = try page(of: user, newestFirst, from, 1, asOf, archives)
+            return Page([], next: first.elements.first?.seq, asOf: first.asOf)
+        }
         var events: [Event] = []
         if newestFirst {
             let end = try end(asOf)

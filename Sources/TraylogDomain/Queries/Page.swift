@@ -7,7 +7,8 @@
 ///
 /// `next` goes into the same call for the page after this one: as the cursor of items and threads, as `from` of events, as
 /// `after` of names. It is nil at the end; any page may have fewer elements than its limit, or none, and the last one often has. A limit below the least that a call takes, or above
-/// the most, is refused: pages have 1 to ``Limits/pageItems`` items or threads, and any number of events or names.
+/// the most, is refused: pages have 1 to ``Limits/pageItems`` items or threads, and any number of events or names. A page of
+/// 0 events or names has a `next` if there is at least one, and `next` goes on with that one.
 public struct Page<Element: Sendable, Next: Sendable>: Sendable {
     /// In the order of the query.
     public var elements: [Element]

@@ -56,7 +56,48 @@ import Testing
                 try await store.users(limit: -1, asOf: asOf)
             }
         }
-        #expect(try await store.users(limit: 0).elements == [])
+        await store.close()
+    }
+
+    @Test func aPageOfNothingGoesOnWithWhatComesNext() async throws {
+        let store = try Store.temporary()
+        func expectNothing() async throws {
+            for newestFirst in [false, true] {
+                #expect(try await store.history(of: "ann", newestFirst: newestFirst, limit: 0).next == nil)
+                #expect(try await store.log.events(newestFirst: newestFirst, limit: 0).next == nil)
+                let found = try await store.log.events(matching: EventFilter(), newestFirst: newestFirst, limit: 0)
+                #expect(found.next == nil)
+            }
+            for asOf in [nil, Moment.seq(0)] { #expect(try await store.users(limit: 0, asOf: asOf).next == nil) }
+        }
+        try await expectNothing()
+        try await store.notify("bob", title: "x")
+        for title in ["1", "2", "3"] { try await store.notify("ann", title: title) }
+        for newestFirst in [false, true] {
+            let none = try await store.history(of: "ann", newestFirst: newestFirst, limit: 0)
+            #expect(none.elements.isEmpty && none.asOf == 4)
+            let next: Seq = try #require(none.next)
+            let all = try await store.history(of: "ann", newestFirst: newestFirst, from: next)
+            #expect(all.elements.count == 3)
+            for from in [nil, Seq(3)] {
+                let page = try await store.log.events(newestFirst: newestFirst, from: from, limit: 0)
+                let whole = try await store.log.events(newestFirst: newestFirst, from: from)
+                #expect(page.elements.isEmpty && page.next == whole.elements.first?.seq)
+                let found = try await store.log.events(
+                    matching: EventFilter(), newestFirst: newestFirst, from: from, limit: 0)
+                #expect(found == page)
+            }
+        }
+        for asOf in [nil, Moment.seq(4)] {
+            for (name, rest) in [(nil, ["ann", "bob"]), ("ann", ["bob"])] {
+                let page = try await store.users(after: name, limit: 0, asOf: asOf)
+                let next: String = try #require(page.next)
+                #expect(page.elements.isEmpty)
+                #expect(try await store.users(after: next, asOf: asOf).elements == rest)
+            }
+            #expect(try await store.users(after: "bob", limit: 0, asOf: asOf).next == nil)
+        }
+        #expect(try await store.users(limit: 0, asOf: 1).next != nil)
         await store.close()
     }
 
