@@ -77,6 +77,17 @@ class WritingTests(ServiceCase):
             self.is_problem(self.server.post(path, body, headers={"Idempotency-Key": key}), 400)
         self.assertEqual(self.server.get(f"{self.path}/tray").json["total"], 1)
 
+    def test_what_is_invalid_has_one_title_wherever_it_stands(self):
+        bad = [("notifications", {"title": 7}, "title"), ("marks", {"as": "read", "items": []}, "items"), ("tray?asOf=never", None, "asOf"),
+               ("inbox?since=never", None, "since"), ("inbox?cursor=x", None, "cursor"), ("inbox?limit=x", None, "limit")]
+        for path, body, field in bad:
+            path = f"{self.path}/{path}"
+            answer = self.server.get(path) if body is None else self.server.post(path, body)
+            self.is_problem(answer, 400, "invalid", field=field, title="Invalid request")
+        for route, member in (("ticks", "now"), ("compactions", "before")):
+            answer = self.server.post(f"/v1/admin/{route}", {member: "never"})
+            self.is_problem(answer, 400, "invalid", field=member, title="Invalid request")
+
     def test_an_invalid_body_is_refused_and_stores_nothing(self):
         head = self.server.get("/v1/tree-head").json
         path = f"{self.path}/notifications"
@@ -499,8 +510,9 @@ class FeedTests(ServiceCase):
             self.assertEqual(job("erasures", {"user": "ann", "confirm": "ann"})["state"], "done")
             self.is_problem(server.get(f"/v1/users/ann/changes?offset={ann}"), 410, "erased")
             self.assertEqual(server.get("/v1/users/ann/changes").json, [])
-            done = job("compactions", {"before": 5})
-            self.assertEqual((done["state"], done["outcome"]["floor"]), ("done", 5))
+            for dry in (True, False):
+                done = job("compactions", {"before": 5, "dryRun": dry})
+                self.assertEqual((done["state"], done["outcome"]["floor"], done["outcome"]["dryRun"]), ("done", 5, dry))
             answer = server.get(f"/v1/users/bob/changes?offset={first}")
             self.is_problem(answer, 410, "compacted", floor=5)
             self.is_problem(server.get("/v1/users/bob/changes?offset=-1"), 410, "compacted")

@@ -39,9 +39,9 @@ extension ItemReference {
             self = .key(argument)
             return
         }
-        guard let number = UInt64(argument) else {
+        guard let seq = Seq(argument) else {
             throw ValidationError("The seq '\(argument)' is too large; to read it as a key, add '--keys'.")
         }
-        self = .seq(Seq(number))
+        self = .seq(seq)
     }
 }

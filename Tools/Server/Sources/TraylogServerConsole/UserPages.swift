@@ -133,10 +133,7 @@ enum UserPages {
         view.head = try await visit.store.log.head()
         view.asOf = try await visit.store.log.seq(of: moment ?? .seq(view.head))
         (view.moment, view.isPast) = (moment, moment != nil)
-        if let text = visit.query["cursor"] {
-            guard let cursor = Traylog.Cursor(text) else { throw Problem.unknownCursor }
-            view.query.cursor = cursor
-        }
+        view.query.cursor = try visit.query["cursor"].map { try Traylog.Cursor(parsing: $0) }
         return view
     }
 

@@ -92,10 +92,8 @@ enum NovuSubscribers {
             change(name) { _, item in .mark(mark, [item]) }
         } + [
             change("snooze", ["snoozeUntil"]) { body, item in
-                guard let until = body["snoozeUntil"]?.string.flatMap(Timestamp.init) else {
-                    throw Problem.invalid("snoozeUntil", "must be a time in RFC 3339")
-                }
-                return .snooze(item, until: until)
+                let text = body["snoozeUntil"]?.string ?? ""
+                return .snooze(item, until: try Timestamp(parsing: text, field: "snoozeUntil"))
             },
             change("unsnooze") { _, item in .wake(item) },
         ]

@@ -60,8 +60,7 @@ package final class Call: Sendable {
 
     /// The seq of the path.
     package func seq() throws(Problem) -> Seq {
-        guard let seq = Seq(segment("seq")) else { throw .invalid("seq", "must be a number") }
-        return seq
+        try Problem.reading { () throws(TraylogError) in try Seq(parsing: segment("seq")) }
     }
 
     /// Whether the request names a media type among those that it takes.
@@ -127,15 +126,24 @@ package final class Call: Sendable {
     func asOf() throws(Problem) -> Moment? { try moment("asOf") }
 
     func moment(_ name: String) throws(Problem) -> Moment? {
-        guard let text = query[name] else { return nil }
-        guard let moment = Moment(text) else { throw .invalid(name, "must be a seq or a time in RFC 3339") }
-        return moment
+        try read(name) { text throws(TraylogError) in try Moment(parsing: text, field: name) }
+    }
+
+    func time(_ name: String) throws(Problem) -> Timestamp? {
+        try read(name) { text throws(TraylogError) in try Timestamp(parsing: text, field: name) }
     }
 
     package func cursor() throws(Problem) -> Traylog.Cursor? {
-        guard let text = query["cursor"] else { return nil }
-        guard let cursor = Traylog.Cursor(text) else { throw .unknownCursor }
-        return cursor
+        try read("cursor") { text throws(TraylogError) in try Traylog.Cursor(parsing: text) }
+    }
+
+    /// A field of the query, as the library reads it; nil where it is not given.
+    private func read<Value>(
+        _ name: String, _ parse: (String) throws(TraylogError) -> Value
+    ) throws(Problem) -> Value? {
+        try query[name].map { text throws(Problem) in
+            try Problem.reading { () throws(TraylogError) in try parse(text) }
+        }
     }
 }
 

@@ -31,7 +31,12 @@ package struct Problem: Error {
     }
 
     /// A place to go on from that no page has named.
-    package static var unknownCursor: Problem { .invalid("cursor", "was not given out by a page") }
+    static var unknownCursor: Problem { .invalid("cursor", "was not given out by a page") }
+
+    /// What the library reads of a request: one rule and one message for each kind of value.
+    package static func reading<Value>(_ parse: () throws(TraylogError) -> Value) throws(Problem) -> Value {
+        do throws(TraylogError) { return try parse() } catch { throw Problem(error) }
+    }
 
     /// The same of one part of a request that has several, such as `events[3].`.
     package func at(_ place: String) -> Problem {
@@ -137,12 +142,16 @@ extension Problem {
     }
 
     package init(_ refusal: Refusal) {
+        // One kind of problem has one title, whoever finds it.
+        if case .invalid(let field, let reason) = refusal {
+            self = .invalid(field, reason)
+            return
+        }
         // Constants have the words of their status.
         let statuses: [HTTPResponse.Status] = [.badRequest, .notFound, .gone]
         let status = statuses.first { $0.code == refusal.code.httpStatus } ?? .unprocessableContent
         self.init(status, "Refused", refusal.message, error: refusal.code.rawValue)
         switch refusal {
-        case .invalid(let field, _): members.append(("field", .string(field)))
         case .changedSince(_, _, let edited): members.append(("seq", JSONValue(edited)))
         case .alreadyActed(_, let action): members.append(("action", .string(action)))
         case .compacted(let floor, _): members.append(("floor", JSONValue(floor)))

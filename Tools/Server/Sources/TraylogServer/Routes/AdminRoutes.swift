@@ -20,8 +20,7 @@ package enum AdminRoutes {
                 let report = try await service.store.upkeep.compact(
                     before: moment, archive: archive, isDryRun: isDryRun, onlyIfSmaller: !allowsLarger, actor: name,
                     progress: job.progress)
-                let isGivenUp = !isDryRun && !allowsLarger && !report.isWorthIt
-                return JSONValue(writing: { $0.write(report, isDryRun: isDryRun, isGivenUp: isGivenUp) })
+                return JSONValue(writing: { $0.write(report) })
             }
         }
     }
@@ -30,10 +29,7 @@ package enum AdminRoutes {
         switch (members["before"], members["keepDays"]) {
         case (let before?, nil):
             if let number = before.integer { return .seq(number.seq) }
-            guard let moment = before.string.flatMap(Moment.init) else {
-                throw Problem.invalid("before", "must be a seq or a time in RFC 3339")
-            }
-            return moment
+            return try Moment(parsing: before.string ?? "", field: "before")
         case (nil, let days?):
             guard let count = days.integer?.within(keepDays) else {
                 throw Problem.invalid("keepDays", "must be a number of days")
@@ -132,12 +128,8 @@ package enum AdminRoutes {
 
     private static var ticks: Route {
         job("ticks", "Wake and expire what is due", ["now"]) { members, _ in
-            var now: Timestamp?
-            if let text = try text("now", members) {
-                now = Timestamp(text)
-                guard now != nil else { throw Problem.invalid("now", "must be a time in RFC 3339") }
-            }
-            return { [now] service, _ in
+            let now = try text("now", members).map { try Timestamp(parsing: $0, field: "now") }
+            return { service, _ in
                 let report = try await service.store.tick(now: now)
                 return JSONValue(writing: { $0.write(report) })
             }

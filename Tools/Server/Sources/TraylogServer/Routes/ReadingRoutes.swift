@@ -217,12 +217,6 @@ extension Call {
         try query["level"].map { name throws(Problem) in try InterruptionLevel(named: name, by: "level") }
     }
 
-    private func time(_ name: String) throws -> Timestamp? {
-        guard let text = query[name] else { return nil }
-        guard let time = Timestamp(text) else { throw Problem.invalid(name, "must be a time in RFC 3339") }
-        return time
-    }
-
     /// The view, by its name or, as on the command line, by a flag.
     private func view() throws -> InboxQuery.View {
         let (isArchived, isSnoozed) = (try flag("archived"), try flag("snoozed"))
