@@ -12,8 +12,8 @@ KNOWN = {"description", "encode(to:)", "write(to:)", "hash(into:)", "init(from:)
          "Failure"}
 
 
-def extract(modules, folder):
-    """Writes the public symbols of modules into a folder; SPI is not among them."""
+def extract(modules, folder, spi=False):
+    """Writes the public symbols of modules into a folder, without SPI unless it is asked for."""
     shown = subprocess.run(
         ["swift", "build", "--show-bin-path"], cwd=ROOT, check=True, capture_output=True, text=True)
     built = pathlib.Path(shown.stdout.strip().splitlines()[-1])
@@ -22,6 +22,8 @@ def extract(modules, folder):
         options += ["-I", module / "include" if (module / "include").exists() else module]
     options += ["-Xcc", f"-fmodule-map-file={built}/CTraylogCRC.build/module.modulemap",
                 "-minimum-access-level", "public", "-skip-synthesized-members", "-output-dir", folder]
+    if spi:
+        options.append("-include-spi-symbols")
     for module in modules:
         subprocess.run(["swift-symbolgraph-extract", "-module-name", module, *map(str, options)], cwd=ROOT, check=True)
 

@@ -3,10 +3,10 @@ import TraylogDomain
 // Values that are one number or one string in JSON.
 
 // Coded by their raw values.
-@_spi(JSON) extension Mark: Codable {}
-@_spi(JSON) extension BulkMark: Codable {}
-@_spi(JSON) extension InterruptionLevel: Codable {}
-@_spi(JSON) extension EventKind: Codable {}
+extension Mark: Codable {}
+extension BulkMark: Codable {}
+extension InterruptionLevel: Codable {}
+extension EventKind: Codable {}
 
 @_spi(JSON) extension Seq: Codable {
     /// Reads the number.
