@@ -37,7 +37,9 @@ extension TrayQueries {
     ///
     /// - Complexity: O(the user's events since the oldest of these subscriptions); nothing without one.
     public func subscriptions(of user: String, asOf: Moment? = nil) async throws(TraylogError) -> [String] {
-        try await asking { store throws(TraylogError) in try store.subscriptions(of: user, asOf: asOf) }
+        try await asking(atLength: true) { store throws(TraylogError) in
+            try store.subscriptions(of: user, asOf: asOf)
+        }
     }
 
     /// One page of a user's items, newest position first.

@@ -87,7 +87,7 @@ extension StoreProofs {
         of user: String, from: Moment? = nil, to: Moment? = nil, asOf: Moment? = nil, withTrays: Bool = false,
         including archives: Archives? = nil
     ) async throws(TraylogError) -> AuditReport {
-        try await store.asking(atLength: archives != nil) { store throws(TraylogError) in
+        try await store.asking(atLength: true) { store throws(TraylogError) in
             try store.auditReport(of: user, from: from, to: to, asOf: asOf, withTrays: withTrays, including: archives)
         }
     }
@@ -102,14 +102,16 @@ extension StoreProofs {
     @_spi(Operations) public func auditSteps(
         of user: String, from: Moment? = nil, to: Moment? = nil
     ) async throws(TraylogError) -> (from: Seq, before: TrayCounts, steps: [AuditStep]) {
-        try await store.asking { store throws(TraylogError) in try store.auditSteps(of: user, from: from, to: to) }
+        try await store.asking(atLength: true) { store throws(TraylogError) in
+            try store.auditSteps(of: user, from: from, to: to)
+        }
     }
 
     /// The events of some steps of a report.
     @_spi(Operations) public func entries(
         of report: AuditReport, _ range: Range<Int>, withProofs: Bool, disclosed: Bool = false
     ) async throws(TraylogError) -> [AuditEntry] {
-        try await store.asking { store throws(TraylogError) in
+        try await store.asking(atLength: true) { store throws(TraylogError) in
             try store.entries(of: report, range, withProofs: withProofs, disclosed: disclosed)
         }
     }
@@ -137,7 +139,7 @@ extension StoreProofs {
     public func difference(
         of user: String, from: Moment, to: Moment? = nil, limit: Int? = nil
     ) async throws(TraylogError) -> TrayDifference {
-        try await store.asking { store throws(TraylogError) in
+        try await store.asking(atLength: true) { store throws(TraylogError) in
             try store.difference(of: user, from: from, to: to, limit: limit)
         }
     }
