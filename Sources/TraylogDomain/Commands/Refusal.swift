@@ -99,7 +99,7 @@ extension Refusal {
         case .invalid(let field, let reason):
             "\(field): \(reason)"
         case .unknownItem(.seq(let seq)):
-            "item \(seq) was never in this tray; or an edit or a retraction names a user for a broadcast, or none for another item"
+            "item \(seq) was never in this tray, or a broadcast was named with a user, or another item without one"
         case .unknownItem(.key(let key)):
             "no item that arrived for this user alone carried the key \"\(key)\"; name a broadcast's item by its seq"
         case .itemGone(let seq):
@@ -117,7 +117,7 @@ extension Refusal {
         case .unknownEvent(let seq):
             seq == 0
                 ? "there is no event 0: the log begins with event 1"
-                : "event \(seq) is not in the log or, where an undo names it, not of that user"
+                : "event \(seq) is not in the log, or an undo names somebody else's event"
         case .notUndoable(let seq, let kind):
             "event \(seq) is \(kind.rawValue); only traySeen, marked and allMarked can be undone"
         case .keyConflict(let key, let seq):

@@ -16,8 +16,7 @@ import Traylog
         ]
         for (call, seq) in zip(calls, [99, 99, broadcast, 1]) {
             let expected =
-                "item \(seq) was never in this tray; or an edit or a retraction names a user for a broadcast, "
-                + "or none for another item"
+                "item \(seq) was never in this tray, or a broadcast was named with a user, or another item without one"
             let error = await #expect(throws: TraylogError.self) { try await call() }
             #expect(error?.refusal?.code == .unknownItem && error?.message == expected)
         }
@@ -33,7 +32,7 @@ import Traylog
         ]
         for (call, seq) in zip(calls, [99, 99, 1]) {
             let error = await #expect(throws: TraylogError.self) { try await call() }
-            #expect(error?.message == "event \(seq) is not in the log or, where an undo names it, not of that user")
+            #expect(error?.message == "event \(seq) is not in the log, or an undo names somebody else's event")
         }
         await store.close()
     }
