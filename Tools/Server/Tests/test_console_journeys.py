@@ -272,6 +272,8 @@ class JourneyTests(BrowserCase):
             walk.page("event")
             self.assertIn("It changed 300 items: 300 unread before, 0 after", walk.until("document.querySelector('[data-undo]')?.innerText"))
             walk.choose("[data-undo] button")
+            walk.page("confirm")
+            walk.choose(".grave button")
             walk.until("document.body.innerText.includes('This event no longer counts')")
             tray = self.server.get(f"/v1/users/{user.replace(' ', '%20')}/tray").json
             self.assertEqual(tray["unread"], 300)

@@ -14,13 +14,12 @@ enum HoldPages {
             ConsolePage(.post, "/users/{u}/release", .key(.admin), form: ["confirm"]) { visit in
                 let (fields, user) = (try await visit.form(), visit.segment("u"))
                 guard fields["confirm"] == nil else { return try await set(false, user, visit) }
-                return confirmation(
+                return ConfirmPage.response(
                     "End the legal hold?",
                     "This person's data may then be erased, and compactions may take it out of the log. What is gone does not "
                         + "come back, also if you hold the person again.",
                     button: "End the hold", [("confirm", "yes")], to: "/users/\(PercentEncoding.encode(user))/release",
-                    user,
-                    visit)
+                    about: user, visit)
             },
             ConsolePage(.post, "/holds", .key(.admin), form: ["held", "confirm"]) { visit in
                 let fields = try await visit.form()
@@ -29,29 +28,18 @@ enum HoldPages {
                 guard fields["confirm"] == nil, let note = try await visit.store.noteOnUnknown(user) else {
                     return try await set(true, user, visit)
                 }
-                return confirmation(
+                return ConfirmPage.response(
                     "Hold somebody who is not known?",
                     note.prefix(1).uppercased() + note.dropFirst() + (note.hasSuffix("?") ? "" : ".")
                         + " A hold protects exactly this name, and the name is a user from then on.",
-                    button: "Hold this name", [("held", user), ("confirm", "yes")], to: "/holds", user, visit)
+                    button: "Hold this name", [("held", user), ("confirm", "yes")], to: "/holds", about: user,
+                    visit)
             },
             ConsolePage(.get, "/users/{u}/complete-history", .key(.audit)) { visit in
                 try await file(visit, isDossier: false)
             },
             ConsolePage(.get, "/users/{u}/dossier", .key(.audit)) { visit in try await file(visit, isDossier: true) },
         ]
-    }
-
-    /// A page that asks before it does what a form has asked for.
-    private static func confirmation(
-        _ title: String, _ words: String, button: String, _ fields: [(name: String, value: String)], to address: String,
-        _ user: String, _ visit: Visit
-    ) -> Response {
-        visit.page(
-            title,
-            ConfirmPage(
-                user: user, words: words, button: button, address: address,
-                fields: fields.map { ConfirmPage.Field(name: $0.name, value: $0.value) }))
     }
 
     private static func set(_ isHeld: Bool, _ user: String, _ visit: Visit) async throws -> Response {
@@ -80,8 +68,24 @@ struct ConfirmPage: PageContent {
         let name, value: String
     }
 
-    let user, words, button, address: String
+    let subject, words, button, address: String
     let fields: [Field]
+    /// The page that it comes from: its name and its address.
+    let from, back: String
+
+    /// - Parameters:
+    ///   - subject: the person or event that it is about.
+    ///   - fields: what the form sends, with what says that it was asked.
+    static func response(
+        _ title: String, _ words: String, button: String, _ fields: [(name: String, value: String)], to address: String,
+        about subject: String, from: String = "Operations", back: String = "/operations", _ visit: Visit
+    ) -> Response {
+        visit.page(
+            title,
+            ConfirmPage(
+                subject: subject, words: words, button: button, address: address,
+                fields: fields.map { Field(name: $0.name, value: $0.value) }, from: from, back: back))
+    }
 }
 
 /// A legal hold as pages show it.
