@@ -20,7 +20,7 @@ def sha256(text):
 
 
 def check_story(page, read_note, check_head, prove):
-    """What a story proves in words, and how many events it rests on.
+    """What a story proves in words, each sentence on a line of its own, and how many events it rests on.
 
     `read_note` takes a signed tree head and answers its origin, its head and its further lines; `check_head` takes a tree head;
     `prove` takes a proof and answers the parts of its leaf and its payload.
@@ -55,9 +55,9 @@ def check_story(page, read_note, check_head, prove):
     start = page.find(b"<main>\n") + len(b"<main>\n")
     if sha256(page[:start]) != HEAD or page[start:] != expected:
         raise ValueError("the page does not say what its events say: it was changed")
-    words = " ".join(f"{text} [{source}]" for text, _, source in told.sentences)
+    words = "".join(f"\n  {text} [{source}]" for text, _, source in told.sentences)
     size = head["treeSize"]
-    return f"item {item} of {user}: {words}, proved by the tree head of {size} events with the root {head['rootHash']}", len(events)
+    return f"item {item} of {user}, proved by the tree head of {size} events with the root {head['rootHash']}{words}", len(events)
 
 
 def proved_event(proof, head, prove):
@@ -80,11 +80,14 @@ def scope_of(mute):
     return next((name, mute[name]) for name in ("thread", "category", "topic", "all") if name in mute and mute[name] is not False)
 
 
-def placing(event, item):
-    """Whether it is a mark that puts an item into the list, or takes it out."""
-    if event["kind"] == "marked":
-        return event["as"] in ("archived", "unarchived", "deleted", "restored") and item in event["items"]
-    return event["kind"] == "allMarked" and event["as"] in ("archived", "deleted")
+def may_concern(event, arrival, item):
+    """Whether it may change the item: it names it, looks at or marks whatever is there, or brings what may replace it."""
+    kind = event["kind"]
+    if kind in ("notified", "arrived"):
+        return "collapseKey" in arrival and event.get("collapseKey") == arrival["collapseKey"]
+    if kind in ("snoozed", "woken", "acted", "edited", "reminded", "retracted", "expired"):
+        return event["item"] == item
+    return kind in ("traySeen", "allMarked") or kind == "marked" and item in event["items"]
 
 
 class Life:
@@ -97,6 +100,9 @@ class Life:
         self.ever = set()
         self.gone = self.snoozed = self.acted = None
         self.steps = []
+        self.title = arrival.get("title")
+        # The title that each edit took the place of.
+        self.old_titles = {}
 
     def take(self, event):
         kind, seq = event["kind"], event["seq"]
@@ -172,11 +178,15 @@ class Life:
             self.look()
             self.steps.append(("acted", event))
 
-    def on_edited(self, event):
+    def on_reminded(self, event):
         if event["item"] == self.item:
             self.steps.append((event["kind"], event))
 
-    on_reminded = on_edited
+    def on_edited(self, event):
+        if event["item"] == self.item:
+            self.old_titles[event["seq"]] = self.title
+            self.title = event.get("title", self.title)
+            self.steps.append(("edited", event))
 
     def on_retracted(self, event):
         if event["item"] == self.item:
@@ -186,7 +196,7 @@ class Life:
 
 
 class Story:
-    """What happened to an item, by the events that are given, as if what they undo had never happened."""
+    """What happened to an item, by the events that are given; what they undo no longer counts, and is told with its undo."""
 
     def __init__(self, item, user, events):
         self.item, self.user, self.events = item, user, events
@@ -201,7 +211,7 @@ class Story:
         self.undone = {}
         for event in events:
             if event["kind"] == "undone":
-                self.undone.setdefault(event["event"], event["seq"])
+                self.undone.setdefault(event["event"], event)
         self.life = self.life_before(None)
         told = list(self.clauses())
         delivery = ", subscription stated" if self.is_broadcast else ""
@@ -218,9 +228,17 @@ class Story:
         life = Life(self.item, self.arrival)
         for event in self.events:
             undo = self.undone.get(event["seq"])
-            if (end is None or event["seq"] < end) and (undo is None or end is not None and undo > end):
+            if (end is None or event["seq"] < end) and (undo is None or end is not None and undo["seq"] >= end):
                 life.take(event)
         return life
+
+    def steps(self):
+        """What changed the item, in the order of time, each with its undo; of what was undone, as it was right before that."""
+        steps = [(step, event, None) for step, event in self.life.steps]
+        for seq, undo in self.undone.items():
+            before = self.life_before(undo["seq"]).steps
+            steps += [(step, event, undo) for step, event in before if event["seq"] == seq]
+        return sorted(steps, key=lambda step: step[1]["seq"])
 
     def brings(self, event):
         """Whether the item came by it: what is scheduled comes later."""
@@ -237,10 +255,11 @@ class Story:
         if owner != self.user and not (owner is None and is_common):
             raise ValueError(f"event {seq} is not of the tray of {self.user}")
         is_subscription = kind == "subscribed" and self.is_broadcast and event["topic"] == self.arrival["topic"]
-        # What was undone later had its effect when somebody looked at the list.
-        is_place = bool(self.undone) and placing(event, self.item) or kind == "undone" and any(
-            one["seq"] == event["event"] and placing(one, self.item) for one in self.events)
-        if seq not in told and not is_place and not (seq < self.arrival["seq"] and (kind == "muted" or is_subscription)):
+        # Until something was undone, the item may have been as other events made it.
+        is_further = bool(self.undone) and seq > self.arrival["seq"] and may_concern(event, self.arrival, self.item)
+        is_undo = kind == "undone" and any(one["seq"] == event["event"] for one in self.events)
+        if seq not in told and not is_further and not is_undo and not (
+                seq < self.arrival["seq"] and (kind == "muted" or is_subscription)):
             raise ValueError(f"no sentence names event {seq}")
 
     # Words
@@ -270,8 +289,13 @@ class Story:
         origin = ("" if sender == self.user else f" from {sender}") + (f" through the topic {arrival['topic']}" if self.is_broadcast else "")
         planned = f", as planned on {said(arrival['notifiedAt'])}" if arrival["kind"] == "arrived" else ""
         yield f"{self.user} got this on {said(arrival['recordedAt'])}{origin}{planned}{self.claim(arrival)}.", arrival["seq"], True
-        told = [self.quiet(), *(self.told(*step) for step in self.life.steps), *self.missing(), *self.ending()]
-        for text, event in told:
+        changes = []
+        for step, event, undo in self.steps():
+            changes.append(self.told(step, event))
+            if undo is not None:
+                time = f"{said(undo['recordedAt'])}{self.device(undo)}{self.claim(undo)}"
+                changes.append((f"{undo.get('actor', self.user)} undid this on {time}.", undo))
+        for text, event in [self.quiet(), *changes, *self.missing(), *self.ending()]:
             yield text, None if event is None else event["seq"], False
 
     def quiet(self):
@@ -293,15 +317,17 @@ class Story:
                 return self.when("The list with it was on screen", event), event
             return self.when("It was marked as seen when the tray was looked at", event, "; the item was not in it."), event
         if step == "read" and company:
-            return self.when(f"It was marked as read{company}", event, ", and not opened by itself."), event
+            return self.when(f"It was marked as read{company}", event, ", and not opened individually."), event
         if step == "acted":
             actions = self.arrival.get("actions", [])
             label = next((action["label"] for action in actions if action["id"] == event["action"]), event["action"])
             time = f"{said(event['recordedAt'])}{self.device(event)}{self.claim(event)}"
             return f"{event.get('actor', self.user)} answered “{label}” on {time}.", event
         if step == "edited":
-            title = event.get("title")
-            return self.when("Its sender edited it", event, "." if title is None else f": its title was then “{title}”."), event
+            old, new = self.life.old_titles[event["seq"]], event.get("title")
+            after = "." if new is None or new == old else f": its new title was “{new}”." if old is None else (
+                f": its title changed from “{old}” to “{new}”.")
+            return self.when("Its sender edited it", event, after), event
         if step == "snoozed":
             until = said(event["until"])
             if event is self.life.snoozed and self.life.gone is None:
@@ -311,16 +337,18 @@ class Story:
             words = {"reminded": "It was reminded of", "woken": "It came back from a snooze"}[step]
             return f"{words} on {said(event['recordedAt'])}.", event
         words = {
-            "seen": "marked seen", "read": "read by itself", "unread": f"marked as unread{company}", "archived": f"archived{company}",
+            "seen": "marked seen", "read": "read", "unread": f"marked as unread{company}", "archived": f"archived{company}",
             "unarchived": f"taken out of the archive{company}", "deleted": f"deleted{company}", "restored": f"restored{company}"}[step]
         return self.when(f"It was {words}", event), event
 
     def missing(self):
         """What never happened, or not again."""
         life, is_over = self.life, self.life.gone is not None
+        undone = {step for step, _, undo in self.steps() if undo is not None}
+        makes = {"seen": {"looked", "seen", "read"}, "read": {"read"}}
         for name, words in (("seen", "on screen"), ("read", "read")):
             if not life.now[name]:
-                again = name in life.ever
+                again = name in life.ever or not undone.isdisjoint(makes[name])
                 yield f"It was not {words} after that." if again else f"It was never {words}." if is_over else f"It was not {words} yet.", None
         if life.acted is None and self.arrival.get("actions"):
             yield "Nobody answered." if is_over else "Nobody has answered yet.", None
@@ -329,7 +357,8 @@ class Story:
         gone, now = self.life.gone, self.life.now
         if gone is None:
             if not now["deleted"] and not now["archived"]:
-                yield "It is still in the tray.", None
+                is_silent = self.arrival.get("silent")
+                yield "It is silent: a list shows it only on request." if is_silent else "It is still in the tray.", None
         elif gone["kind"] == "expired":
             yield f"It expired on {said(gone['recordedAt'])}.", gone
         else:
@@ -358,9 +387,10 @@ def rendered(story, origin, head, line):
         out.append(f'<li><bdi>{escaped(text)}</bdi> <span class="source">[{linked}]</span></li>')
     out += [
         "</ol>",
-        '<p class="small">The event behind a sentence shows that it is so; it stands below as it is in the log. “Stated” means '
-        "that something never happened, which no event can show. The log’s owner signed this page, and so says that "
-        "nothing else happened to the item, except what was taken back.</p>",
+        '<p class="small">The event behind a sentence shows that it is so; it stands below as it is in the log. What was '
+        "undone no longer counts; its own event and the one that undid it are both below. “Stated” means that something "
+        "never happened, which no event can show. The log’s owner signed this page, and so says that nothing else "
+        "happened to the item.</p>",
         "<h2>The events</h2>",
     ]
     for event in story.events:

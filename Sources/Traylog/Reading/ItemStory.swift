@@ -3,9 +3,9 @@ import TraylogStates
 
 /// What happened to one item of a tray, told in sentences that each name their events.
 ///
-/// It follows the rules of Docs/concepts.md for this item alone, from the events that it is given, and leaves out what was undone. So
-/// the same events always give the same words, whoever reads them. Each event that changed the item has a sentence, in the
-/// order of time.
+/// It follows the rules of Docs/concepts.md for this item alone, from the events that it is given. So the same events always give the
+/// same words, whoever reads them. Each event that changed the item has a sentence, in the order of time. What was undone
+/// no longer counts, but keeps the sentence that it had until then; the next one says who undid it.
 ///
 /// ```swift
 /// let life = try await store.life(of: .seq(17), of: "ann")
@@ -17,7 +17,7 @@ import TraylogStates
     public struct Clause: Hashable, Sendable, Codable {
         /// What a sentence is about.
         public enum Topic: String, Sendable, Codable {
-            case arrival, quiet, gap, seen, read, archived, deleted, edit, answer, reminder, snooze, ending
+            case arrival, quiet, gap, seen, read, archived, deleted, edit, answer, reminder, snooze, undo, ending
         }
 
         /// A part of a sentence: words, or a time.
@@ -32,6 +32,9 @@ import TraylogStates
         public let event: Seq?
         /// Its parts, in order.
         public let parts: [Part]
+        /// Whether the list that somebody looked at had the item; nil where the sentence is about something else, and where nobody
+        /// knows.
+        public var isListed: Bool?
 
         /// The sentence, with each time as `time` writes it.
         public func text(_ time: (Timestamp) -> String = Self.utc) -> String {
@@ -51,6 +54,10 @@ import TraylogStates
 
     /// The sentences: how it came, what changed it in the order of time, what never happened, and how it ended.
     public let clauses: [Clause]
+    /// The sentence about the event by which it is seen; nil where it is not.
+    public let seen: Clause?
+    /// The sentence about the event by which it is read; nil where it is not.
+    public let read: Clause?
     /// The events that the sentences rest on, ascending.
     public var events: [Seq] { Array(Set(clauses.compactMap(\.event))).sorted() }
 }
@@ -71,8 +78,10 @@ extension ItemStory {
         if let gap, item.isGone, fold.gone == nil {
             fold = empty.folding(events, from: floor, until: (item, gap))
         }
-        clauses = StoryWords(item: item, user: user, fold: fold, gap: gap).clauses
+        self.init(StoryWords(item: item, user: user, fold: fold, gap: gap))
     }
+
+    private init(_ words: StoryWords) { (clauses, seen, read) = (words.clauses, words.seen, words.read) }
 
     /// The story that events tell by themselves, without a store that knows the item.
     ///
@@ -82,7 +91,7 @@ extension ItemStory {
     init(of item: Seq, _ content: Content, user: String, arrival: Event, telling events: [Event]) {
         let fold = ItemFold(item: item, user: user, content: content, topic: arrival.arrivalTopic).folding(events)
         let item = fold.item(as: content, arrival)
-        clauses = StoryWords(item: item, user: user, fold: fold, gap: nil).clauses
+        self.init(StoryWords(item: item, user: user, fold: fold, gap: nil))
     }
 }
 
@@ -132,6 +141,19 @@ struct ItemFold {
         let event: Event?
         /// Whether the list had the item when somebody looked at it; nil if that is unknown.
         var isListed: Bool?
+        /// The title that an edit took the place of; nil if that is unknown.
+        var oldTitle: Title?
+        /// The event that undid it.
+        var undo: Event?
+
+        var makesSeen: Bool { kind == .seen || kind == .marked(.seen) || makesRead }
+        var makesRead: Bool { kind == .marked(.read) || kind == .answered }
+    }
+
+    /// A title, and the time of the event that it is from; nil for one that stood at the floor.
+    struct Title {
+        let text: String?
+        let since: Timestamp?
     }
 
     let item: Seq
@@ -157,6 +179,7 @@ struct ItemFold {
     private(set) var start: Timestamp?
     private var isAnswered = false
     private var hasArrived = false
+    private var title: Title?
     private var position: Seq
     private var active: [(event: Event, since: Timestamp)] = []
 
@@ -179,39 +202,40 @@ struct ItemFold {
 
     /// This fold after events, as if what they undo had never happened.
     ///
-    /// Whether an item was in the list when somebody looked is told as it was at that moment, whatever was undone later.
+    /// Among its steps are also those that were undone, as they were right before that. Whether an item was in the list when somebody
+    /// looked is told as it was at that moment, whatever was undone later.
     ///
     /// - Parameter end: what the item was when it went, and the floor's time, where the log lacks the event by which it went. The
     ///   steps then end where they first lead to that.
     fileprivate func folding(
         _ events: [Event], from floor: ItemAtFloor? = nil, until end: (item: Item, time: Timestamp)? = nil
     ) -> ItemFold {
-        var undone: [Seq: Seq] = [:]
+        var undos: [Seq: Event] = [:]
         for event in events {
-            if case .undone(let seq) = event.body { undone[seq] = min(undone[seq] ?? event.seq, event.seq) }
+            if case .undone(let seq) = event.body, undos[seq] == nil { undos[seq] = event }
         }
-        func fold(before end: Seq?, _ each: (ItemFold) -> Void = { _ in }) -> ItemFold {
+        func fold(before end: Seq?, _ each: (ItemFold, Seq) -> Void = { _, _ in }) -> ItemFold {
             var (fold, start) = (self, floor)
             for event in events where end.map({ event.seq < $0 }) ?? true {
-                if let undo = undone[event.seq], end.map({ undo < $0 }) ?? true { continue }
+                if let undo = undos[event.seq], end.map({ undo.seq < $0 }) ?? true { continue }
                 if let floor = start, event.seq > floor.seq {
                     fold.begin(at: floor)
                     start = nil
-                    each(fold)
+                    each(fold, floor.seq)
                 }
                 fold.apply(event)
-                if start == nil { each(fold) }
+                if start == nil { each(fold, event.seq) }
             }
             if let start {
                 fold.begin(at: start)
-                each(fold)
+                each(fold, start.seq)
             }
             return fold
         }
-        var matches: (first: ItemFold, last: ItemFold)?
-        var whole = fold(before: nil) { fold in
+        var matches: (first: ItemFold, through: Seq, last: ItemFold)?
+        var whole = fold(before: nil) { fold, seq in
             guard let end, fold.isLike(end.item) else { return }
-            matches = (matches?.first ?? fold, fold)
+            matches = (matches?.first ?? fold, matches?.through ?? seq, fold)
         }
         if let end, let matches {
             whole = matches.first
@@ -219,12 +243,27 @@ struct ItemFold {
             // Steps that lead back to the same may have come before it went, or after.
             if matches.last.steps.count != matches.first.steps.count { whole.start = end.time }
         }
+        for event in events where event.mayConcern(item, collapseKey: nil) {
+            guard let undo = undos[event.seq], event.seq <= matches?.through ?? event.seq,
+                var step = fold(before: undo.seq).steps.first(where: { $0.event?.seq == event.seq })
+            else { continue }
+            step.undo = undo
+            whole.insert(step)
+        }
         for index in whole.steps.indices {
             let step = whole.steps[index]
             guard step.kind == .seen, let event = step.event else { continue }
             whole.steps[index].isListed = fold(before: event.seq).isListed
         }
         return whole
+    }
+
+    /// Adds a step that was undone, in the order of time; steps without an event stay in front.
+    private mutating func insert(_ undone: Step) {
+        let seq = undone.event?.seq ?? .zero
+        steps.insert(undone, at: steps.firstIndex { $0.event.map { $0.seq > seq } ?? false } ?? steps.endIndex)
+        wasSeen = wasSeen || undone.makesSeen
+        wasRead = wasRead || undone.makesRead
     }
 
     /// Whether the item was here as it was in the end.
@@ -298,6 +337,7 @@ struct ItemFold {
             return
         }
         (wasSeen, wasRead) = (isSeen == true, isRead == true)
+        title = Title(text: item.content.title, since: nil)
         start = floor.time
         var lost: [Step.Kind] = []
         if isWoken { lost.append(.woken) }
@@ -333,6 +373,7 @@ struct ItemFold {
             if isArrival {
                 (arrival, hasArrived, position) = (event, true, event.seq)
                 let arrived = event.content ?? content
+                title = Title(text: arrived.title, since: event.recordedAt)
                 mutes = active.filter { Self.scope($0.event).map { $0.covers(arrived, from: topic) } ?? false }
             } else if event.kind != .broadcast, gone == nil, isDeleted == false,
                 let key = arrival?.content?.collapseKey,
@@ -370,7 +411,13 @@ struct ItemFold {
             (answer, isAnswered) = (event, true)
             add(.answered, event)
             read()
-        case .edited(item, _): add(.edited, event)
+        case .edited(item, let edit):
+            steps.append(Step(kind: .edited, event: event, oldTitle: title))
+            switch edit.title {
+            case .keep: break
+            case .set(let text): title = Title(text: text, since: event.recordedAt)
+            case .clear: title = Title(text: nil, since: event.recordedAt)
+            }
         case .reminded(item): add(.reminded, event)
         case .retracted(item), .expired(item): gone = Gone(event: event)
         default: break
@@ -494,11 +541,30 @@ private struct StoryWords {
     /// The floor's time, where an event that concerned the item may have left the log.
     let gap: Timestamp?
 
+    private typealias Part = ItemStory.Clause.Part
     private typealias Clause = ItemStory.Clause
 
     var clauses: [ItemStory.Clause] {
-        [arrival, quiet] + [missing].compactMap(\.self) + unknown + fold.steps.compactMap(told)
+        [arrival, quiet] + [missing].compactMap(\.self) + unknown
+            + fold.steps.flatMap { [told($0), $0.undo.map(undone)].compactMap(\.self) }
             + [unseen, unread, unanswered, ending].compactMap(\.self)
+    }
+
+    var seen: ItemStory.Clause? {
+        item.isSeen ? first(\.makesSeen, since: [.woken]) : nil
+    }
+
+    var read: ItemStory.Clause? {
+        item.isRead ? first(\.makesRead, since: [.woken, .marked(.unread)]) : nil
+    }
+
+    /// The sentence about the step that began what holds since the last one of some kinds.
+    private func first(
+        _ begins: (ItemFold.Step) -> Bool, since ends: [ItemFold.Step.Kind]
+    ) -> ItemStory.Clause? {
+        let steps = fold.steps.filter { $0.undo == nil }
+        let start = steps.lastIndex { ends.contains($0.kind) }.map { $0 + 1 } ?? 0
+        return steps[start...].first(where: begins).flatMap(told)
     }
 
     /// Whether nothing can happen to it any more.
@@ -511,11 +577,12 @@ private struct StoryWords {
     }
 
     /// `on 2026-11-24 14:17:00 UTC on tablet by support`.
-    private func clause(_ topic: ItemStory.Clause.Topic, _ before: String, _ event: Event, _ after: String = ".")
-        -> ItemStory.Clause
-    {
-        clause(
-            topic, event, .words(before + " on "), .time(event.recordedAt), .words(how(event) + claim(event) + after))
+    private func clause(
+        _ topic: ItemStory.Clause.Topic, _ before: String, _ event: Event,
+        _ after: [ItemStory.Clause.Part] = [.words(".")]
+    ) -> ItemStory.Clause {
+        let parts = [Part.words(before + " on "), .time(event.recordedAt), .words(how(event))]
+        return Clause(topic: topic, event: event.seq, parts: parts + claim(event) + after)
     }
 
     private func how(_ event: Event) -> String {
@@ -525,10 +592,10 @@ private struct StoryWords {
     }
 
     /// A time that the caller claimed stands beside the store's own.
-    private func claim(_ event: Event) -> String {
+    private func claim(_ event: Event) -> [ItemStory.Clause.Part] {
         guard let claimed = event.occurredAt, claimed.milliseconds / 1_000 != event.recordedAt.milliseconds / 1_000
-        else { return "" }
-        return " (claimed: \(Clause.utc(claimed)))"
+        else { return [] }
+        return [.words(" (claimed: "), .time(claimed), .words(")")]
     }
 
     /// A sentence whose event has left the log.
@@ -549,14 +616,11 @@ private struct StoryWords {
         case .broadcast(let topic, _), .arrived(_, let topic?, _, _, _): after += " through the topic \(topic)"
         default: break
         }
-        guard case .arrived(_, _, _, let notifiedAt, _) = event.body else {
-            return clause(
-                .arrival, event, .words("\(user) got this on "), .time(event.recordedAt),
-                .words(after + claim(event) + "."))
+        var parts: [Part] = [.words("\(user) got this on "), .time(event.recordedAt), .words(after)]
+        if case .arrived(_, _, _, let notifiedAt, _) = event.body {
+            parts += [.words(", as planned on "), .time(notifiedAt)]
         }
-        return clause(
-            .arrival, event, .words("\(user) got this on "), .time(event.recordedAt),
-            .words(after + ", as planned on "), .time(notifiedAt), .words(claim(event) + "."))
+        return Clause(topic: .arrival, event: event.seq, parts: parts + claim(event) + [.words(".")])
     }
 
     private var quiet: ItemStory.Clause {
@@ -623,19 +687,24 @@ private struct StoryWords {
         guard let event = step.event else { return lost(step.kind) }
         switch step.kind {
         case .seen:
-            guard step.isListed != true else { return clause(.seen, "The list with it was on screen", event) }
-            let after = step.isListed == nil ? "." : "; the item was not in it."
-            return clause(.seen, "It was marked as seen when the tray was looked at", event, after)
+            var told =
+                if step.isListed == true {
+                    clause(.seen, "The list with it was on screen", event)
+                } else {
+                    clause(
+                        .seen, "It was marked as seen when the tray was looked at", event,
+                        [.words(step.isListed == nil ? "." : "; the item was not in it.")])
+                }
+            told.isListed = step.isListed
+            return told
         case .marked(let mark): return told(mark, event)
-        case .edited: return edit(event)
+        case .edited: return edit(event, step.oldTitle)
         case .answered: return answer(event)
         case .reminded:
             return clause(.reminder, event, .words("It was reminded of on "), .time(event.recordedAt), .words("."))
         case .snoozed(let until):
             guard isAsleep(until, event) else {
-                return clause(
-                    .snooze, event, .words("It was snoozed on "), .time(event.recordedAt),
-                    .words(how(event) + claim(event) + ", until "), .time(until), .words("."))
+                return clause(.snooze, "It was snoozed", event, [.words(", until "), .time(until), .words(".")])
             }
             return clause(.snooze, event, .words("It is snoozed until "), .time(until), .words("."))
         case .woken:
@@ -647,9 +716,9 @@ private struct StoryWords {
     private func told(_ mark: Mark, _ event: Event) -> ItemStory.Clause {
         switch mark {
         case .seen: clause(.seen, "It was marked seen", event)
-        case .read where company(event).isEmpty: clause(.read, "It was read by itself", event)
+        case .read where company(event).isEmpty: clause(.read, "It was read", event)
         case .read:
-            clause(.read, "It was marked as read\(company(event))", event, ", and not opened by itself.")
+            clause(.read, "It was marked as read\(company(event))", event, [.words(", and not opened individually.")])
         case .unread: clause(.read, "It was marked as unread\(company(event))", event)
         case .archived: clause(.archived, "It was archived\(company(event))", event)
         case .unarchived: clause(.archived, "It was taken out of the archive\(company(event))", event)
@@ -658,11 +727,24 @@ private struct StoryWords {
         }
     }
 
-    private func edit(_ event: Event) -> ItemStory.Clause {
+    private func undone(_ undo: Event) -> ItemStory.Clause {
+        let parts: [Part] = [.words("\(undo.actor ?? user) undid this on "), .time(undo.recordedAt)]
+        let device: [Part] = undo.device.map { [.words(" on \($0)")] } ?? []
+        return Clause(topic: .undo, event: undo.seq, parts: parts + device + claim(undo) + [.words(".")])
+    }
+
+    /// - Parameter old: the title before it, which counts only if no edit between may have left the log.
+    private func edit(_ event: Event, _ old: ItemFold.Title?) -> ItemStory.Clause {
         guard case .edited(_, let edit) = event.body, case .set(let title) = edit.title else {
             return clause(.edit, "Its sender edited it", event)
         }
-        return clause(.edit, "Its sender edited it", event, ": its title was then “\(title)”.")
+        let isKnown = gap.map { gap in old?.since.map { $0 > gap } ?? true } ?? true
+        guard isKnown, let before = old?.text else {
+            return clause(.edit, "Its sender edited it", event, [.words(": its new title was “\(title)”.")])
+        }
+        guard !before.hasSameBytes(as: title) else { return clause(.edit, "Its sender edited it", event) }
+        return clause(
+            .edit, "Its sender edited it", event, [.words(": its title changed from “\(before)” to “\(title)”.")])
     }
 
     private func label(_ action: String) -> String {
@@ -671,10 +753,11 @@ private struct StoryWords {
 
     private func answer(_ event: Event) -> ItemStory.Clause? {
         guard case .acted(_, let action, _, _) = event.body else { return nil }
-        let device = event.device.map { " on \($0)" } ?? ""
-        return clause(
-            .answer, event, .words("\(event.actor ?? user) answered “\(label(action))” on "),
-            .time(event.recordedAt), .words("\(device)\(claim(event))."))
+        let parts: [Part] = [
+            .words("\(event.actor ?? user) answered “\(label(action))” on "), .time(event.recordedAt),
+            .words(event.device.map { " on \($0)" } ?? ""),
+        ]
+        return Clause(topic: .answer, event: event.seq, parts: parts + claim(event) + [.words(".")])
     }
 
     // MARK: What did not happen
@@ -698,7 +781,12 @@ private struct StoryWords {
 
     private var ending: ItemStory.Clause? {
         guard item.isGone else {
-            return item.isDeleted || item.isArchived ? nil : clause(.ending, nil, .words("It is still in the tray."))
+            if item.isDeleted || item.isArchived { return nil }
+            return clause(
+                .ending, nil,
+                .words(
+                    item.content.isSilent
+                        ? "It is silent: a list shows it only on request." : "It is still in the tray."))
         }
         guard let event = fold.gone?.event else { return lost(.ending, "It is no longer in the tray", "why") }
         switch event.body {

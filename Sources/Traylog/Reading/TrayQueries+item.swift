@@ -67,6 +67,36 @@ extension BlockingQueries {
         return ItemFold.changes(of: item, user: user, events)
     }
 
+    /// The events that may have changed an item whose own event is damaged, oldest first.
+    ///
+    /// They are the user's, came after it, and name it, look at the tray or mark all of it, or a part: nobody can tell any more in which
+    /// part it was. With them stand the events that undid one of them.
+    ///
+    /// - Throws: ``TraylogError``: refused `unknownItem` for one that was never in this tray; failed.
+    /// - Complexity: O(the user's events since the item came).
+    @available(*, noasync, message: "use `await store.traces`; this call blocks a thread that tasks share")
+    @_spi(Operations) public func traces(
+        of item: Seq, of user: String, asOf: Moment? = nil
+    ) throws(TraylogError) -> [Event] {
+        let end = if let asOf { try seq(of: asOf) } else { try head() }
+        let isKnown = try queries.answer(.now, of: user) { now in
+            try now.state.entry(of: item.rawValue, stored: now.pages) != nil
+        }
+        guard isKnown, item <= end else { throw .refused(.unknownItem(.seq(item))) }
+        guard item < end else { return [] }
+        var found: Set<Seq> = []
+        return try history(of: user, from: item + 1, limit: .max, asOf: .seq(end)).elements.filter { event in
+            let isTrace =
+                switch event.body {
+                case .traySeen(let upTo), .allMarked(_, _, let upTo): upTo >= item
+                case .undone(let seq): found.contains(seq)
+                default: event.mayConcern(item, collapseKey: nil)
+                }
+            if isTrace { found.insert(event.seq) }
+            return isTrace
+        }
+    }
+
     private func wholeLife(
         of item: ItemReference, of user: String, asOf: Moment?, _ archives: Archives
     ) throws(TraylogError) -> ItemLife {
@@ -133,5 +163,20 @@ extension UserSnapshot {
         var tracker = ChangeTracker([(entry, standing)], pages: base.pages)
         _ = try fold.run { state, seq in try tracker.follow(state, store.fact(seq)) }
         return kept + tracker.events(of: Seq(item)).map(\.rawValue)
+    }
+}
+
+extension TrayQueries {
+    /// The same, while the task waits.
+    ///
+    /// ```swift
+    /// for event in try await store.traces(of: 17, of: "ann") { print(event.kind, event.recordedAt) }
+    /// ```
+    @_spi(Operations) public func traces(
+        of item: Seq, of user: String, asOf: Moment? = nil
+    ) async throws(TraylogError) -> [Event] {
+        try await asking(atLength: true) { store throws(TraylogError) in
+            try store.traces(of: item, of: user, asOf: asOf)
+        }
     }
 }

@@ -4,8 +4,8 @@ import TraylogDomain
 struct ProvedStory {
     let user: String
     let item: Seq
-    /// Ascending: those that sentences name, mutes from before the item, the subscription that a broadcast came by, and what was undone
-    /// if it tells whether the item was in the list when somebody looked.
+    /// Ascending: those that sentences name, mutes from before the item, the subscription that a broadcast came by, and, where something
+    /// was undone, what else tells how the item was before that.
     let events: [Event]
     let story: ItemStory
     /// The title with which the item came.
@@ -35,8 +35,11 @@ struct ProvedStory {
             where event.seq < arrival.seq && arrival.arrivalTopic.hasSameBytes(as: topic):
                 delivery = "subscribed by event \(event.seq)"
             case .muted where event.seq < arrival.seq: break
-            case .undone(let seq) where events.contains(where: { $0.seq == seq && $0.places(item) }): break
-            case _ where !undone.isEmpty && event.places(item): break
+            case .undone(let seq) where events.contains(where: { $0.seq == seq }): break
+            case _
+            where !undone.isEmpty && event.seq > arrival.seq
+                && event.mayConcern(item, collapseKey: content.collapseKey):
+                break
             default: guard told.contains(event.seq) else { throw Self.wrong("no sentence names event \(event.seq)") }
             }
         }
@@ -57,13 +60,17 @@ struct ProvedStory {
 }
 
 extension Event {
-    /// Whether it is a mark that puts an item into the list, or takes it out.
-    func places(_ item: Seq) -> Bool {
+    /// Whether it may change an item: it names it, looks at or marks whatever is there, or brings what may replace it.
+    func mayConcern(_ item: Seq, collapseKey: String?) -> Bool {
         switch body {
-        case .marked(.archived, let items), .marked(.unarchived, let items), .marked(.deleted, let items),
-            .marked(.restored, let items):
-            items.contains(item)
-        case .allMarked(.archived, _, _), .allMarked(.deleted, _, _): true
+        case .traySeen, .allMarked: true
+        case .marked(_, let items): items.contains(item)
+        case .snoozed(item, _), .woken(item), .acted(item, _, _, _), .edited(item, _), .reminded(item),
+            .retracted(item),
+            .expired(item):
+            true
+        case .notified, .arrived:
+            collapseKey.map { key in content?.collapseKey.map { $0.hasSameBytes(as: key) } ?? false } ?? false
         default: false
         }
     }
@@ -86,10 +93,5 @@ extension ProvedStory {
         guard let event = clause.event else { return "stated" }
         guard clause.topic == .arrival, let delivery else { return "event \(event)" }
         return "event \(event), \(delivery)"
-    }
-
-    /// The sentences in one line, each with what it rests on.
-    var words: String {
-        story.clauses.map { "\($0.text()) [\(source(of: $0))]" }.joined(separator: " ")
     }
 }

@@ -69,11 +69,11 @@ import TraylogJSON
         }
     }
 
-    /// What is proved, in words; empty when something is wrong.
+    /// What the sentences are proved by, in words; empty when something is wrong.
     public var conclusion: String {
         guard let proved, let treeHead else { return "" }
         return
-            "item \(proved.item) of \(proved.user): \(proved.words), proved by the tree head of \(treeHead.size) events "
+            "item \(proved.item) of \(proved.user), proved by the tree head of \(treeHead.size) events "
             + "with the root \(treeHead.root.hex)"
     }
 

@@ -87,9 +87,10 @@ enum StoryForm {
         }
         line("</ol>")
         line(
-            "<p class=\"small\">The event behind a sentence shows that it is so; it stands below as it is in the log. “Stated” means "
-                + "that something never happened, which no event can show. The log’s owner signed this page, and so says that "
-                + "nothing else happened to the item, except what was taken back.</p>")
+            "<p class=\"small\">The event behind a sentence shows that it is so; it stands below as it is in the log. What was "
+                + "undone no longer counts; its own event and the one that undid it are both below. “Stated” means that something "
+                + "never happened, which no event can show. The log’s owner signed this page, and so says that nothing else "
+                + "happened to the item.</p>")
         line("<h2>The events</h2>")
         for event in proved.events {
             line("<section id=\"e\(event.seq)\">")

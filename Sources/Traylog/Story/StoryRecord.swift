@@ -54,20 +54,27 @@ import TraylogStates
             seqs.insert(event)
         }
         var proved = try provedBy(item, user, seqs, as: wanted)
-        if proved == nil {
+        let further: [() -> [Seq]] = [
             // A mute that took the place of another one began with that.
-            let voided = Set(all.compactMap { if case .undone(let seq) = $0.body { seq } else { nil } })
-            let others = all.filter { !voided.contains($0.seq) }
-            seqs.formUnion(ItemFold.chain(ofMutes: others, to: wanted.clauses.first { $0.topic == .quiet }?.event))
-            proved = try provedBy(item, user, seqs, as: wanted)
-        }
-        if proved == nil {
-            // What was undone later had its effect when somebody looked at the list.
-            let places = all.filter { $0.seq > arrival && $0.places(item) }
-            seqs.formUnion(places.map(\.seq))
-            let undone = Set(places.map(\.seq))
-            seqs.formUnion(
-                all.compactMap { if case .undone(let seq) = $0.body, undone.contains(seq) { $0.seq } else { nil } })
+            {
+                let voided = Set(all.compactMap { if case .undone(let seq) = $0.body { seq } else { nil } })
+                let others = all.filter { !voided.contains($0.seq) }
+                return ItemFold.chain(ofMutes: others, to: wanted.clauses.first { $0.topic == .quiet }?.event)
+            },
+            // Until something was undone, the item may have been as other events made it.
+            { ItemFold.changes(of: life.item, user: user, all.filter { $0.seq >= arrival }).map(\.seq) },
+            {
+                let later = all.filter { $0.seq > arrival }
+                let concerning = Set(
+                    later.filter { $0.mayConcern(item, collapseKey: life.item.content.collapseKey) }.map(\.seq))
+                let undos = later.filter {
+                    if case .undone(let seq) = $0.body { concerning.contains(seq) } else { false }
+                }
+                return concerning + undos.map(\.seq)
+            },
+        ]
+        for more in further where proved == nil {
+            seqs.formUnion(more())
             proved = try provedBy(item, user, seqs, as: wanted)
         }
         guard let proved else {

@@ -149,7 +149,10 @@ private struct NaiveStory {
     private var item: NaiveItem
     private var arrival: Event
     private var mutes: [(mute: NaiveMute, event: Event)] = []
-    private var changes: [(event: Event, old: NaiveItem, new: NaiveItem)] = []
+    private typealias Change = (event: Event, old: NaiveItem, new: NaiveItem)
+    private var changes: [Change] = []
+    /// Those that were undone, as they were right before that.
+    private var undoneChanges: [(change: Change, by: Event)] = []
     /// The events that were undone, each with its undo.
     private var undone: [(event: Seq, by: Seq)] = []
 
@@ -180,6 +183,23 @@ private struct NaiveStory {
             guard !old.gone else { continue }
             changes.append((event, old, now))
         }
+        undoneChanges = undone.compactMap { event, by in
+            change(of: seq, by: event, before: by).map { ($0, events[Int(by.rawValue) - 1]) }
+        }
+    }
+
+    /// What an event changed, as if what was undone before another one had never happened.
+    private func change(of item: Seq, by event: Seq, before end: Seq) -> Change? {
+        var state = NaiveUser(name: user)
+        let voided = Set(undone.filter { $0.by < end }.map(\.event))
+        var change: Change?
+        for past in events where past.seq < end && !voided.contains(past.seq) {
+            let old = past.seq == event ? state.item(item) : nil
+            state.apply(past)
+            guard let old, let new = state.item(item), !old.scheduled, !old.gone else { continue }
+            change = (past, old, new)
+        }
+        return change
     }
 
     /// A sentence; the event is nil for what never happened.
@@ -210,7 +230,14 @@ private struct NaiveStory {
                     && one.topic == sentence.topic && isLostBeginning(one),
                 "\(place): \(one), not \(sentence)")
         }
-        let (rest, expected) = (Array(told.dropFirst(2)), sentences)
+        let expected = sentences
+        // Where edits may have left the log, nobody knows the title before one.
+        let rest = told.dropFirst(2).map { sentence in
+            guard floor >= item.seq, let event = sentence.event.map({ events[Int($0.rawValue) - 1] }),
+                sentence == edited(event, from: nil)
+            else { return sentence }
+            return expected.first { $0.event == sentence.event && $0.topic == .edit } ?? sentence
+        }
         if rest == expected { return lost }
         let gap = floor >= item.seq ? "The log may lack events from before \(time(floor))." : nil
         guard let gap, rest.first == Sentence(.gap, nil, gap) else {
@@ -245,8 +272,8 @@ private struct NaiveStory {
             item.read ? nil : Sentence(.read, nil, "It was not read after \(time(floor))."),
         ].compactMap(\.self)
         guard told.allSatisfy({ kept.contains($0) || after.contains($0) }) else { return false }
-        let steps = told.compactMap(\.event)
-        let firsts = kept.compactMap(\.event).prefix(steps.count)
+        let steps = told.compactMap(\.event).filter { state(after: $0) != nil }
+        let firsts = kept.compactMap(\.event).filter { state(after: $0) != nil }.prefix(steps.count)
         // The first ones are told, up to where they lead to what the item was in the end.
         return steps == Array(firsts) && (steps.last.flatMap(state) ?? start).isLike(item)
     }
@@ -261,7 +288,7 @@ private struct NaiveStory {
     /// Each event after the floor has its sentence; what the item was there is told without an event.
     private func checkAfter(_ floor: Seq, _ told: [Sentence], _ expected: [Sentence], _ place: String) {
         let isUncertain = undone.contains { $0.event <= floor && $0.by > floor }
-        let order = told.compactMap(\.event)
+        let order = told.filter { $0.topic != .undo }.compactMap(\.event)
         #expect(order == order.sorted(), "\(place)")
         for sentence in expected {
             guard let event = sentence.event, event > floor, !told.contains(sentence) else { continue }
@@ -299,14 +326,19 @@ private struct NaiveStory {
         // Where nobody knows what it was at the floor, only what became so later is known.
         let becameSeen = later.contains { $0.new.seen && !(isUncertain && $0.old.seen) }
         let becameRead = later.contains { $0.new.read && !(isUncertain && $0.old.read) }
-        add(!item.seen && !becameSeen, .seen, "It was not on screen after \(time(floor)).")
-        add(!item.read && !becameRead, .read, "It was not read after \(time(floor)).")
+        // What was undone counts as told only where its events have not left the log, and what it changed is known.
+        add(
+            !item.seen && !becameSeen && (isUncertain || !wasSeenUntilUndone(since: floor)), .seen,
+            "It was not on screen after \(time(floor)).")
+        add(
+            !item.read && !becameRead && (isUncertain || !wasReadUntilUndone(since: floor)), .read,
+            "It was not read after \(time(floor)).")
         let here = atFloor ?? item
         add(
-            !item.seen && (isUncertain || here.seen || later.contains { $0.new.seen }), .seen,
+            !item.seen && (isUncertain || here.seen || wasSeenUntilUndone() || later.contains { $0.new.seen }), .seen,
             "It was not on screen after that.")
         add(
-            !item.read && (isUncertain || here.read || later.contains { $0.new.read }), .read,
+            !item.read && (isUncertain || here.read || wasReadUntilUndone() || later.contains { $0.new.read }), .read,
             "It was not read after that.")
         for sentence in told where !lost.contains(sentence) {
             if sentence.event == nil, sentence.topic == .answer || sentence.topic == .ending,
@@ -324,6 +356,7 @@ private struct NaiveStory {
     private func isFact(_ sentence: Sentence) -> Bool {
         guard let event = sentence.event.map({ events[Int($0.rawValue) - 1] }) else { return false }
         switch event.body {
+        case .undone: return sentence == undid(event)
         case .traySeen:
             return [looked(event).text, on(event, "It was marked as seen when the tray was looked at")].contains(
                 sentence.text)
@@ -414,18 +447,45 @@ private struct NaiveStory {
 
     private var sentences: [Sentence] {
         let gone = changes.last { $0.new.gone }?.event
-        return changes.filter { !$0.new.gone }.compactMap { told($0.event, $0.old, $0.new) }
+        var told = changes.filter { !$0.new.gone }.map { change in
+            (change.event.seq, [self.told(change.event, change.old, change.new)].compactMap(\.self))
+        }
+        for (change, by) in undoneChanges {
+            guard let sentence = self.told(change.event, change.old, change.new) else { continue }
+            told.append((change.event.seq, [sentence, undid(by)]))
+        }
+        return told.sorted { $0.0 < $1.0 }.flatMap(\.1)
             + [notSeen, notRead, notAnswered, ended(gone)].compactMap(\.self)
+    }
+
+    private func undid(_ undo: Event) -> Sentence {
+        let time = "\(Self.time(undo.recordedAt))\(device(undo))\(claim(undo))"
+        return Sentence(.undo, undo, "\(undo.actor ?? user) undid this on \(time).")
+    }
+
+    private func edited(_ event: Event, from old: String?) -> Sentence? {
+        guard case .edited(item.seq, let edit) = event.body else { return nil }
+        guard case .set(let title) = edit.title, Name(title) != old.map(Name.init) else {
+            return Sentence(.edit, event, on(event, "Its sender edited it"))
+        }
+        let after = old.map { ": its title changed from “\($0)” to “\(title)”." } ?? ": its new title was “\(title)”."
+        return Sentence(.edit, event, on(event, "Its sender edited it", after))
+    }
+
+    /// Whether something later than `start` made it read until it was undone.
+    private func wasReadUntilUndone(since start: Seq = .zero) -> Bool {
+        undoneChanges.contains { $0.change.event.seq > start && $0.change.new.read && !$0.change.old.read }
+    }
+
+    private func wasSeenUntilUndone(since start: Seq = .zero) -> Bool {
+        wasReadUntilUndone(since: start)
+            || undoneChanges.contains { $0.change.event.seq > start && $0.change.new.seen && !$0.change.old.seen }
     }
 
     /// The sentence for an event; nil where it is about something else.
     private func told(_ event: Event, _ old: NaiveItem, _ new: NaiveItem) -> Sentence? {
         switch event.body {
-        case .edited(item.seq, let edit):
-            if case .set(let title) = edit.title {
-                return Sentence(.edit, event, on(event, "Its sender edited it", ": its title was then “\(title)”."))
-            }
-            return Sentence(.edit, event, on(event, "Its sender edited it"))
+        case .edited(item.seq, _): return edited(event, from: old.content.title)
         case .reminded(item.seq) where event.user != nil:
             return Sentence(.reminder, event, "It was reminded of on \(Self.time(event.recordedAt)).")
         default: break
@@ -458,9 +518,9 @@ private struct NaiveStory {
         let company = company(event)
         return switch mark {
         case .seen: Sentence(.seen, event, on(event, "It was marked seen"))
-        case .read where company.isEmpty: Sentence(.read, event, on(event, "It was read by itself"))
+        case .read where company.isEmpty: Sentence(.read, event, on(event, "It was read"))
         case .read:
-            Sentence(.read, event, on(event, "It was marked as read\(company)", ", and not opened by itself."))
+            Sentence(.read, event, on(event, "It was marked as read\(company)", ", and not opened individually."))
         case .unread: Sentence(.read, event, on(event, "It was marked as unread\(company)"))
         case .archived: Sentence(.archived, event, on(event, "It was archived\(company)"))
         case .unarchived: Sentence(.archived, event, on(event, "It was taken out of the archive\(company)"))
@@ -483,14 +543,14 @@ private struct NaiveStory {
 
     private var notSeen: Sentence? {
         guard !item.seen else { return nil }
-        let again = changes.contains { $0.new.seen }
+        let again = wasSeenUntilUndone() || changes.contains { $0.new.seen }
         let text = again ? "not on screen after that" : item.gone ? "never on screen" : "not on screen yet"
         return Sentence(.seen, nil, "It was \(text).")
     }
 
     private var notRead: Sentence? {
         guard !item.read else { return nil }
-        let again = changes.contains { $0.new.read }
+        let again = wasReadUntilUndone() || changes.contains { $0.new.read }
         return Sentence(
             .read, nil, "It was \(again ? "not read after that" : item.gone ? "never read" : "not read yet").")
     }
@@ -508,7 +568,10 @@ private struct NaiveStory {
             default: return Sentence(.ending, gone, on(gone, "A later notification replaced it"))
             }
         }
-        return item.deleted || item.archived ? nil : Sentence(.ending, nil, "It is still in the tray.")
+        guard !item.deleted, !item.archived else { return nil }
+        return Sentence(
+            .ending, nil,
+            item.content.isSilent ? "It is silent: a list shows it only on request." : "It is still in the tray.")
     }
 }
 

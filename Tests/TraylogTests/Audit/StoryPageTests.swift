@@ -74,7 +74,8 @@ import TraylogDomain
             try act(.act(.seq(1), action: "yes"))
             #expect(
                 try words(of: 1) == start + [
-                    "Its sender edited it on T by shop: its title was then “99 EUR”.", "It was read by itself on T.",
+                    "Its sender edited it on T by shop: its title changed from “89 EUR” to “99 EUR”.",
+                    "It was read on T.",
                     "ann answered “Confirm” on T.", "It is still in the tray.",
                 ])
             #expect(try store.life(of: .seq(1), of: "ann").events.map(\.kind) == [.notified, .edited, .marked, .acted])
@@ -104,6 +105,7 @@ import TraylogDomain
             try act(.undo(event: away + 1))
             #expect(
                 try words(of: away) == start + [
+                    "It was archived on T.", "ann undid this on T.",
                     "It was marked as seen when the tray was looked at on T; the item was not in it.",
                     "It was not read yet.", "It is still in the tray.",
                 ])
@@ -113,6 +115,54 @@ import TraylogDomain
                 try words(of: away).suffix(4) == [
                     "It was deleted on T.", "It was restored on T.", "It was not read yet.", "It is still in the tray.",
                 ])
+            store.close()
+        }
+    }
+
+    @Test func aPageTellsWhatWasUndoneAndWhatCountsInstead() throws {
+        let key = try #require(Self.signer)
+        try withTemporaryDirectory { directory in
+            var options = StoreOptions()
+            options.ticking = .manual
+            let store = try Store.open(directory, options: options)
+            func act(_ action: Command.Action, by actor: String? = nil, on device: String? = nil) throws {
+                try store.perform(Command(user: "ann", action, actor: actor, device: device))
+            }
+            func told() throws -> (page: String, check: StoryCheck, words: [String]) {
+                let life = try store.life(of: .seq(1), of: "ann")
+                let page = try store.provedStory(of: life).page(signedBy: key)
+                let check = try Self.check(Array(page.utf8), [], key.publicKey)
+                #expect(check.findings.isEmpty)
+                #expect(try store.story(of: life) == check.story)
+                return (page, check, check.story?.clauses.map { $0.text { _ in "T" } } ?? [])
+            }
+            try act(.notify(Content(title: "Invoice")), by: "shop")
+            try act(.notify(Content(title: "Other")), by: "shop")
+            try act(.mark(.read, [.seq(1)]), on: "tablet")
+            try act(.markAll(.read, ItemFilter()), on: "laptop")
+            let start = ["ann got this on T from shop.", "It counted as new."]
+            #expect(try told().words == start + ["It was read on T on tablet.", "It is still in the tray."])
+            #expect(try told().check.story?.read?.event == 3)
+            try act(.undo(event: 3), by: "ada")
+            let undone = ["It was read on T on tablet.", "ada undid this on T."]
+            let all = "It was marked as read with “mark all” on T on laptop, and not opened individually."
+            #expect(try told().words == start + undone + [all, "It is still in the tray."])
+            let instead = try told().check.story
+            #expect(instead?.read?.event == 4 && instead?.seen?.event == 4)
+            try act(.undo(event: 4), by: "ada", on: "console")
+            let last = try told()
+            #expect(
+                last.words == start + undone + [
+                    all, "ada undid this on T on console.", "It was not on screen after that.",
+                    "It was not read after that.", "It is still in the tray.",
+                ])
+            #expect(last.check.story?.read == nil && last.check.story?.seen == nil)
+            #expect(last.check.sentences.map(\.source).contains("event 6"))
+            // Neither the sentence nor the event can be missing.
+            for line in last.page.split(separator: "\n") where line.contains("undid this") {
+                let without = Array(last.page.replacing(line + "\n", with: "").utf8)
+                #expect(try !Self.check(without, [], key.publicKey).findings.isEmpty)
+            }
             store.close()
         }
     }

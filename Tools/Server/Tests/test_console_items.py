@@ -1,5 +1,6 @@
 """Items in a browser: filters of a tray, the sheet beside it, what happened to an item, links that lead on, undo, audiences."""
 
+import html
 import json
 import os
 import re
@@ -272,6 +273,11 @@ class UndoTests(ItemCase):
         self.open(f"/events/{mark}")
         self.assertIn("It changed 30 items: 30 unread before, 0 after", self.browser.text())
         self.browser.one("[data-undo] button").click()
+        asked = self.browser.wait("document.querySelector('.grave')?.innerText")
+        self.assertIn("intern", asked)
+        self.assertIn("It changed 30 items: 30 unread before, 0 after", asked)
+        self.assertEqual(self.server.get("/v1/users/paul/tray").json["unread"], 0, "nothing is undone before it is confirmed")
+        self.browser.one(".grave button").click()
         self.browser.wait("document.body.innerText.includes('This event no longer counts')")
         self.assertEqual(self.server.get("/v1/users/paul/tray").json["unread"], 30)
         undo = self.server.get("/v1/users/paul/history?limit=1000").lines[-1]
@@ -283,6 +289,67 @@ class UndoTests(ItemCase):
         self.assertEqual(visitor.send("/users/maria/undo", {"event": "1"}).status, 403)
         self.assertEqual(visitor.send("/users/maria/undo", {"event": "x", "form": visitor.form()}).status, 400)
         self.assertEqual(visitor.send("/users/maria/undo", {"event": str(self.invoice), "form": visitor.form()}).status, 422)
+
+
+class LifeTests(ItemCase):
+    """The sentence, the box and the life of an item say the same."""
+
+    def shown(self, item, user="lea"):
+        page = Visitor(self.server, "auditor").get(f"/users/{user}/items/{item}").body.decode()
+        parts = {
+            name: re.findall(r"<li.*?</li>", re.search(rf'<[ou]l class="{name}">(.*?)</[ou]l>', page, re.S).group(1), re.S)
+            for name in ("occasions", "life")}
+        words = lambda markup: " ".join(html.unescape(re.sub(r"<[^>]*>", "", markup)).split())
+        return words(re.search(r'<p class="story">(.*?)</p>', page, re.S).group(1)), parts, words
+
+    def act(self, *commands, user="lea"):
+        return [one["seq"] for one in self.server.perform(*({"user": user, **command} for command in commands))["results"]]
+
+    def test_an_undo_is_told_by_all_three(self):
+        item, other = self.act({"kind": "notify", "title": "Invoice"}, {"kind": "notify", "title": "Other"})
+        read, every = self.act({"kind": "mark", "as": "read", "items": [item], "device": "tablet"}, {"kind": "markAll", "as": "read", "device": "laptop"})
+        undo = self.act({"kind": "undo", "event": read, "actor": "ada"})[0]
+        story, parts, words = self.shown(item)
+        self.assertRegex(story, r"It was read on \S+ \S+ UTC on tablet\. ada undid this on \S+ \S+ UTC\. "
+                         r"It was marked as read with “mark all” on \S+ \S+ UTC on laptop, and not opened individually\.")
+        self.assertRegex(words(parts["occasions"][1]), r"^Marked as read with others \S+ \S+ UTC on laptop$")
+        rows = {int(re.search(r'/events/(\d+)"', row).group(1)): row for row in parts["life"]}
+        self.assertRegex(words(rows[read]), r"undone by ada")
+        self.assertIn('class="undone"', rows[read])
+        self.assertNotIn('class="undone"', rows[every])
+        self.assertIn(undo, rows)
+        # Without what counts instead, nobody has read it any more.
+        self.act({"kind": "undo", "event": every, "actor": "ada"})
+        story, parts, words = self.shown(item)
+        self.assertEqual(story.count("ada undid this on"), 2)
+        self.assertIn("It was not read after that.", story)
+        self.assertEqual(words(parts["occasions"][1]), "No longer read")
+        self.assertNotIn("never", story)
+        # Of the other one too: it was marked with all.
+        self.assertIn("ada undid this on", self.shown(other)[0])
+
+    def test_what_was_not_on_screen_has_no_tick(self):
+        item, silent = self.act({"kind": "notify", "title": "Later"}, {"kind": "notify", "title": "Quiet", "silent": True}, user="carla")
+        self.act({"kind": "snooze", "item": item, "until": "2099-01-01T08:00:00Z"}, {"kind": "seeTray", "device": "laptop"}, user="carla")
+        for seq in (item, silent):
+            story, parts, words = self.shown(seq, "carla")
+            self.assertIn("looked at on", story)
+            self.assertRegex(words(parts["occasions"][0]), r"^Marked as seen, not on screen \S+ \S+ UTC on laptop$")
+            self.assertNotIn("#check", parts["occasions"][0])
+            self.assertTrue(any(words(row).startswith("Marked as seen, not on screen on laptop") for row in parts["life"]))
+        self.assertIn("It is silent: a list shows it only on request.", story)
+        self.assertNotIn("still in the tray", story)
+        # What is said of a time is said on the reader's clock.
+        snoozed = next(row for row in self.shown(item, "carla")[1]["life"] if "Snoozed" in row)
+        self.assertRegex(snoozed, r'until <time data-exact datetime="2099-01-01T08:00:00')
+
+    def test_a_replacement_is_called_so_and_leads_on(self):
+        old, new = self.act(
+            {"kind": "notify", "title": "Build 1", "collapseKey": "b"}, {"kind": "notify", "title": "Build 2", "collapseKey": "b", "actor": "ci"})
+        story, parts, words = self.shown(old)
+        self.assertEqual([words(row).split(" ")[0] for row in parts["life"]], ["Arrived", "Replaced"])
+        self.assertIn("Replaced by Build 2", words(parts["life"][1]))
+        self.assertIn(f'href="/console/users/lea/items/{new}?', parts["life"][1])
 
 
 class AudienceTests(ItemCase):

@@ -177,6 +177,7 @@ class HealthTests(unittest.TestCase):
             for number in range(1, 6):
                 server.notify("ann", title=f"Title number {number}.")
             server.post("/v1/users/ann/marks", {"as": "read", "items": [4]})
+            server.post("/v1/users/ann/marks", {"as": "archived", "items": [3], "device": "phone"})
             server.owns = False
             server.stop()
             self.assertGreater(flip(self.store(server), b"Title number 3."), 0)
@@ -184,7 +185,7 @@ class HealthTests(unittest.TestCase):
                 auditor = Visitor(damaged, "auditor")
                 for page in ("/users/ann/timeline", "/log"):
                     content = auditor.get(page).body.decode()
-                    self.assertEqual(re.findall(r'<tr data-seq="(\d+)"', content), ["6", "5", "4", "3"], page)
+                    self.assertEqual(re.findall(r'<tr data-seq="(\d+)"', content), ["7", "6", "5", "4", "3"], page)
                     row = text_of(auditor.get(page))
                     self.assertIn("event 3 is damaged", row)
                     self.assertIn('href="/console/events/3">3</a>', content)
@@ -194,12 +195,20 @@ class HealthTests(unittest.TestCase):
                     self.assertEqual(re.findall(r'<tr data-seq="(\d+)"', rest), ["2", "1"], page)
                 # Before the damage all is told; after it, only that there is more.
                 later = text_of(auditor.get("/users/ann/items/4"))
-                self.assertIn("It was read by itself", later)
+                self.assertIn("It was read on", later)
                 self.assertNotIn("cannot be told", later)
                 earlier = text_of(auditor.get("/users/ann/items/1"))
                 self.assertIn("What happened to it later cannot be told: event 3 is damaged", earlier)
                 self.assertRegex(earlier, r"Until event 2:\s*ann got this on")
                 self.assertNotIn("Prove this", earlier)
+                # Of the damaged one itself, what came after it.
+                lost = text_of(auditor.get("/users/ann/items/3"))
+                self.assertIn("How it came cannot be read: event 3 is damaged", lost)
+                self.assertRegex(lost, r"What may have happened to it\s+Archived\s+on phone")
+                self.assertIn("What to do", lost)
+                self.assertNotIn("Prove this", lost)
+                self.assertEqual(auditor.get("/users/ann/items/9").status, 404)
+                self.assertRegex(self.program(damaged, "show", "ann", "3", statuses=(74,)), r"item 3 came cannot be read[^\0]*\b7\b.*marked")
                 # A moment whose tray cannot be computed leaves the way to others.
                 past = auditor.get("/users/ann?asOf=4").body.decode()
                 self.assertIn("data-moment", past)

@@ -84,8 +84,9 @@ class StoryCase(unittest.TestCase):
         words = " ".join(f"{one['text']} [{one['source']}]" for one in value["sentences"])
         repeated = self.other(page, self.key)
         self.assertIsNotNone(repeated)
-        start = f"item {value['item']} of {value['user']}: {words}, proved by the tree head of {value['events']} events with the root "
-        self.assertTrue(repeated.startswith(start), f"{repeated}\n{start}")
+        start = f"item {value['item']} of {value['user']}, proved by the tree head of {value['events']} events with the root "
+        lines = "".join(f"\n  {one['text']} [{one['source']}]" for one in value["sentences"])
+        self.assertTrue(repeated.startswith(start) and repeated.endswith(lines), f"{repeated}\n{start}{lines}")
         # People read the same.
         for one in value["sentences"]:
             self.assertIn(html.escape(one["text"], quote=False).replace("\r", "&#13;"), page.decode())
@@ -116,7 +117,7 @@ class WordsTests(StoryCase):
         self.assertRegex(words, rf"^ann got this on \S+ \S+ UTC from shop \(claimed: 2026-03-05 08:00:00 UTC\)\. \[event {quiet}\]")
         self.assertRegex(words, rf"support had muted category approval on phone on \S+ \S+ UTC, until 2099-01-01 08:00:00 UTC\. \[event {muted}\]")
         self.assertRegex(words, r"The list with it was on screen on \S+ \S+ UTC on tablet\. \[event \d+\]")
-        self.assertRegex(words, r"marked as read with “mark all” on \S+ \S+ UTC on tablet, and not opened by itself\. \[event \d+\]")
+        self.assertRegex(words, r"marked as read with “mark all” on \S+ \S+ UTC on tablet, and not opened individually\. \[event \d+\]")
         self.assertIn("It is still in the tray. [stated]", words)
         # A mute that took the place of another one began with that.
         self.do({"kind": "mute", "category": "approval"})
@@ -129,14 +130,15 @@ class WordsTests(StoryCase):
 
         first, second = self.notify(title="One"), self.notify(title="Two", silent=True)
         self.do({"kind": "mark", "as": "read", "items": [first, second], "actor": "eve"})
-        self.assertRegex(told(first), r"marked as read together with another item on \S+ \S+ UTC by eve, and not opened by itself")
-        self.assertIn("It did not ring: it was sent silently.", told(second))
+        self.assertRegex(told(first), r"marked as read together with another item on \S+ \S+ UTC by eve, and not opened individually")
+        self.assertRegex(told(second), r"It did not ring: it was sent silently\..* It is silent: a list shows it only on request\. \[stated\]$")
         read = self.notify(title="Three")
         event = self.do({"kind": "mark", "as": "read", "items": [read], "device": "laptop"})[0]
-        self.assertRegex(told(read), rf"It was read by itself on \S+ \S+ UTC on laptop\. \[event {event}\]")
+        self.assertRegex(told(read), rf"It was read on \S+ \S+ UTC on laptop\. \[event {event}\]")
         self.do({"kind": "undo", "event": event})
-        self.assertIn("It was not read yet. [stated]", told(read))
-        self.assertRegex(told(read, f"?asOf={event}"), rf"It was read by itself on .* \[event {event}\]")
+        self.assertRegex(told(read), rf"It was read on \S+ \S+ UTC on laptop\. \[event {event}\] "
+                         rf"ann undid this on \S+ \S+ UTC\. \[event \d+\] .*It was not read after that\. \[stated\]")
+        self.assertRegex(told(read, f"?asOf={event}"), rf"It was read on .* \[event {event}\]")
 
         self.do({"kind": "snooze", "item": read, "until": "2099-01-01T08:00:00Z"})
         self.assertIn("It is snoozed until 2099-01-01 08:00:00 UTC.", told(read))
@@ -154,7 +156,7 @@ class WordsTests(StoryCase):
         edited = self.do({"kind": "edit", "item": offer, "title": "99 EUR", "actor": "shop"})[0]
         self.do({"kind": "mark", "as": "read", "items": [offer]}, {"kind": "act", "item": offer, "action": "yes"})
         self.do({"kind": "edit", "item": offer, "body": "Thank you", "actor": "shop"})
-        self.assertRegex(told(offer), rf"edited it on \S+ \S+ UTC by shop: its title was then “99 EUR”\. \[event {edited}\] It was read by itself .*"
+        self.assertRegex(told(offer), rf"edited it on \S+ \S+ UTC by shop: its title changed from “89 EUR” to “99 EUR”\. \[event {edited}\] It was read .*"
                          r"ann answered “Pay” on .* Its sender edited it on \S+ \S+ UTC by shop\. \[event \d+\] It is still in the tray")
         self.assertIn("Answered", text_of(self.visitor.get(f"/users/ann/items/{offer}")))
         deleted, neighbour = self.notify(title="Out of sight"), self.notify(title="Too")
@@ -199,7 +201,7 @@ class WordsTests(StoryCase):
         self.do({"kind": "mark", "as": "read", "items": [item]})
         words = self.told(self.page(item))
         self.assertRegex(words, r"^ann got this on \S+ \S+ UTC from hr, as planned on \S+ \S+ UTC\. \[event \d+\]")
-        self.assertRegex(words, rf"ann had muted thread plan on \S+ \S+ UTC\. \[event {muted}\].* It was read by itself on")
+        self.assertRegex(words, rf"ann had muted thread plan on \S+ \S+ UTC\. \[event {muted}\].* It was read on")
         self.assertRegex(self.told(self.page(everybody)), r"through the topic plans, as planned on .*, subscribed by event \d+\]")
 
     def test_texts_of_any_kind_stay_text(self):
@@ -265,9 +267,10 @@ class WordsTests(StoryCase):
         page = self.page(self.notify(title="Words"))
         self.assertEqual(self.program(page).returncode, 64)
         said = self.program(page, "--public-key", "key")
-        self.assertRegex(said.stdout, r"^true: item \d+ of ann: ann got this on .*, signed\n$")
+        self.assertRegex(said.stdout, r"^true: item \d+ of ann, proved by the tree head of \d+ events with the root [0-9a-f]{64}, signed\n"
+                         r"  ann got this on .* \[event \d+\]\n(  .*\]\n)*  It is still in the tray\. \[stated\]\n$")
         pathlib.Path(self.work, "head").write_text(json.dumps(self.head(page)))
-        self.assertRegex(self.program(page, "--tree-head", "head").stdout, r", signature not looked at\n$")
+        self.assertRegex(self.program(page, "--tree-head", "head").stdout, r", signature not looked at\n  ann got this")
         said = self.program(page.replace(b"still in the tray", b"not in the tray"), "--public-key", "key")
         self.assertRegex(said.stdout, r"page: does not say what its events say, from line \d+ on: it was changed\nnot proved: 1 finding\n")
 
@@ -344,6 +347,26 @@ class ManipulationTests(StoryCase):
         self.assertFound(self.forged(story={"user": "ann", "item": self.others[0]}), "another item")
         self.assertFound(self.forged(story={"user": "eve", "item": self.item}), "another person")
         self.assertFound(self.forged(proofs=[{**proofs[0], "leafIndex": proofs[0]["leafIndex"] + 1}, *proofs[1:]]), "another place")
+
+    def test_an_undo_and_what_it_undid_are_told_and_cannot_be_left_out(self):
+        read = next(event["seq"] for event in self.server.get("/v1/users/ann/history?limit=1000").lines
+                    if event["kind"] == "marked" and event.get("items") == [self.item])
+        undo = self.do({"kind": "undo", "event": read, "actor": "ada", "device": "desk"})[0]
+        self.content = self.page(self.item)
+        self.known = self.head(self.content)
+        self.value = json.loads(html.unescape(re.search(rb'<pre id="proof">(.*)</pre>', self.content).group(1).decode()))
+        words = self.told(self.content)
+        self.assertRegex(words, rf"It was read on \S+ \S+ UTC\. \[event {read}\] ada undid this on \S+ \S+ UTC on desk\. \[event {undo}\] "
+                         r"It was not read after that\. \[stated\]")
+        self.assertEqual(self.forged(), self.content)
+        without = lambda *seqs: self.forged(proofs=[proof for proof in self.value["proofs"] if proof["seq"] not in seqs])
+        # An undo of nothing is no sentence.
+        self.assertFound(without(read), "without what was undone")
+        # What is left fits: only who signed can say that there was more.
+        self.assertFound(without(undo), "without the undo", key_only=True)
+        self.assertFound(without(read, undo), "without both", key_only=True)
+        for seq in (read, undo):
+            self.assertFound(re.sub(rb"<li>[^\n]*#e%d\"[^\n]*</li>\n" % seq, b"", self.content), f"without the sentence of {seq}")
 
     def test_another_log_or_another_key_does_not_count(self):
         pathlib.Path(self.work, "head").write_text(json.dumps({**self.known, "rootHash": "0" * 64}))

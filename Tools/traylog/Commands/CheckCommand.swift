@@ -257,6 +257,7 @@ struct CheckCommand: ParsableCommand {
             writer.endArray()
         } words: {
             ["true: \(VisibleText(check.conclusion).text)\(signature(publicKey != nil))"]
+                + check.sentences.map { VisibleText("  \($0.text) [\($0.source)]").text }
         }
     }
 

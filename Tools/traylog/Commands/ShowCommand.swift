@@ -48,13 +48,32 @@ struct ShowCommand: StoreCommand {
         guard let item else { return try showEvent() }
         try recordReading(of: subject)
         let reference = try ItemReference(argument: item, isKey: keys)
-        let life = try withReader { try lookUp(reference, in: $0) }
-        try printing { output in
-            if global.json {
-                try output.json { $0.write(life) }
-            } else {
-                try output.lines(ItemText(life).lines(on: Terminal(.standardOutput)))
+        try withReader { reader in
+            do {
+                let life = try lookUp(reference, in: reader)
+                try printing { output in
+                    if global.json {
+                        try output.json { $0.write(life) }
+                    } else {
+                        try output.lines(ItemText(life).lines(on: Terminal(.standardOutput)))
+                    }
+                }
+            } catch TraylogError.failed(let failure) {
+                if !global.json, case .seq(let seq) = reference, failure.event == seq {
+                    try showTraces(of: seq, in: reader)
+                }
+                throw TraylogError.failed(failure)
             }
+        }
+    }
+
+    /// What is known of an item whose own event is damaged.
+    private func showTraces(of item: Seq, in reader: BlockingReader) throws {
+        let events = try reader.traces(of: item, of: subject, asOf: moment.asOf)
+        try printing { output in
+            try output.lines(
+                ["How item \(item) came cannot be read. What may have happened to it since:", ""]
+                    + ItemText.lines(events, on: Terminal(.standardOutput)))
         }
     }
 

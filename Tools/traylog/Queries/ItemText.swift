@@ -19,18 +19,23 @@ struct ItemText {
         facts.append(("recorded", Cell(zoned: item.recordedAt)))
         if let arrivedAt = item.arrivedAt { facts.append(("arrived", Cell(zoned: arrivedAt))) }
         facts.append(("as of", Cell(life.asOf)))
+        return FactsText(facts).lines(on: terminal) + [""] + Self.lines(life.events, on: terminal)
+    }
+
+    /// The events of a life, a line each.
+    static func lines(_ events: [Event], on terminal: Terminal) -> [String] {
         var table = Table(
             [
                 .whole("EVENT", .right), .time("RECORDED"), .flexible("ACTOR"), .flexible("DEVICE"), .whole("KIND"),
                 .main("WHAT"),
             ], on: terminal)
-        let rows = life.events.map { event in
+        let rows = events.map { event in
             [
                 Cell(event.seq), Cell(event.recordedAt), Cell(event.shownActor), Cell(event.device),
                 Cell(event.kind.rawValue), Cell(event.words),
             ]
         }
-        return FactsText(facts).lines(on: terminal) + [""] + table.lines(rows)
+        return table.lines(rows)
     }
 }
 

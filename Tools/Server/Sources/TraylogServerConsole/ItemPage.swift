@@ -23,9 +23,15 @@ struct ItemPage: PageContent {
 
     struct Occasion {
         let holds: Bool
-        let word: String
+        let icon, word: String
         let at: Timestamp?
         let device, actor: String?
+    }
+
+    struct Undo {
+        let seq: Seq
+        let by: String?
+        let at: Timestamp
     }
 
     struct Outcome {
@@ -38,8 +44,12 @@ struct ItemPage: PageContent {
     struct Step {
         let seq: Seq
         let icon, title, detail: String
+        let until: Timestamp?
+        /// The item that took its place.
+        let replacement: Seq?
         let device, actor: String?
         let at: Timestamp
+        let undo: Undo?
         /// When the caller says that it happened, where that is another time.
         let claimed: Timestamp?
     }
@@ -55,6 +65,10 @@ struct ItemPage: PageContent {
     let person: Person
     let seq, asOf: Seq
     let isPast, isAwaiting, isOver: Bool
+    /// Whether not even its own event can be read: the page has what came after it.
+    var isUnreadable = false
+    /// What was muted when it came, of one that cannot be read.
+    var mutes: [UserPage.Mute] = []
     let title, body: String?
     let topic: Name?
     /// Why its story, or the rest of it, cannot be told; nil where it is.
@@ -80,7 +94,11 @@ struct ItemPage: PageContent {
                 let seq = try seq(visit)
                 let list = try ItemList(visit, limit: 1)
                 let moment = try visit.moment("asOf")
-                let told = try await told(.seq(seq), of: visit.segment("u"), moment, visit)
+                var told: Told?
+                let trouble = try await visit.trouble {
+                    told = try await Self.told(.seq(seq), of: visit.segment("u"), moment, visit)
+                }
+                guard let told else { return try await unreadable(seq, moment, trouble, visit) }
                 var page = ItemPage(told, visit)
                 // Without them where one of them is damaged.
                 _ = try await visit.trouble {
@@ -127,7 +145,7 @@ struct ItemPage: PageContent {
         let item: Item
         var asOf: Seq
         var events: [Event] = []
-        var story: [ItemStory.Clause] = []
+        var story: ItemStory?
         /// The event up to which the story goes.
         var toldThrough = Seq.zero
         /// Why the rest cannot be told: a damaged event hides neither what it says nor what happened before.
@@ -148,8 +166,15 @@ struct ItemPage: PageContent {
         func tell(asOf moment: Moment?) async throws -> Visit.Trouble? {
             try await visit.trouble {
                 let life = try await store.life(of: item, of: user, asOf: moment)
-                told.story = try await store.story(of: life).clauses
-                (told.toldThrough, told.events) = (life.asOf, life.events)
+                let story = try await store.story(of: life)
+                // What changed nothing when it came may be what counts since something else was undone.
+                var events = Dictionary(life.events.map { ($0.seq, $0) }) { first, _ in first }
+                for case let seq? in story.clauses.filter({ $0.topic != .quiet }).map(\.event) where events[seq] == nil
+                {
+                    events[seq] = try await store.log.event(seq)
+                }
+                (told.story, told.toldThrough) = (story, life.asOf)
+                told.events = events.values.sorted { $0.seq < $1.seq }
             }
         }
         told.trouble = try await tell(asOf: moment)
@@ -173,8 +198,8 @@ struct ItemPage: PageContent {
         (person, seq, asOf, isPast) = (Person(visit, .tray), item.seq, told.asOf, visit.query["asOf"] != nil)
         (title, body, topic) = (content.title, content.body, item.topic.map(Name.init))
         untold = told.trouble?.finding
-        toldThrough = told.trouble == nil || told.story.isEmpty ? nil : told.toldThrough
-        story = told.story.map { clause in
+        toldThrough = told.trouble == nil || told.story == nil ? nil : told.toldThrough
+        story = (told.story?.clauses ?? []).map { clause in
             Clause(
                 event: visit.may(.audit) ? clause.event : nil,
                 parts: clause.parts.map { part in
@@ -185,7 +210,7 @@ struct ItemPage: PageContent {
                 })
         }
         occasions = Self.occasions(told)
-        steps = told.events.map { Self.step($0, item.seq) }
+        steps = told.events.map { Self.step($0, of: item.seq, among: told.events, told.story) }
         outcome = item.outcome.map { outcome in
             Outcome(
                 action: content.actions.first { $0.id == outcome.action }?.label ?? outcome.action, by: outcome.actor,
@@ -198,6 +223,33 @@ struct ItemPage: PageContent {
             ("arrived muted", item.isMuted), ("silent", content.isSilent),
         ].filter(\.1).map(\.0)
         (facts, data) = (Self.facts(item), content.data.map(PrettyJSON.text))
+        (kept, keptMoment) = (String(visit.kept(ItemList.fields).dropFirst()), visit.kept(["asOf"]))
+    }
+
+    // MARK: An item that cannot be read
+
+    private static func unreadable(
+        _ seq: Seq, _ moment: Moment?, _ trouble: Visit.Trouble?, _ visit: Visit
+    ) async throws -> Response {
+        let (store, user) = (visit.store, visit.segment("u"))
+        let traces = try await store.traces(of: seq, of: user, asOf: moment)
+        let head = try await store.log.head()
+        var page = ItemPage(seq, traces, try await store.log.seq(of: moment ?? .seq(head)), trouble, visit)
+        if seq > 1 {
+            _ = try await visit.trouble {
+                page.mutes = try await store.mutes(of: user, asOf: .seq(seq - 1)).mutes.map(UserPage.Mute.init)
+            }
+        }
+        return visit.page("Item \(seq)", page)
+    }
+
+    private init(_ seq: Seq, _ traces: [Event], _ asOf: Seq, _ trouble: Visit.Trouble?, _ visit: Visit) {
+        (person, self.seq, self.asOf, isPast) = (Person(visit, .tray), seq, asOf, visit.query["asOf"] != nil)
+        (isUnreadable, untold, toldThrough) = (true, trouble?.finding, nil)
+        (title, body, topic, outcome, data) = (nil, nil, nil, nil, nil)
+        (isAwaiting, isOver) = (false, false)
+        (story, occasions, actions, states, facts) = ([], [], [], [], [])
+        steps = traces.map { Self.step($0, of: seq, among: traces, nil) }
         (kept, keptMoment) = (String(visit.kept(ItemList.fields).dropFirst()), visit.kept(["asOf"]))
     }
 
@@ -219,61 +271,65 @@ struct ItemPage: PageContent {
         ].compactMap(\.self)
     }
 
-    /// When it was seen and read last, from where, by whom: the answer to "did she see it?".
-    private static func occasions(_ life: Told) -> [Occasion] {
-        let voided = Set(
-            life.events.compactMap { event -> Seq? in
-                if case .undone(let seq) = event.body { seq } else { nil }
-            })
-        func last(_ isIt: (Event.Body) -> Bool) -> Event? {
-            life.events.last { isIt($0.body) && !voided.contains($0.seq) }
-        }
-        func makesRead(_ body: Event.Body) -> Bool {
-            switch body {
-            case .marked(.read, _), .allMarked(.read, _, _), .acted: true
-            default: false
+    /// When it was seen and read last, from where, by whom: the answer to "did she see it?", as the story tells it.
+    private static func occasions(_ told: Told) -> [Occasion] {
+        let (item, clauses) = (told.item, told.story?.clauses ?? [])
+        func event(_ clause: ItemStory.Clause?) -> Event? { told.events.first { $0.seq == clause?.event } }
+        func occasion(
+            _ name: String, _ topics: Set<ItemStory.Clause.Topic>, _ holds: Bool, _ event: Event?, _ word: String
+        ) -> Occasion {
+            guard holds else {
+                let wasSo = clauses.contains { topics.contains($0.topic) && $0.event != nil }
+                let otherwise = wasSo ? "No longer \(name)" : item.isGone ? "Never \(name)" : "Not \(name) yet"
+                return Occasion(holds: false, icon: "cross", word: otherwise, at: nil, device: nil, actor: nil)
             }
+            let isSight = name != "seen" || word == Self.onScreen
+            return Occasion(
+                holds: isSight, icon: isSight ? "check" : "minus", word: word, at: event?.recordedAt,
+                device: event?.device, actor: event?.actor.flatMap { $0.utf8.elementsEqual(told.user.utf8) ? nil : $0 })
         }
-        let seen = life.events.first { event in
-            guard !voided.contains(event.seq) else { return false }
-            return switch event.body {
-            case .traySeen, .marked(.seen, _), .allMarked(.seen, _, _): true
-            default: makesRead(event.body)
-            }
-        }
-        let (read, isOver) = (last(makesRead), life.item.isGone)
+        let (seen, read) = (event(told.story?.seen), event(told.story?.read))
         return [
+            occasion("seen", [.seen, .read], item.isSeen, seen, Self.sight(seen, told.story?.seen?.isListed)),
             occasion(
-                "Seen", isOver ? "Never seen" : "Not seen yet", item: life, holds: life.item.isSeen, seen),
-            occasion(
-                read?.isOfMany == true ? "Marked as read with others" : "Read", isOver ? "Never read" : "Not read yet",
-                item: life, holds: life.item.isRead, read),
+                "read", [.read], item.isRead, read, read?.isOfMany == true ? "Marked as read with others" : "Read"),
         ]
     }
 
-    private static func occasion(
-        _ word: String, _ otherwise: String, item life: Told, holds: Bool, _ event: Event?
-    ) -> Occasion {
-        let event = holds ? event : nil
-        let actor = event?.actor.flatMap { $0.utf8.elementsEqual(life.user.utf8) ? nil : $0 }
-        return Occasion(
-            holds: holds, word: holds ? word : otherwise, at: event?.recordedAt, device: event?.device, actor: actor)
+    private static let onScreen = "Seen"
+
+    /// How an event made an item seen, as its sentence says it.
+    private static func sight(_ event: Event?, _ isListed: Bool?) -> String {
+        switch event?.body {
+        case .traySeen where isListed == true: onScreen
+        case .traySeen where isListed == false: "Marked as seen, not on screen"
+        case .marked(.read, let items) where items.count == 1: onScreen
+        case .acted: onScreen
+        case .marked(.read, _), .allMarked(.read, _, _): "Marked as seen with others"
+        default: "Marked as seen"
+        }
     }
 
     /// An event of the item's life, in words.
-    private static func step(_ event: Event, _ item: Seq) -> Step {
+    private static func step(_ event: Event, of item: Seq, among events: [Event], _ story: ItemStory?) -> Step {
         let summary = EventSummary(event, mostItems: 1, time: Moments.text)
-        var (title, detail) = (summary.title, "")
+        var (title, detail, until, replacement) = (summary.title, "", Timestamp?.none, Seq?.none)
         switch event.body {
+        case .notified(let content) where event.seq != item:
+            (title, detail, replacement) = (
+                "Replaced by", content.title ?? content.body ?? "item \(event.seq)", event.seq
+            )
+        case .arrived(let other, _, _, _, let content) where other != item:
+            (title, detail, replacement) = ("Replaced by", content.title ?? content.body ?? "item \(other)", other)
         case .notified, .broadcast, .arrived: title = "Arrived"
-        case .traySeen: title = "Seen"
+        case .traySeen: title = sight(event, story?.clauses.first { $0.event == event.seq }?.isListed)
         case .marked(let mark, let items):
             title = mark.rawValue.prefix(1).uppercased() + mark.rawValue.dropFirst()
-            detail = items.count > 1 ? "with \(Figures.count(items.count - 1)) other items" : ""
+            detail = items.count > 1 ? "with \(Figures.count(items.count - 1, "other item"))" : ""
         case .allMarked(let mark, _, _):
             title = mark.rawValue.prefix(1).uppercased() + mark.rawValue.dropFirst()
             detail = "with all others" + (summary.detail.isEmpty ? "" : ": " + summary.detail)
-        case .snoozed(_, let until): detail = "until \(Moments.text(until))"
+        case .snoozed(_, let end): until = end
         case .acted(_, let action, let note, _): detail = action + (note.map { ": \($0)" } ?? "")
         case .woken, .retracted, .expired, .reminded: break
         case .edited: detail = summary.detail.replacing("item \(item): ", with: "")
@@ -283,9 +339,11 @@ struct ItemPage: PageContent {
         let claimed = event.occurredAt.flatMap {
             Moments.isClaimed($0, recordedAt: event.recordedAt) ? $0 : nil
         }
+        let undo = events.first { if case .undone(event.seq) = $0.body { true } else { false } }
         return Step(
-            seq: event.seq, icon: EventRow.icon(event.kind), title: title, detail: detail, device: event.device,
-            actor: event.shownActor, at: event.recordedAt, claimed: claimed)
+            seq: event.seq, icon: EventRow.icon(event.kind), title: title, detail: detail, until: until,
+            replacement: replacement, device: event.device, actor: event.shownActor, at: event.recordedAt,
+            undo: undo.map { Undo(seq: $0.seq, by: $0.shownActor, at: $0.recordedAt) }, claimed: claimed)
     }
 
     // MARK: Its neighbours
