@@ -24,6 +24,10 @@ import TraylogStates
     public var skipsDamage = false
     /// The events that could not be read, ascending, as ranges.
     public private(set) var lost: [ClosedRange<UInt64>] = []
+    /// The events that have no content any more because their people were erased, ascending, as ranges; while skipping damage.
+    public private(set) var erased: [ClosedRange<UInt64>] = []
+    /// The events that left the log with a compaction, ascending, as ranges; while skipping damage.
+    public private(set) var compacted: [ClosedRange<UInt64>] = []
     /// Met behind lines that were still good.
     private var damage: TraylogError?
     /// Leaves out events that do not match.
@@ -168,12 +172,15 @@ import TraylogStates
                 guard error.code != .newer else { throw error }
             }
         }
-        guard seq >= floor else { return gap(seq, .compacted, to: &writer) }
-        lost.extend(by: seq)
-        gap(seq, .damaged, to: &writer)
+        gap(seq, seq >= floor ? .damaged : .compacted, to: &writer)
     }
 
-    private func gap(_ seq: UInt64, _ reason: ExportGap, to writer: inout JSONWriter) {
+    private mutating func gap(_ seq: UInt64, _ reason: ExportGap, to writer: inout JSONWriter) {
+        switch reason {
+        case .damaged: lost.extend(by: seq)
+        case .erased: erased.extend(by: seq)
+        case .compacted: compacted.extend(by: seq)
+        }
         if filter == nil { writer.writeGap(Seq(seq), reason, last: last) }
     }
 
@@ -188,7 +195,10 @@ import TraylogStates
             try log.forEachRecord(from: first, floor: floor, in: transaction) { seq, record in
                 guard seq <= last.rawValue, count > 1 || seq == first else { return false }
                 // Where the log has none because they left it.
-                if skipsDamage { for missing in next..<max(next, seq) { gap(missing, .compacted, to: &writer) } }
+                if skipsDamage {
+                    for missing in next..<max(next, seq) { gap(missing, .compacted, to: &writer) }
+                    next = max(next, seq)
+                }
                 if try !skeleton(seq, record, to: &writer) {
                     try log.withPayload(of: seq, record, in: transaction) { header, payload in
                         try line(seq, header, payload, to: &writer)
@@ -222,7 +232,7 @@ import TraylogStates
     }
 
     /// Writes an erased event; returns false for any other.
-    private func skeleton(_ seq: UInt64, _ record: RawSpan, to writer: inout JSONWriter) throws -> Bool {
+    private mutating func skeleton(_ seq: UInt64, _ record: RawSpan, to writer: inout JSONWriter) throws -> Bool {
         guard let skeleton = try EventLog.skeleton(seq, record) else { return false }
         guard !skipsDamage else {
             gap(seq, .erased, to: &writer)
@@ -234,7 +244,7 @@ import TraylogStates
         return true
     }
 
-    private func line(
+    private mutating func line(
         _ seq: UInt64, _ header: RecordHeader, _ payload: RawSpan, to writer: inout JSONWriter
     ) throws(CodecError) {
         let event = try EventDecoder.event(seq: Seq(seq), header: header, payload: payload)

@@ -36,7 +36,7 @@ import TraylogStates
     private var newest = Timestamp(milliseconds: .min)
     /// Missing events before the first one that is there, which wait for its time.
     private var leading: UInt64 = 0
-    private var lost: [ClosedRange<UInt64>] = []
+    private var report = RestoreReport(events: 0, head: 0)
     /// The last event of the export, according to the last line read.
     private var last = Seq.zero
     private var writer = JSONWriter()
@@ -87,7 +87,7 @@ import TraylogStates
         environment?.close()
     }
 
-    /// Checks a line, and adds its event to the log; for a line that says that its event was lost, a ``Event/Body/lost``.
+    /// Checks a line, and adds its event to the log; for a line that says that its event is missing, a ``Event/Body/lost``.
     ///
     /// Once the restore ``isComplete``, lines are ignored.
     ///
@@ -109,9 +109,14 @@ import TraylogStates
                 leading = 0
                 try append(exported)
                 last = exported.stored.last
-            case .gap(let seq, let last):
+            case .gap(let seq, let reason, let last):
                 try checkNext(seq, last: last)
-                note(lost: seq)
+                switch reason {
+                case .damaged: report.lost.extend(by: seq.rawValue)
+                case .erased: report.erased.extend(by: seq.rawValue)
+                case .compacted: report.compacted.extend(by: seq.rawValue)
+                }
+                streams.noteGap()
                 self.last = last
                 if newest.milliseconds == .min { leading += 1 } else { appendLost(1, at: newest) }
             }
@@ -169,7 +174,8 @@ import TraylogStates
             let environment = try begun()
             try derive(in: environment) { progress($0, head.rawValue) }
             environment.close()
-            return RestoreReport(events: head.rawValue, head: head, lost: lost)
+            (report.events, report.head) = (head.rawValue, head)
+            return report
         } catch {
             throw TraylogError(error, in: directory)
         }
@@ -215,11 +221,6 @@ extension LogRestore {
         }
     }
 
-    private func note(lost seq: Seq) {
-        lost.extend(by: seq.rawValue)
-        streams.noteGap()
-    }
-
     /// Puts events in the place of missing ones, so that all others keep their numbers.
     private func appendLost(_ count: UInt64, at time: Timestamp) {
         for _ in 0..<count {
@@ -238,7 +239,7 @@ extension LogRestore {
         if let stream {
             add(exported, stream: stream, isFormer: isFormer)
         } else {
-            note(lost: event.seq)
+            report.orphaned.extend(by: event.seq.rawValue)
             appendLost(1, at: newest)
         }
     }
@@ -341,8 +342,16 @@ extension LogRestore {
     public var events: UInt64
     /// The newest of them.
     public var head: Seq
-    /// The seqs that have a ``Event/Body/lost`` in place of their event, ascending, as ranges.
+    /// The events that the export could not read, ascending, as ranges.
+    ///
+    /// In place of these and of those below the store has a ``Event/Body/lost``.
     public var lost: [ClosedRange<UInt64>] = []
+    /// Those whose content was erased.
+    public var erased: [ClosedRange<UInt64>] = []
+    /// Those that had left the log with a compaction.
+    public var compacted: [ClosedRange<UInt64>] = []
+    /// Those that change a broadcast that is missing itself.
+    public var orphaned: [ClosedRange<UInt64>] = []
     /// What ended the restore of an archive before its last event; nil for nothing.
     public var damage: String?
     /// The mark of the history that was restored, where an archive has several; empty for the first one.

@@ -68,22 +68,30 @@ import TraylogWriter
 }
 
 @_spi(JSON) extension RestoreReport: JSONWritable {
-    /// Writes the extent of a restored log: `lost` says how many events a gap stands for, `gaps` which.
+    /// Writes the extent of a restored log: how many events are missing for each reason, and in `gaps` which.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("events", events)
         writer.member("head", head)
-        if !lost.isEmpty {
-            writer.member("lost", lost.reduce(UInt64(0)) { $0 + UInt64($1.count) })
+        let gaps = [("lost", lost), ("erased", erased), ("compacted", compacted), ("orphaned", orphaned)].filter {
+            !$0.1.isEmpty
+        }
+        for (reason, ranges) in gaps { writer.member(reason, ranges.reduce(UInt64(0)) { $0 + UInt64($1.count) }) }
+        if !gaps.isEmpty {
             writer.name("gaps")
-            writer.beginArray()
-            for gap in lost {
+            writer.beginObject()
+            for (reason, ranges) in gaps {
+                writer.name(reason)
                 writer.beginArray()
-                writer.value(gap.lowerBound)
-                writer.value(gap.upperBound)
+                for range in ranges {
+                    writer.beginArray()
+                    writer.value(range.lowerBound)
+                    writer.value(range.upperBound)
+                    writer.endArray()
+                }
                 writer.endArray()
             }
-            writer.endArray()
+            writer.endObject()
         }
         if let damage { writer.member("damage", damage) }
         if let branch {
@@ -98,8 +106,10 @@ import TraylogWriter
     /// Reads the JSON form.
     public init(from decoder: any Decoder) throws {
         let fields = try JSONFields(decoder)
+        let gaps: [String: [ClosedRange<UInt64>]] = try fields[maybe: "gaps"] ?? [:]
         self.init(
-            events: try fields["events"], head: try fields["head"], lost: try fields[maybe: "gaps"] ?? [],
+            events: try fields["events"], head: try fields["head"], lost: gaps["lost"] ?? [],
+            erased: gaps["erased"] ?? [], compacted: gaps["compacted"] ?? [], orphaned: gaps["orphaned"] ?? [],
             damage: try fields[maybe: "damage"], branch: try fields[maybe: "branch"],
             otherBranches: try fields[maybe: "otherBranches"] ?? [])
     }

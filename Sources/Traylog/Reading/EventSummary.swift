@@ -55,7 +55,7 @@ import TraylogDomain
         case .held: "none of this person's data may be removed"
         case .compacted(let through, let dropped, let archive):
             "\(dropped) events up to \(through) removed" + (archive.map { ", kept in archive \($0)" } ?? "")
-        case .lost: "it could not be read when this log was exported"
+        case .lost: "this log was restored from an export without it"
         default: ""
         }
     }

@@ -23,7 +23,7 @@ extension [ClosedRange<UInt64>] {
 package enum ExportedLine {
     case event(ExportedEvent)
     /// An event that the export does not have.
-    case gap(Seq, last: Seq)
+    case gap(Seq, ExportGap, last: Seq)
 
     /// Reads a line.
     ///
@@ -35,7 +35,10 @@ package enum ExportedLine {
         let text = line.extracting(try members.required("stored"))
         let stored = try MemberValues(text, "stored", prefix: "stored.")
         return .gap(
-            Seq(try members.integer("seq", in: line)), last: Seq(try stored.integer("last", in: text)))
+            Seq(try members.integer("seq", in: line)),
+            // A later version may know other reasons.
+            ExportGap(rawValue: try members.string("lost", in: line)) ?? .damaged,
+            last: Seq(try stored.integer("last", in: text)))
     }
 }
 

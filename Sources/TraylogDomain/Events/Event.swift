@@ -145,7 +145,7 @@ extension Event {
         /// that nobody needs the event before it: `key`, `notifiedAt`, and the event's ``Event/actor`` and ``Event/occurredAt``
         /// are the notification's.
         indirect case arrived(item: Seq, topic: String?, key: String?, notifiedAt: Timestamp, Content)
-        /// Stands for an event that an export could not read, in a store that was restored from the readable rest.
+        /// Stands for an event that an export did not have, in a store that was restored from the rest.
         case lost
     }
 }

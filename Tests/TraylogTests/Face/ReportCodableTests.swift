@@ -174,7 +174,9 @@ private struct RandomValues {
     }
 
     mutating func restore() -> RestoreReport {
-        RestoreReport(events: number(), head: seq(), lost: flag() ? [3...4, 9...9] : [])
+        RestoreReport(
+            events: number(), head: seq(), lost: flag() ? [3...4, 9...9] : [], erased: flag() ? [5...5] : [],
+            compacted: flag() ? [1...2] : [], orphaned: flag() ? [7...8] : [])
     }
 
     mutating func verification() -> VerificationReport {

@@ -14,7 +14,8 @@ struct ExportCommand: StoreCommand {
 
             --skip-damaged is for a store without a backup, even one that cannot be opened any more. It searches all \
             pages for events. Each lost event, and each that a compaction or an erasure removed, gets a line of its \
-            own, so that 'traylog restore' makes a store of what is left. Exit status 1 when anything was lost.
+            own, so that 'traylog restore' makes a store of what is left. Standard error says which are lost, and how \
+            many were erased or compacted: 'restore' says the same numbers. Exit status 1 when anything was lost.
 
             EXAMPLES
               traylog export > trays.jsonl
@@ -81,8 +82,14 @@ struct ExportCommand: StoreCommand {
             progress?.update(count: written, fraction: Double(lines.last.events(after: from - 1)) / Double(max(all, 1)))
         }
         progress?.clear()
-        guard !export.lost.isEmpty else { return }
         for gap in export.lost { try note("lost: \(gap.eventWords) could not be read") }
+        for (reason, gaps, words) in [
+            ("erased", export.erased, "without content, because the people were erased"),
+            ("compacted", export.compacted, "that left the log with a compaction"),
+        ] where !search.isSet && !gaps.isEmpty {
+            try note("\(reason): \(gaps.eventCount.counted("event")) \(words); a restore keeps only the numbers")
+        }
+        guard !export.lost.isEmpty else { return }
         throw ExitCode(ExitStatus.difference.rawValue)
     }
 
@@ -112,6 +119,11 @@ struct ExportCommand: StoreCommand {
 extension StoreFailure {
     /// Whether bytes on disk are not those that were written.
     fileprivate var isDamage: Bool { code == .damaged || code == .foreignFile }
+}
+
+extension [ClosedRange<UInt64>] {
+    /// How many events they have.
+    var eventCount: UInt64 { reduce(0) { $0 + UInt64($1.count) } }
 }
 
 extension ClosedRange<UInt64> {

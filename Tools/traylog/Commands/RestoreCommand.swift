@@ -11,7 +11,7 @@ struct RestoreCommand: StoreCommand {
             status 65 and its number. A store whose restore did not finish cannot be opened: repeat the command, or \
             delete the directory. Where the export has a gap ('traylog export --skip-damaged'), an event `lost` stands \
             in for each missing event, so that all others keep their numbers; what the missing ones did is missing, \
-            too. Blank lines are skipped but counted in line numbers.
+            too. The report counts apart what was damaged, erased and compacted, and changes of a broadcast that is missing. Blank lines are skipped but counted in line numbers.
 
             With --through the store becomes what it was at a moment: right after an event, or at a time. What is later \
             is not looked at.
@@ -60,10 +60,7 @@ struct RestoreCommand: StoreCommand {
             if global.json {
                 try output.json { $0.write(report) }
             } else {
-                let lost = report.lost.reduce(0) { $0 + $1.count }
-                let words = lost == 0 ? "" : ", \(lost.grouped) of them lost"
-                try output.line("restored: \(report.events.counted("event")), head \(report.head)\(words)")
-                for gap in report.lost { try output.line("lost: \(gap.eventWords)") }
+                try printGaps(report, output)
                 if let branch = report.branch {
                     let others = report.otherBranches.joined(separator: ", ")
                     try output.line("of the history \(branch); the archive has \(others), too (--branch)")
@@ -75,6 +72,20 @@ struct RestoreCommand: StoreCommand {
         try errors.line("traylog: the restore ended with event \(report.head): \(VisibleText(damage).text)")
         try errors.flush()
         throw ExitCode(ExitStatus.difference.rawValue)
+    }
+
+    /// The extent, and what is missing, as the export had said it.
+    private func printGaps(_ report: RestoreReport, _ output: Output) throws {
+        let gaps = [
+            ("lost", report.lost), ("erased", report.erased), ("compacted", report.compacted),
+            ("orphaned", report.orphaned),
+        ].filter { !$0.1.isEmpty }
+        let words = gaps.enumerated().map { index, gap in
+            ", \(gap.1.eventCount.grouped)\(index == 0 ? " of them" : "") \(gap.0)"
+        }
+        try output.line("restored: \(report.events.counted("event")), head \(report.head)\(words.joined())")
+        for gap in report.lost { try output.line("lost: \(gap.eventWords)") }
+        for gap in report.orphaned { try output.line("orphaned: \(gap.eventWords), of a broadcast that is missing") }
     }
 
     private func restoreArchive() throws -> RestoreReport {

@@ -22,7 +22,7 @@ extension Event {
         case .erased, .held, .released: ""
         case .audited(let purpose, _): purpose ?? ""
         case .redacted: ""
-        case .lost: "it could not be read when the log was exported"
+        case .lost: "the log was restored from an export without it"
         case .compacted(let through, let dropped, let archive):
             "through \(through), \(dropped) dropped" + (archive.map { ", archive \($0)" } ?? "")
         @unknown default: ""
