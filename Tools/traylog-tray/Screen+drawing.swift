@@ -73,8 +73,13 @@ extension Screen {
     private func line(_ index: Int, _ columns: Int) -> String {
         let item = items[index]
         let marker = index == selected ? ">" : " "
-        let isUrgent = item.content.level == .critical || item.content.level == .timeSensitive
-        let dot = isUrgent ? "!" : item.isRead ? " " : item.isSeen ? "o" : "*"
+        // Two columns, of which all but a critical item leave the first one empty.
+        let sign =
+            switch item.content.level {
+            case .critical: "!!"
+            case .timeSensitive: " !"
+            default: item.isRead ? "  " : item.isSeen ? " o" : " *"
+            }
         let names = [item.actor, item.content.thread].compactMap { $0 }.joined(separator: " · ")
         let time = Self.localTime(item.occurredAt ?? item.recordedAt)
         let who = columns >= 100 ? names.fitted(to: 28) + "  " : ""
@@ -84,7 +89,7 @@ extension Screen {
         ).replacingOccurrences(of: "\n", with: " ")
         // Each part has its own column, however wide a terminal draws what is left of it.
         let text =
-            "\(marker) \(dot) \(title)".fitted(to: left) + "\u{1b}[\(left + 1)G  \(who)"
+            "\(marker)\(sign) \(title)".fitted(to: left) + "\u{1b}[\(left + 1)G  \(who)"
             + "\u{1b}[\(columns - DisplayWidth.of(time))G\(time) "
         let style = index == selected ? "\u{1b}[7m" : item.isRead ? "" : "\u{1b}[1m"
         let colour = item.content.level == .critical ? "\u{1b}[31m" : ""
@@ -222,6 +227,6 @@ extension Screen {
         "  u  unread only                /  find         t  threads   Esc  show all",
         "  U  undo what you did here     w  write a message",
         "  o  go offline and back        f  try again    x  discard what failed",
-        "  q  quit                       *  new          o  unread, and seen   !  urgent or critical",
+        "  q  quit                       *  new          o  unread, and seen   !  urgent   !! critical",
     ]
 }

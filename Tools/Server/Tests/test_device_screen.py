@@ -215,16 +215,18 @@ class DeviceScreenTests(unittest.TestCase):
     def test_on_a_wide_screen_an_item_opens_beside_its_list(self):
         with Server() as server:
             server.notify("ann", title="Invoice", body="Dear Ann")
+            server.notify("ann", title="The disk fills", level="timeSensitive")
             server.notify("ann", title="The disk is full", level="critical")
             with Window(server, "ann", columns=140) as window:
                 window.until(lambda: window.selected().startswith("The disk is full"))
-                self.assertIn("> ! The disk is full", window.text())
+                self.assertIn(">!! The disk is full", window.text())
+                self.assertIn("  ! The disk fills", window.text())
                 self.assertIn("  * Invoice", window.text())
-                window.press("j", "Enter")
+                window.press("j", "j", "Enter")
                 window.until(lambda: "Dear Ann" in window.text() and "Esc back" in window.text())
                 rows = window.text().splitlines()
-                self.assertRegex(rows[2], r"^  ! The disk is full .*\u2502   Invoice")
-                self.assertRegex(rows[3], r"^> \* Invoice - Dear Ann .*\u2502")
+                self.assertRegex(rows[2], r"^ !! The disk is full .*\u2502   Invoice")
+                self.assertRegex(rows[4], r"^> \* Invoice - Dear Ann .*\u2502")
                 window.press("Escape")
                 window.until(lambda: "\u2502" not in window.text())
 
