@@ -87,7 +87,11 @@ async function hand() {
     const proof = await json(`${site}/data/proofs/${seq}?asOf=${head.size}`);
     save(`proof-${seq}.json`, `${JSON.stringify({ ...proof, ...(proof.leaf === undefined ? null : await disclose()) })}\n`);
     const name = saveHead(head);
-    line("good verdict", `Saved: the proof, and the tree head of ${count(head.size)} events. On any machine: traylog check proof-${seq}.json --tree-head ${name}`);
+    const row = line("good verdict", `Saved: the proof, and the tree head of ${count(head.size)} events. On any machine: traylog check proof-${seq}.json --tree-head ${name}`);
+    // Browsers may hold back the second file of one click, and a page does not learn it.
+    const again = element("button", {}, `Save ${name}`);
+    again.addEventListener("click", () => saveHead(head));
+    row.lastChild.append(element("br"), "Your browser may have kept the second file back. ", again);
   } catch (failure) {
     line("bad", `The proof could not be saved: ${failure.message}.`);
   }
