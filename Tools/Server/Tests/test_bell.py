@@ -453,6 +453,51 @@ class BellTest(BellCase):
         self.browser.run(f"[...{ROOT}.querySelectorAll('button')].find((one) => one.textContent === 'Back').click()")
         self.browser.wait(f"{ROOT}.querySelectorAll('article').length === 2")
 
+    def test_what_has_no_thread_stands_alone_and_a_question_stands_for_its_thread(self):
+        ask = {"actions": [{"id": "y", "label": "Approve"}]}
+        self.server.notify("ann", title="Your card was used abroad", level="critical")
+        self.server.notify("ann", title="Approve the refund", level="timeSensitive", **ask)
+        self.server.notify("ann", title="Deploy?", level="timeSensitive", thread="release", **ask)
+        for content in ({"title": "Also deploy the docs?", **ask}, {"title": "Build 1 passed", "summaryCount": 3}, {"title": "Build 2 passed"}):
+            self.server.notify("ann", thread="release", summaryArgument="Bob", **content)
+        self.server.notify("ann", title="Menu of the week")
+        self.show(attributes="group")
+        self.open_panel()
+        self.browser.wait(f"{ROOT}.querySelectorAll('article').length === 4")
+        self.assertEqual(self.articles(), ["Menu of the week", "Deploy?", "Approve the refund", "Your card was used abroad"])
+        more = f"[...{ROOT}.querySelectorAll('article .more')].map((one) => one.textContent)"
+        self.assertEqual(self.browser.run(f"return {more}"), ["5 more notifications"])
+        # One question less, and the next one stands for the thread; without any its newest item.
+        for title, others in (("Also deploy the docs?", "5 more notifications"), ("Build 2 passed", "5 more notifications from Bob")):
+            self.browser.run(f"{ROOT}.querySelectorAll('article')[1].querySelector('[part~=action]').click()")
+            self.browser.wait(f"{ROOT}.querySelectorAll('article [part=title]')[1].textContent === arguments[0] && {more}.join() === arguments[1]", title, others)
+
+    def test_a_list_of_threads_has_each_item_without_one_at_its_place(self):
+        random_ = random.Random(5)
+        for number in range(80):
+            thread = random_.choice([None, None, "a", "b", f"t{number}"])
+            self.server.notify("ann", title=f"Item {number}", **({"thread": thread} if thread else {}))
+        self.show()
+        expected, threads = [], set()
+        for item in self.server.get("/v1/users/ann/inbox?limit=100").json["items"]:
+            if item.get("thread") not in threads or not item.get("thread"):
+                expected.append(item["seq"])
+            threads.add(item.get("thread"))
+        for size in (1, 3, 7, 100):
+            found = self.browser.run("""
+                const list = document.querySelector("traylog-bell").client.inbox({ group: true, pageSize: arguments[0] });
+                const firsts = [];
+                return (async () => {
+                    while (!list.end) {
+                        const before = list.items.map(({ seq }) => seq);
+                        await list.loadMore();
+                        firsts.push(list.items.slice(0, before.length).every(({ seq }, at) => seq === before[at]));
+                    }
+                    list.close();
+                    return [list.items.map(({ seq }) => seq), firsts.every(Boolean)];
+                })()""", size)
+            self.assertEqual(found, [expected, True], size)
+
     def test_many_events_at_once_are_told_a_few_times(self):
         self.show()
         self.browser.wait("document.querySelector('traylog-bell').client.tray")

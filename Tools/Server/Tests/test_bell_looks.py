@@ -22,6 +22,9 @@ def english():
     return set(re.findall(r'(?:^\t|[,{] )(\w+): (?=["{])', re.search(r"const ENGLISH = \{(.*?)^\};", code, re.M | re.S)[1], re.M)) - {"one", "other"}
 
 
+QUESTION = {"actions": [{"id": "y", "label": "Approve"}, {"id": "n", "label": "Reject"}]}
+
+
 class LooksCase(PageCase):
     def setUp(self):
         super().setUp()
@@ -101,6 +104,36 @@ class ItemTest(LooksCase):
         self.assertGreater(self.box("article:last-child [part=body]")[3], line * 8)
         self.browser.run(f"{ROOT}.querySelector('article:last-child').click()")
         self.assertLess(self.box("article:last-child [part=title]")[3], line * 1.5)
+
+    def test_a_question_shows_all_that_is_decided_and_a_very_long_one_offers_the_rest(self):
+        title = "Approve the refund of 312.40 € for order 5001, which arrived damaged, to the card that ends in 4242?"
+        body = "The customer wrote on Tuesday.\nThe parcel was opened, two of three lamps are broken.\nThe shop in Kassel checked it."
+        self.server.notify("ann", title="A long question " * 40, body="and a long reason " * 400, data={"url": "/orders"}, **QUESTION)
+        seq = self.server.notify("ann", title=title, body=body, **QUESTION).json["seq"]
+        self.server.notify("ann", title=title, body=body * 4)
+        cut = lambda at: self.browser.run(  # noqa: E731
+            f"return [...{ROOT}.querySelectorAll('article')[arguments[0]].querySelectorAll('[part=title], [part=body]')].map((one) => one.scrollHeight > one.clientHeight + 1)", at)
+        shown = f"[...{ROOT}.querySelectorAll('[part=show-all]')].map((one) => one.checkVisibility())"
+        for width in (390, 1280):
+            self.browser.size(width)
+            self.open(3)
+            self.browser.wait(f"{shown}.join() === 'false,true'")
+            line = self.box("article:first-child [part=title]")[3]
+            self.assertEqual([cut(0)[1], *cut(1), *cut(2)], [True, False, False, True, True], width)
+            for part in ("title", "body"):
+                self.assertLess(self.box(f"article:last-child [part={part}]")[3], line * 10)
+            # It leads elsewhere, so that a click on it would not show the rest.
+            self.browser.run(f"{ROOT}.querySelector('article:last-child [part=show-all]').click()")
+            self.browser.wait(f"{shown}.join() === 'false,false'")
+            self.assertEqual(cut(2), [False, False])
+            self.assertGreater(self.box("article:last-child [part=body]")[3], line * 50)
+            self.assertTrue(self.browser.run(f"return {ROOT}.querySelector('article:last-child').classList.contains('unread')"))
+        # What is answered is an item as any other.
+        self.browser.run(f"{ROOT}.querySelectorAll('article')[1].querySelector('[part~=action]').click()")
+        self.browser.wait(f"{ROOT}.querySelector('[part=outcome]')")
+        self.assertLess(self.box("article:nth-child(2) [part=title]")[3], line * 1.5)
+        self.wait_for(lambda: "outcome" in self.server.get(f"/v1/users/ann/items/{seq}").json, "it is answered")
+        self.assertEqual(self.severe(), [])
 
     def test_what_has_no_title_begins_with_the_first_line_of_its_body(self):
         self.server.notify("ann", body="First\nSecond\nThird")
@@ -334,15 +367,15 @@ class MarkAllTest(LooksCase):
         self.fill(2)
         seq = self.server.notify("ann", title="Archived").json["seq"]
         self.server.post("/v1/users/ann/marks", {"as": "archived", "items": [seq]})
-        self.open(2, attributes="group")
+        self.open(3, attributes="group")
         self.browser.run(f"{ROOT}.querySelector('article .more').click()")
-        self.count(2)
-        self.mark_all(2)
-        self.wait_for(lambda: self.unread() == 3, "the thread is read")
+        self.count(3)
+        self.mark_all(3)
+        self.wait_for(lambda: self.unread() == 2, "the thread is read")
         self.browser.run(f"{ROOT}.querySelectorAll('[role=tab]')[2].click()")
         self.mark_all(1)
         self.wait_for(lambda: self.server.get(f"/v1/users/ann/items/{seq}").json["read"], "the archived one is read")
-        self.assertEqual(self.unread(), 3)
+        self.assertEqual(self.unread(), 2)
 
 
 class LanguagesTest(LooksCase):
@@ -523,8 +556,8 @@ class PicturesTest(LooksCase):
             {"title": "Welcome to the shop", "body": "Here you see what happens to your orders."},
             {"title": "Build 39 failed", "body": "error 4711 in module seventeen", "data": {"icon": "build"}},
             {"title": "Maria mentioned you", "body": "@ann could you look at the numbers of October?", "data": maria},
-            {"title": "Approve the purchase of 3 monitors", "level": "timeSensitive", "data": {"name": "Bob Ross"},
-             "actions": [{"id": "y", "label": "Approve"}, {"id": "n", "label": "Reject"}]},
+            {"title": "Approve the refund of 312.40 € for order 5001, which arrived damaged?", "level": "timeSensitive", "data": {"name": "Bob Ross"},
+             "body": "Two of the three lamps are broken. The shop in Kassel has seen them, and sends no others before March.", **QUESTION},
             {"title": "The database is down", "body": "All writes are refused.", "level": "critical", "data": {"name": "Watchdog"}},
             {"title": "A long title " * 18, "body": "A long body " * 40},
         ):

@@ -24,7 +24,7 @@ export interface BellAttributes {
 	tabs?: string;
 	/** The rows of the settings, written as `tabs`; by default those. */
 	categories?: string;
-	/** The newest item of each thread, and the number of others. */
+	/** One item of each thread, its most urgent unanswered one or else its newest, and the number of others. */
 	group?: boolean | "";
 	/** The number on the app's icon, too. */
 	badge?: boolean | "";

@@ -16,7 +16,7 @@ const ENGLISH = {
 	failed: "Loading failed.", wrong: "Not set up: {what} is no address.", retry: "Try again", menu: "More: {title}",
 	read: "Mark as read", unreadAgain: "Mark as unread", archive: "Archive", unarchive: "Unarchive", snooze: "Snooze", hour: "1 hour",
 	evening: "This evening", tomorrow: "Tomorrow", week: "Next week", date: "Until a date…", mute: "Mute this thread", muteTopic: "Mute this topic", delete: "Delete",
-	search: "Search", quiet: "Do not disturb", always: "Until I turn it off", critical: "Critical", timeSensitive: "Urgent",
+	showAll: "Show all", search: "Search", quiet: "Do not disturb", always: "Until I turn it off", critical: "Critical", timeSensitive: "Urgent",
 	changed: "Changed", changedSince: "This changed after you opened it. Please answer again.",
 	more: { one: "{n} more notification", other: "{n} more notifications" }, by: "{more} from {names}", others: "{n} others",
 	settings: "Settings", categories: "Notify me about", muted: "Muted", mutedNone: "Nothing is muted.", unmute: "Unmute",
@@ -40,10 +40,6 @@ const ICONS = {
 	more: "M5 12h.01M12 12h.01M19 12h.01",
 	read: "M4 12.5l5 5L20 6.5",
 	all: "M2 12.5l4.5 4.5L16 7M11.5 16.5l.5.5L22 7",
-	unread: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8",
-	archive: "M5 8h14v12H5zM3 4h18v4H3zM10 12h4",
-	clock: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M12 7v5l3 2",
-	delete: "M4 6h16M9 6V4h6v2M6 6l1 14h10l1-14M10 10v6M14 10v6",
 	lock: "M6 11h12v9H6zM8 11V8a4 4 0 0 1 8 0v3",
 	user: "M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8M4 20c1-4 4-5 8-5s7 1 8 5",
 	offline: "M9 6.2A6 6 0 0 1 18 10a4 4 0 0 1 2.5 6.5M16.5 18H7a4.8 4.8 0 0 1-1-9.3M3 3l18 18",
@@ -133,9 +129,10 @@ time{font-size:.85em;white-space:nowrap}
 .unread .title{font-weight:600}
 a.title{text-decoration:none;-webkit-user-select:text;user-select:text}
 .row:hover a.title{text-decoration:underline;text-underline-offset:.2em}
-.text{color:var(--tl-soft);unicode-bidi:isolate;white-space:pre-line;display:-webkit-box;-webkit-line-clamp:2;-webkit-box-orient:vertical;overflow:hidden}
-.whole .title{white-space:pre-line}
-.whole .text{display:block}
+.text{color:var(--tl-soft);unicode-bidi:isolate;overflow:hidden}
+.text,.asks .title{white-space:pre-line;display:-webkit-box;-webkit-line-clamp:2;-webkit-box-orient:vertical}
+.asks .title,.asks .text{-webkit-line-clamp:8}
+.whole .title,.whole .text{white-space:pre-line;display:block}
 .level{display:inline-flex;align-items:center;gap:.2rem;align-self:center;white-space:nowrap;padding:0 .4rem;border:1px solid;border-radius:1rem;font-size:.8em;font-weight:600;color:var(--tl-soft)}
 .level svg{width:.9em;height:.9em;stroke-width:2.4}
 .timeSensitive .level{color:var(--tl-urgent)}
@@ -148,6 +145,7 @@ a.title{text-decoration:none;-webkit-user-select:text;user-select:text}
 .act{border:1px solid color-mix(in srgb,var(--tl-ink) 45%,var(--tl-paper));padding:.25rem .75rem;font-weight:500;overflow-wrap:anywhere;text-align:start}
 .primary{background:var(--tl-accent);border-color:var(--tl-accent);color:var(--tl-on-accent)}
 .primary:hover{background:color-mix(in srgb,var(--tl-accent) 85%,var(--tl-ink))}
+.rest,.more{margin-inline-start:-.5rem}
 .dots{align-self:flex-start;margin-top:.125rem}
 .dots svg{stroke-width:3}
 .note{padding:1rem;text-align:center;color:var(--tl-soft);margin:0}
@@ -300,6 +298,7 @@ class TraylogBell extends Element {
 	#parts = {};
 	#places = new CSSStyleSheet();
 	#language = "en";
+	#changes = new MutationObserver(() => this.#keep());
 	#languages = new MutationObserver(() => this.#said !== this.#language && this.#build());
 	#renderItem = null;
 	#given = null;
@@ -450,7 +449,7 @@ class TraylogBell extends Element {
 			client.addEventListener("problem", ({ detail }) => this.#toast(
 				detail.error === "changedSince" ? this.#say("changedSince") : detail.detail), { signal });
 			client.addEventListener("user", () => this.#given || this.#restart(), { signal });
-			addEventListener("resize", () => this.#isOpen && this.#place(), { signal });
+			addEventListener("resize", () => this.#isOpen && (this.#place(), this.#cut()), { signal });
 			client.start();
 		}
 		// Nothing of the person before stays.
@@ -596,7 +595,10 @@ class TraylogBell extends Element {
 		p.fresh = button(() => this.#showNew(), { class: "new", part: "new", hidden: true });
 		p.back = button(() => this.#openThread(), { class: "link turns", hidden: true }, drawing("back"), this.#say("back"));
 		p.all = button(() => this.#markAll(), { class: "link", part: "mark-all" });
-		p.feed = h("div", { role: "feed", part: "list", "aria-label": this.#say("title"), keydown: (event) => this.#move(event) });
+		p.feed = h("div", {
+			role: "feed", part: "list", "aria-label": this.#say("title"), keydown: (event) => this.#move(event),
+			focusin: ({ target }) => (this.#active = target.closest("article").seq, this.#rove()),
+		});
 		p.note = h("div", { part: "note" });
 		p.body = h("div", { class: "body", id: "body", role: "tabpanel", scroll: () => this.#scrolled() }, p.fresh, p.back, p.feed, p.note);
 		p.footer = h("div", { class: "footer", part: "footer" }, p.all);
@@ -618,10 +620,19 @@ class TraylogBell extends Element {
 		p.button.popoverTargetElement = p.panel;
 		this.#nodes.clear();
 		this.#root.replaceChildren(p.button, p.panel, p.live);
+		this.#changes.observe(p.panel, { childList: true, subtree: true, attributeFilter: ["hidden"] });
 		this.#onTray();
 		this.#sign();
 		if (this.#has("system-notifications")) import("./system.js").then(({ system }) => p === this.#parts && system(this.#tools)).catch(() => {});
 		if (wasOpen) this.open();
+	}
+
+	// What goes, or is drawn anew, leaves the focus in the panel.
+	#keep(first) {
+		const { settings } = this.#parts;
+		const active = this.#root.activeElement;
+		if (!this.#isOpen || (active ? active.checkVisibility() : document.activeElement !== document.body)) return;
+		[first, settings.querySelector("button"), this.#nodes.get(this.#active)?.node, this.#selected].find((one) => one?.checkVisibility())?.focus();
 	}
 
 	get #direction() {
@@ -721,6 +732,7 @@ class TraylogBell extends Element {
 		this.#nodes.clear();
 		this.#whole.clear();
 		this.#parts.feed.replaceChildren();
+		this.#parts.note.replaceChildren();
 		this.#parts.body.scrollTop = 0;
 		if (this.#client) {
 			const { filter } = this.#tabs[this.#tab];
@@ -828,20 +840,29 @@ class TraylogBell extends Element {
 		back.hidden = this.#thread === undefined;
 		fresh.hidden = !list?.waiting;
 		fresh.textContent = this.#say("unseen", { n: list?.waiting });
-		if (focused && !focused.isConnected) this.#focus(feed.children[Math.min(place, feed.children.length - 1)] ?? this.#selected);
-		else this.#rove();
-		note.replaceChildren(...this.#notes(list, items));
+		if (focused && !focused.isConnected) (feed.children[place] ?? feed.lastChild ?? this.#selected).focus();
+		this.#rove();
+		fill(note, ...this.#notes(list, items));
+		this.#cut();
 		this.#see();
 		if (list?.loaded && !list.end && !this.#failed && !body.hidden && body.scrollHeight <= body.clientHeight + 200) this.#load();
+	}
+
+	// A question offers the rest of a text that is too long for it.
+	#cut() {
+		for (const rest of this.#parts.feed.querySelectorAll(".rest")) {
+			rest.hidden = ![...rest.parentNode.querySelectorAll(".title, .text")].some((one) => one.scrollHeight > one.clientHeight + 1);
+		}
 	}
 
 	// What stays in the open list for a moment is seen, and with it what is older, as when the panel opened.
 	#see(isStill) {
 		const client = this.#client;
-		const newest = this.#list?.items[0];
+		const { group, position } = this.#list?.items[0] ?? {};
+		const newest = group?.position ?? position;
 		if (!this.#isOpen || this.#parts.body.hidden || document.hidden || client?.state !== "live" || client.pending) return;
-		if (!client.tray?.unseen || !(newest?.position > client.tray.seenUpTo)) return;
-		if (isStill) return this.#try(client.see(newest.position));
+		if (!client.tray?.unseen || !(newest > client.tray.seenUpTo)) return;
+		if (isStill) return this.#try(client.see(newest));
 		this.#timers.see ??= setTimeout(() => {
 			this.#timers.see = undefined;
 			this.#see(true);
@@ -937,7 +958,8 @@ class TraylogBell extends Element {
 		const body = item.title ? item.body : lines.join("\n");
 		const name = sender(item, this.#client?.user);
 		const level = this.strings[item.level];
-		node.className = `${item.read ? "" : "unread "}${item.seen ? "" : "fresh "}${item.level}${this.#whole.has(item.seq) ? " whole" : ""}`;
+		const asks = item.actions && !item.outcome && !this.#renderItem;
+		node.className = `${asks ? "asks " : ""}${item.read ? "" : "unread "}${item.seen ? "" : "fresh "}${item.level}${this.#whole.has(item.seq) ? " whole" : ""}`;
 		node.setAttribute("aria-labelledby", `title${item.seq}`);
 		const moment = this.#arrived(item);
 		const drawn = this.#renderItem?.(item);
@@ -964,12 +986,13 @@ class TraylogBell extends Element {
 						this.#changed.has(item.seq) && !item.outcome && hint(this.#say("changed"), "changed"), name && tag, time),
 					(name || tag) && heading,
 					body && h("div", { class: "text", part: "body", dir: "auto" }, body),
+					asks && button(() => this.#unfold(item.seq), { class: "link rest", part: "show-all", hidden: true, tabindex: node.tabIndex }, this.#say("showAll")),
 				],
 				!item.read && h("span", { class: "away" }, ` ${this.#say("unread")}`),
 				item.actions && h("div", { class: "answers", part: "actions" }, item.actions.map(({ id, label }, at) => item.outcome
 					? id === item.outcome.action && hint(`✓ ${label}`, "outcome")
 					: button(() => this.#answer(item.seq, id), { class: at ? "act" : "act primary", part: at ? "action" : "action primary", tabindex: node.tabIndex }, label))),
-				item.group?.more > 0 && button(() => this.#openThread(item.thread ?? null), { class: "link more", tabindex: node.tabIndex }, this.#summary(item.group))),
+				item.group?.more > 0 && button(() => this.#openThread(item.thread), { class: "link more", tabindex: node.tabIndex }, this.#summary(item.group))),
 			dots)].filter(Boolean));
 		this.#nodes.set(item.seq, { item, look, node, time, moment, day: dayOf(moment), asOf: this.#list.shownAsOf });
 		const same = (one) => one === dots || one.textContent === focused.textContent;
@@ -991,7 +1014,7 @@ class TraylogBell extends Element {
 		this.#list.hold = false;
 		this.#list.showNew();
 		this.#drawList();
-		this.#focus(this.#parts.feed.firstChild);
+		this.#parts.feed.firstChild?.focus();
 	}
 
 	// Tab reaches one article.
@@ -1006,19 +1029,13 @@ class TraylogBell extends Element {
 		}
 	}
 
-	#focus(node) {
-		this.#active = node?.seq ?? this.#active;
-		this.#rove();
-		node?.focus();
-	}
-
 	#move(event) {
 		const node = event.target.closest("article");
 		if (event.key === "Enter" && event.target === node) {
 			event.preventDefault();
 			return this.#visit(this.#nodes.get(node.seq).item, event.ctrlKey || event.metaKey);
 		}
-		this.#focus(steps(event, [...this.#parts.feed.children], node));
+		steps(event, [...this.#parts.feed.children], node)?.focus();
 	}
 
 	async #try(promise) {
@@ -1050,10 +1067,15 @@ class TraylogBell extends Element {
 		const marked = item.read ? null : this.#try(this.#client.mark("read", seq));
 		if (isElsewhere && link) return isOpened || window.open(link, "_blank", "noopener");
 		// What leads nowhere shows all of its text.
-		if (!link) this.#nodes.get(seq)?.node.classList.toggle("whole", !this.#whole.delete(seq) && !!this.#whole.add(seq));
+		if (!link) this.#unfold(seq);
 		if (!this.#fire("traylog-open", item) || !link) return;
 		await Promise.race([marked, new Promise((go) => setTimeout(go, 1000))]);
 		location.assign(link);
+	}
+
+	#unfold(seq) {
+		this.#nodes.get(seq)?.node.classList.toggle("whole", !this.#whole.delete(seq) && !!this.#whole.add(seq));
+		this.#draw();
 	}
 
 	async #answer(seq, action) {
@@ -1079,11 +1101,7 @@ class TraylogBell extends Element {
 		const { toast } = this.#parts;
 		if (!toast) return;
 		clearTimeout(this.#timers.toast);
-		const hide = () => {
-			const hadFocus = toast.contains(this.#root.activeElement);
-			toast.hidden = true;
-			if (hadFocus) this.#selected.focus();
-		};
+		const hide = () => (toast.hidden = true);
 		toast.hidden = false;
 		toast.replaceChildren(h("bdi", {}, text));
 		if (undo) toast.append(button(() => (hide(), undo()), { class: "link", part: "undo" }, this.#say("undo")));
@@ -1094,7 +1112,7 @@ class TraylogBell extends Element {
 	async #menu(kind, opener, item) {
 		const p = this.#parts;
 		const tools = this.#tools;
-		p.menus ??= import("./menu.js").then(({ menus }) => menus(tools), () => (p.menus = null));
+		p.menus ??= import("./menu.js").then(({ menus, icons }) => menus(tools, Object.assign(ICONS, icons)), () => (p.menus = null));
 		const menus = await p.menus;
 		if (opener) menus ? menus[kind](opener, item) : this.#toast(this.#say("failed"));
 	}
@@ -1106,6 +1124,7 @@ class TraylogBell extends Element {
 			bell: this, client: this.#client, root: this.#root, signal: this.#watch.signal, menu, panel, body, h, button, drawing, steps, address: safeAddress,
 			has: (name) => this.#has(name), say: (...words) => this.#say(...words), now: () => this.#now, later: (...when) => this.#later(...when), tried: (work) => this.#try(work),
 			toast: (...what) => this.#toast(...what), visit: (item) => this.#visit(item), hushed: () => this.#showQuiet(),
+			keep: (first) => this.#keep(first),
 			place: (opener) => {
 				const { style } = this.#places.cssRules[1];
 				const bottom = this.#align(menu, opener, style, this.#isRtl);
@@ -1144,8 +1163,7 @@ class TraylogBell extends Element {
 		const categories = this.#named(this.hasAttribute("categories") ? "categories" : "tabs");
 		p.header.hidden = p.tabs.hidden = p.body.hidden = p.footer.hidden = true;
 		p.settings.hidden = false;
-		const time = (until) => new Date(until).toLocaleString(this.#language, { dateStyle: "medium", timeStyle: "short" });
-		settings(p.settings, { ...this.#tools, categories, time, back });
+		settings(p.settings, { ...this.#tools, categories, back });
 	}
 
 	#onTray() {

@@ -49,8 +49,8 @@ export interface Item {
 	data?: unknown;
 	actions?: { id: string; label: string }[];
 	outcome?: { action: string; note?: string; actor: string; seq: number; at: string; asOf: number };
-	/** Of a list with `group`: how many items more its thread has, and what they are about. */
-	group?: { more: number; names: string[] };
+	/** Of a list with `group`: how many items more its thread has, what they are about, and the position of the newest. */
+	group?: { more: number; names: string[]; position: number };
 }
 
 /** What a write answers. `seq` is the event's, for `undo`; without one nothing changed. */
@@ -93,7 +93,10 @@ export interface InboxOptions {
 	thread?: string | null;
 	/** One category, or any of several. */
 	category?: string | string[];
-	/** The newest item of each thread of the inbox alone, with how many others there are. */
+	/**
+	 * One item of each thread of the inbox, with how many others there are: of its unanswered questions the most urgent, or else its
+	 * newest item. Items without a thread stand by themselves.
+	 */
 	group?: boolean;
 	/** 1 to 100; 20 without it. */
 	pageSize?: number;

@@ -152,10 +152,7 @@ class Inbox {
 	}
 
 	async #fetch(cursor, limit) {
-		if (this.#isGrouped) {
-			const { threads, ...page } = await this.#client.threads({ limit, cursor });
-			return { ...page, items: threads.map(({ newest, more, names }) => ({ ...newest, group: { more, names } })) };
-		}
+		if (this.#isGrouped) return (await import("./groups.js")).groups(this.#client, cursor, limit);
 		const { thread, category, ...more } = this.#filter;
 		const query = new URLSearchParams({ limit });
 		for (const name in more) if (more[name]) query.set(name, more[name]);
@@ -206,7 +203,8 @@ class Inbox {
 			if (this.#holds(item)) items.push(known.shown);
 			else if (item === known.item) this.#known.delete(seq);
 		}
-		items.sort((a, b) => b.position - a.position);
+		const place = ({ group, position }) => group?.position ?? position;
+		items.sort((a, b) => place(b) - place(a));
 		const top = (hold && !this.#isGrouped && this.items[0]?.position) || Infinity;
 		const shown = new Set(this.items.map((item) => item.seq));
 		const waits = (item) => item.position > top && !shown.has(item.seq);

@@ -1,12 +1,15 @@
-// The signs that an item's data may name, beside those that the bell itself uses. Loaded with the first that is named.
+// The signs of the menus, and those that an item's data may name beside the bell's own. Loaded with the menus, or the first that is named.
 
 export default {
+	archive: "M5 8h14v12H5zM3 4h18v4H3zM10 12h4",
 	build: "M4 8l8-4 8 4v8l-8 4-8-4zM4 8l8 4 8-4M12 12v8",
 	calendar: "M4 6h16v14H4zM4 10h16M8 3v4M16 3v4",
 	cart: "M3 4h2.5l2 11h10l2-8H6M9 19.5h.01M16.5 19.5h.01",
 	chart: "M4 4v16h16M8 16v-4M12.5 16V8M17 16v-6",
+	clock: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M12 7v5l3 2",
 	code: "M8 7l-5 5 5 5M16 7l5 5-5 5M14 4l-4 16",
 	comment: "M4 5h16v11H9l-5 4z",
+	delete: "M4 6h16M9 6V4h6v2M6 6l1 14h10l1-14M10 10v6M14 10v6",
 	deploy: "M12 16V4M7 9l5-5 5 5M4 20h16",
 	file: "M6 3h8l4 4v14H6zM14 3v4h4",
 	flag: "M5 21V4h12l-2 4 2 4H5",
@@ -24,4 +27,5 @@ export default {
 	security: "M12 3l8 3c0 7-3 12-8 15-5-3-8-8-8-15z",
 	star: "M12 4l2.5 5.2 5.5.8-4 4 1 5.7-5-2.7-5 2.7 1-5.7-4-4 5.5-.8z",
 	truck: "M3 6h11v10H3zM14 9h4l3 3.5V16h-7M7.5 16a1.8 1.8 0 1 0 0 3.6 1.8 1.8 0 0 0 0-3.6M17 16a1.8 1.8 0 1 0 0 3.6 1.8 1.8 0 0 0 0-3.6",
+	unread: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8",
 };

@@ -1,15 +1,23 @@
 // The menus of an item and of quiet times. Loaded when the panel opens, so that they are there when the connection is not.
 
+export { default as icons } from "./icons.js";
+
 /** Fills `menu` with what is asked for: `ofItem`, or `ofQuiet`. */
-export function menus({ menu, root, client, tried, toast, now, later, place, say, h, button, drawing, steps, hushed }) {
+export function menus({ menu, root, client, tried, toast, now, later, place, keep, say, h, button, drawing, steps, hushed }) {
 	let opener;
 
 	menu.addEventListener("keydown", (event) => {
 		const entries = [...menu.querySelectorAll("[role=menuitem]")];
 		event.stopPropagation();
-		if (event.key === "Tab" && entries.length) menu.hidePopover();
+		// From the field of a date Chromium closes the panel, too.
+		if (event.key === "Escape") event.preventDefault(), close();
+		// On from the button that opened the menu, which is the last thing in the panel.
+		if (event.key === "Tab" && (entries.length || (!event.shiftKey && root.activeElement === menu.lastChild))) close();
 		steps(event, entries, root.activeElement)?.focus();
 	});
+
+	// The browser closes it when one goes back, or clicks elsewhere.
+	menu.addEventListener("toggle", ({ newState }) => newState === "closed" && keep(opener));
 
 	function show(from, entries, heading) {
 		opener = from;
@@ -29,7 +37,7 @@ export function menus({ menu, root, client, tried, toast, now, later, place, say
 
 	function close() {
 		menu.hidePopover();
-		opener.focus();
+		keep(opener);
 	}
 
 	function times(work) {

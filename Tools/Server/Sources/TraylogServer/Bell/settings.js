@@ -18,7 +18,7 @@ const RULES = `
 let sheet;
 
 /** Draws the settings into `place`, and again after each change. */
-export async function settings(place, { categories, time, back, ...tools }) {
+export async function settings(place, { categories, back, ...tools }) {
 	const { client, has, say, h, button, drawing } = tools;
 	const root = place.getRootNode();
 	if (!sheet) (sheet = new CSSStyleSheet()).replaceSync(RULES);
@@ -32,6 +32,7 @@ export async function settings(place, { categories, time, back, ...tools }) {
 		await Promise.allSettled(works.map((work) => work()));
 		await load();
 	};
+	const time = (until) => new Date(until).toLocaleString(tools.panel.lang, { dateStyle: "medium", timeStyle: "short" });
 	const until = (mute) => mute?.until && h("small", {}, say("until", { time: time(mute.until) }));
 	const row = (label, note, isOn, work) => h("div", { class: "set", part: "setting" },
 		h("div", { class: "grow" }, h("span", { dir: "auto" }, label), note),

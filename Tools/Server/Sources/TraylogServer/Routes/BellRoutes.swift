@@ -12,7 +12,7 @@ enum BellRoutes {
             ("client.js", PackageResources.client_js), ("bell.js", PackageResources.bell_js),
             ("settings.js", PackageResources.settings_js), ("icons.js", PackageResources.icons_js),
             ("title.js", PackageResources.title_js), ("menu.js", PackageResources.menu_js),
-            ("system.js", PackageResources.system_js),
+            ("system.js", PackageResources.system_js), ("groups.js", PackageResources.groups_js),
             ("ar.js", PackageResources.ar_js), ("de.js", PackageResources.de_js), ("es.js", PackageResources.es_js),
             ("fr.js", PackageResources.fr_js), ("it.js", PackageResources.it_js), ("ja.js", PackageResources.ja_js),
             ("pt.js", PackageResources.pt_js), ("zh.js", PackageResources.zh_js),

@@ -19,7 +19,7 @@ export default {
 	read: "تعليم كمقروء", unreadAgain: "تعليم كغير مقروء", archive: "أرشفة", unarchive: "إلغاء الأرشفة", snooze: "تأجيل",
 	hour: "ساعة واحدة", evening: "هذا المساء", tomorrow: "غدًا", week: "الأسبوع القادم", date: "حتى تاريخ…",
 	mute: "كتم هذه المحادثة",
-	muteTopic: "كتم هذا الموضوع", delete: "حذف", search: "بحث", quiet: "عدم الإزعاج", always: "حتى أوقفه", critical: "حرج",
+	muteTopic: "كتم هذا الموضوع", delete: "حذف", showAll: "عرض الكل", search: "بحث", quiet: "عدم الإزعاج", always: "حتى أوقفه", critical: "حرج",
 	timeSensitive: "عاجل", changed: "تغيّر", changedSince: "تغيّر هذا أثناء عرضه. أجب من جديد.",
 	more: { zero: "لا إشعارات أخرى", one: "إشعار آخر ({n})", two: "إشعاران آخران ({n})", few: "{n} إشعارات أخرى", many: "{n} إشعارًا آخر", other: "{n} إشعار آخر" },
 	by: "{more} من {names}", others: "{n} آخرين", settings: "الإعدادات", categories: "أخبرني عن", muted: "المكتوم",

@@ -16,7 +16,7 @@ export default {
 	menu: "Mehr: {title}", read: "Als gelesen markieren", unreadAgain: "Als ungelesen markieren", archive: "Archivieren",
 	unarchive: "Zurückholen", snooze: "Später", hour: "1 Stunde", evening: "Heute Abend", tomorrow: "Morgen",
 	week: "Nächste Woche", date: "Bis zum …", mute: "Thema stummschalten",
-	muteTopic: "Gruppe stummschalten", delete: "Löschen", search: "Suchen",
+	muteTopic: "Gruppe stummschalten", delete: "Löschen", showAll: "Alles zeigen", search: "Suchen",
 	quiet: "Nicht stören", always: "Bis auf Weiteres", critical: "Kritisch", timeSensitive: "Dringend",
 	changed: "Geändert", changedSince: "Das hat sich inzwischen geändert. Bitte noch einmal antworten.",
 	more: { one: "{n} weitere Mitteilung", other: "{n} weitere Mitteilungen" }, by: "{more} von {names}",

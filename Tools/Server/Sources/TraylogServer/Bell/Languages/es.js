@@ -19,7 +19,7 @@ export default {
 	unarchive: "Desarchivar", snooze: "Posponer", hour: "1 hora", evening: "Esta noche", tomorrow: "Mañana",
 	week: "La próxima semana", date: "Hasta una fecha…", mute: "Silenciar esta conversación",
 	muteTopic: "Silenciar este tema", delete: "Eliminar",
-	search: "Buscar", quiet: "No molestar", always: "Hasta que lo desactive", critical: "Crítica",
+	showAll: "Mostrar todo", search: "Buscar", quiet: "No molestar", always: "Hasta que lo desactive", critical: "Crítica",
 	timeSensitive: "Urgente", changed: "Modificada", changedSince: "Esto ha cambiado mientras tanto. Responde de nuevo.",
 	more: { one: "{n} notificación más", other: "{n} notificaciones más" }, by: "{more} de {names}", others: "{n} más",
 	settings: "Ajustes", categories: "Avisarme de", muted: "Silenciado", mutedNone: "No hay nada silenciado.",

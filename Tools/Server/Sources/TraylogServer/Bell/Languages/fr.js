@@ -19,7 +19,7 @@ export default {
 	archive: "Archiver", unarchive: "Désarchiver", snooze: "Reporter", hour: "1 heure", evening: "Ce soir",
 	tomorrow: "Demain", week: "La semaine prochaine", date: "Jusqu’à une date…", mute: "Ignorer ce fil",
 	muteTopic: "Ignorer ce sujet",
-	delete: "Supprimer", search: "Rechercher", quiet: "Ne pas déranger", always: "Jusqu’à ce que je le désactive",
+	delete: "Supprimer", showAll: "Tout afficher", search: "Rechercher", quiet: "Ne pas déranger", always: "Jusqu’à ce que je le désactive",
 	critical: "Critique", timeSensitive: "Urgent", changed: "Modifié",
 	changedSince: "Ceci a changé entre-temps. Veuillez répondre à nouveau.",
 	more: { one: "{n} autre notification", other: "{n} autres notifications" }, by: "{more} de {names}",

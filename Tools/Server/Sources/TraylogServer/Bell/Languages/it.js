@@ -19,7 +19,7 @@ export default {
 	unarchive: "Ripristina", snooze: "Posticipa", hour: "1 ora", evening: "Stasera", tomorrow: "Domani",
 	week: "La prossima settimana", date: "Fino a una data…", mute: "Silenzia questa conversazione",
 	muteTopic: "Silenzia questo argomento", delete: "Elimina",
-	search: "Cerca", quiet: "Non disturbare", always: "Finché non lo disattivo", critical: "Critica",
+	showAll: "Mostra tutto", search: "Cerca", quiet: "Non disturbare", always: "Finché non lo disattivo", critical: "Critica",
 	timeSensitive: "Urgente", changed: "Modificata", changedSince: "Nel frattempo è cambiata. Rispondi di nuovo.",
 	more: { one: "{n} altra notifica", other: "{n} altre notifiche" }, by: "{more} da {names}", others: "altri {n}",
 	settings: "Impostazioni", categories: "Avvisami di", muted: "Silenziati", mutedNone: "Nulla è silenziato.",

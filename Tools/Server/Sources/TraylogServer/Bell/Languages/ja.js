@@ -12,7 +12,7 @@ export default {
 	retry: "再試行", menu: "その他: {title}", read: "既読にする", unreadAgain: "未読にする", archive: "アーカイブする", unarchive: "アーカイブから戻す",
 	snooze: "スヌーズ", hour: "1 時間", evening: "今晩", tomorrow: "明日", week: "来週", date: "日時を指定…", mute: "このスレッドをミュート",
 	muteTopic: "このトピックをミュート",
-	delete: "削除", search: "検索", quiet: "おやすみモード", always: "自分で解除するまで", critical: "重大", timeSensitive: "緊急",
+	delete: "削除", showAll: "すべて表示", search: "検索", quiet: "おやすみモード", always: "自分で解除するまで", critical: "重大", timeSensitive: "緊急",
 	changed: "変更あり", changedSince: "表示中に内容が変わりました。もう一度回答してください。", more: "ほか {n} 件の通知", by: "{more}（{names}）",
 	others: "ほか {n} 人", settings: "設定", categories: "通知する項目", muted: "ミュート中", mutedNone: "ミュート中のものはありません。",
 	unmute: "ミュート解除", until: "{time} まで", thread: "スレッド", topic: "トピック", category: "カテゴリ",

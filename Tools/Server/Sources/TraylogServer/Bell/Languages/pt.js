@@ -17,7 +17,7 @@ export default {
 	menu: "Mais: {title}", read: "Marcar como lida", unreadAgain: "Marcar como não lida", archive: "Arquivar",
 	unarchive: "Desarquivar", snooze: "Adiar", hour: "1 hora", evening: "Hoje à noite", tomorrow: "Amanhã",
 	week: "Próxima semana", date: "Até uma data…", mute: "Silenciar esta conversa",
-	muteTopic: "Silenciar este tópico", delete: "Excluir", search: "Buscar",
+	muteTopic: "Silenciar este tópico", delete: "Excluir", showAll: "Mostrar tudo", search: "Buscar",
 	quiet: "Não perturbe", always: "Até eu desativar", critical: "Crítica", timeSensitive: "Urgente",
 	changed: "Alterada", changedSince: "Isto mudou nesse meio-tempo. Responda de novo.",
 	more: { one: "mais {n} notificação", other: "mais {n} notificações" }, by: "{more} de {names}", others: "outros {n}",

@@ -10,7 +10,7 @@ export default {
 	failed: "加载失败。", wrong: "设置有误：{what} 不是地址。", retry: "重试", menu: "更多：{title}", read: "标为已读", unreadAgain: "标为未读",
 	archive: "归档", unarchive: "取消归档", snooze: "稍后提醒", hour: "1 小时", evening: "今晚", tomorrow: "明天", week: "下周",
 	date: "指定时间…", mute: "静音此会话",
-	muteTopic: "静音此主题", delete: "删除", search: "搜索", quiet: "勿扰", always: "直到我关闭", critical: "严重",
+	muteTopic: "静音此主题", delete: "删除", showAll: "显示全部", search: "搜索", quiet: "勿扰", always: "直到我关闭", critical: "严重",
 	timeSensitive: "紧急", changed: "已更改", changedSince: "内容在此期间已更改，请重新回答。", more: "另外 {n} 条通知", by: "{more}，来自{names}",
 	others: "另外 {n} 人", settings: "设置", categories: "通知我", muted: "已静音", mutedNone: "没有静音的内容。", unmute: "取消静音",
 	until: "至 {time}", thread: "会话", topic: "主题", category: "类别",
