@@ -175,6 +175,31 @@ struct SalvageTests {
         }
     }
 
+    @Test func aDamagedEventRightBehindACompactedGapIsPassedOverOnce() throws {
+        try withStore { store in
+            let large = String(repeating: "x", count: 9_000)
+            try store.append(
+                #"{"kind":"notify","user":"ann","title":"Gone"}"#,
+                #"{"kind":"markAll","user":"ann","as":"deleted","upTo":1}"#,
+                #"{"kind":"notify","user":"bob","title":"Large","data":"\#(large)"}"#,
+                #"{"kind":"notify","user":"bob","title":"Last"}"#)
+            #expect(try store.run("compact", "--before", "4", "--yes").status == 0)
+            let path = URL(filePath: StoreFiles.data(of: store.directory))
+            var data = try Data(contentsOf: path)
+            let piece = Data(large.utf8.prefix(1_000))
+            var start = data.startIndex
+            while let found = data.range(of: piece, in: start..<data.endIndex) {
+                data[found.lowerBound] ^= 1
+                start = found.upperBound
+            }
+            #expect(start > data.startIndex)
+            try data.write(to: path)
+            let export = try TraylogRun.of(["--store", store.directory, "export", "--skip-damaged"])
+            #expect(try export.outputs("seq") == (1...5).map { .number(Double($0)) })
+            #expect(try gaps(export) == ["compacted": 2, "lost": 1])
+        }
+    }
+
     @Test func aChangeOfABroadcastThatIsLostIsNamedApart() throws {
         try withStore { store in
             try store.append(
