@@ -39,6 +39,8 @@ import TraylogStates
     /// Nil where the store cannot be opened.
     private let queries: Queries?
     private var next: UInt64
+    /// The newest event whose row was met: it did not leave the log, also below the floor.
+    private var met: UInt64 = 0
     private let floor: UInt64
     /// The data file, page by page, once something was damaged.
     private var salvaged: SalvagedLog?
@@ -172,7 +174,7 @@ import TraylogStates
                 guard error.code != .newer else { throw error }
             }
         }
-        gap(seq, seq >= floor ? .damaged : .compacted, to: &writer)
+        gap(seq, seq >= floor || seq == met ? .damaged : .compacted, to: &writer)
     }
 
     private mutating func gap(_ seq: UInt64, _ reason: ExportGap, to writer: inout JSONWriter) {
@@ -194,6 +196,7 @@ import TraylogStates
         let reached = try store.read { transaction in
             try log.forEachRecord(from: first, floor: floor, in: transaction) { seq, record in
                 guard seq <= last.rawValue, count > 1 || seq == first else { return false }
+                met = seq
                 // Where the log has none because they left it.
                 if skipsDamage {
                     for missing in next..<max(next, seq) { gap(missing, .compacted, to: &writer) }
