@@ -63,9 +63,9 @@ import TraylogPlatform
         public let problem: Problem
         /// How urgent it is.
         public let severity: Severity
-        /// What is wrong and what to do, with commands in backticks.
+        /// What is wrong; ``StoreHealth/nextSteps(store:)`` says what to do.
         ///
-        /// It may name users, as the findings of a check do.
+        /// It may name users, as the findings of a check do, whose commands are in backticks.
         public let message: String
     }
 
@@ -184,11 +184,11 @@ import TraylogPlatform
         let isEmpty = statistics?.head == .zero
         noteAge(.backup, "backup", upkeep.lastBackup?.time, limits.backup)
         if limits.backup == nil, upkeep.lastBackup == nil, !isEmpty {
-            note(.backup, "there is no backup: run `traylog backup`", .warning)
+            note(.backup, "there is no backup", .warning)
         }
         noteAge(.verification, "verified head", upkeep.lastVerification?.time, limits.verification)
         if limits.verification == nil, upkeep.lastVerification == nil, upkeep.failures.isEmpty, !isEmpty {
-            note(.verification, "the store was never verified: run `traylog verify`", .warning)
+            note(.verification, "the store was never verified", .warning)
         }
         lookAtArchives(limits.archive, isEmpty: isEmpty)
         if !isEmpty, statistics?.head != upkeep.lastWitnessed?.head {
@@ -199,10 +199,10 @@ import TraylogPlatform
     /// The state of the store itself.
     private mutating func look(_ statistics: StoreStatistics) {
         if let damagedStates, damagedStates > 0 {
-            note(.states, "\(Words.count(damagedStates, "damaged state")): run `traylog replay --rebuild`")
+            note(.states, Words.count(damagedStates, "damaged state"))
         }
         if let since = statistics.overdueSince, age(since).milliseconds > Self.tickTolerance.milliseconds {
-            note(.overdue, "\(statistics.overdueWords) due since \(age(since).words): run `traylog tick`")
+            note(.overdue, "\(statistics.overdueWords) due since \(age(since).words)")
         }
         if let mapPercent, mapPercent >= Self.fullMapPercent {
             note(.map, "the map is \(mapPercent) % full: raise mapSizeBytes, or compact")
@@ -228,20 +228,18 @@ import TraylogPlatform
     private mutating func lookAtArchives(_ limit: Age?, isEmpty: Bool) {
         guard let archives else {
             if limit != nil, statistics != nil {
-                note(
-                    .archive, "how far the archive of the log is behind cannot be seen: run `traylog health` to see why"
-                )
+                note(.archive, "how far the archive of the log is behind cannot be seen")
             }
             return
         }
-        if limit != nil, archives.isEmpty, !isEmpty { note(.archive, "the log is not archived: run `traylog archive`") }
+        if limit != nil, archives.isEmpty, !isEmpty { note(.archive, "the log is not archived") }
         for archive in archives {
             if let limit, archive.lag.milliseconds > limit.milliseconds {
                 let place = archive.shippedThrough.map { $0 < archive.through } == true ? "the copies of " : ""
                 note(
                     .archive,
                     "\(place)\(archive.directory) \(place.isEmpty ? "lacks" : "lack") the log of the last \(archive.lag.words), "
-                        + "\(Words.count(archive.lagEvents, "event")): see what `traylog archive` says")
+                        + Words.count(archive.lagEvents, "event"))
             }
             if archive.copiesToDelete > 0 {
                 note(

@@ -9,6 +9,7 @@ struct NextStepTests {
     @Test(arguments: [
         ("run `traylog tick`", "run `traylog tick --store /s`"), ("see `data.mdb`", "see `data.mdb`"),
         ("`traylog verify`, then `traylog tick`", "`traylog verify --store /s`, then `traylog tick --store /s`"),
+        ("`traylog backup`, or `traylog compact --archive`", "`traylog backup`, or `traylog compact --archive`"),
         ("a lone ` and traylog ", "a lone ` and traylog "), ("`traylog tick", "`traylog tick"), ("", ""),
     ])
     func commandsInAMessageNameTheStore(message: String, complete: String) {
@@ -43,7 +44,40 @@ struct NextStepTests {
         #expect(
             commands == [
                 "traylog replay --rebuild --store /s", "traylog compact --keep-days 365 --dry-run --store /s",
-                "traylog backup --incremental /s.backup --store /s", "traylog verify --store /s",
+                "traylog backup --incremental OTHER-DISK/s.backup --store /s", "traylog verify --store /s",
             ], "\(commands)")
+    }
+
+    @Test func whileAProcessHasTheStoreOpenNoCommandIsProposedThatItRefuses() {
+        var statistics = StoreStatistics()
+        (statistics.head, statistics.overdue, statistics.overdueSince) = (9, 3, Timestamp(milliseconds: 1))
+        statistics.writer = StoreStatistics.Writer(pid: 1, host: "here", since: .now)
+        let health = StoreHealth(statistics, Self.nothing, diskFreeBytes: 0, damagedStates: nil)
+        let commands = health.nextSteps(store: "/s").map(\.command)
+        #expect(
+            commands == [
+                "traylog stats --store /s", "traylog backup --incremental OTHER-DISK/s.backup --store /s",
+                "traylog verify --store /s",
+            ], "\(commands)")
+    }
+
+    @Test func aBackupStandsBesideTheStoreOnlyWhereThereIsRoomForIt() {
+        var statistics = StoreStatistics()
+        (statistics.head, statistics.bytes, statistics.freeBytes) = (9, 4 << 30, 1 << 30)
+        func backup(_ free: UInt64?) -> String? {
+            let health = StoreHealth(statistics, Self.nothing, diskFreeBytes: free, damagedStates: nil)
+            return health.nextSteps(store: "/srv/s").map(\.command).first { $0.contains("backup") }
+        }
+        #expect(backup(3 << 30) == "traylog backup --incremental /srv/s.backup --store /srv/s")
+        #expect(backup(nil) == backup(3 << 30))
+        #expect(backup(2 << 30) == "traylog backup --incremental OTHER-DISK/s.backup --store /srv/s")
+    }
+
+    @Test func whatIsWrongIsSaidWithoutCommandsOfWhichTheStepsHaveBetterOnes() {
+        var statistics = StoreStatistics()
+        (statistics.head, statistics.overdue, statistics.overdueSince) = (9, 3, Timestamp(milliseconds: 1))
+        let health = StoreHealth(statistics, Self.nothing, diskFreeBytes: 0, damagedStates: 2)
+        #expect(health.findings.count > 4)
+        for finding in health.findings { #expect(!finding.message.contains("`"), "\(finding)") }
     }
 }

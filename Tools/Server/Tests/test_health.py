@@ -6,6 +6,7 @@ import math
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -231,8 +232,27 @@ class HealthTests(unittest.TestCase):
             other = text_of(Visitor(server, "auditor").get("/findings"))
             self.assertNotIn(store, other)
             self.assertIn("An operator sees here the commands for this store.", other)
-            self.assertIn(f"traylog backup --store {store}", text_of(Visitor(server, "operator").get("")))
             self.assertNotIn(store, text_of(Visitor(server, "auditor").get("")))
+
+    def test_each_finding_of_the_overview_is_among_the_findings_with_a_command_that_runs(self):
+        with console_server() as server:
+            server.notify("ann", title="A")
+            overview = Visitor(server, "operator").get("")
+            self.assertIn("There is no backup What to do", " ".join(text_of(overview).split()))
+            self.assertIn('href="/console/findings">What to do', overview.body.decode())
+            viewer = " ".join(text_of(Visitor(server, "viewer").get("")).split())
+            self.assertIn("There is no backup Ask an operator.", viewer)
+            self.assertNotIn("traylog backup", viewer)
+            page = text_of(Visitor(server, "operator").get("/findings"))
+            self.assertIn("There is no backup", page)
+            self.assertNotIn("Nothing is wrong", page)
+            for step in json.loads(self.program(server, "health", "--json"))["next"]:
+                self.assertIn(step["command"], page)
+                words = shlex.split(step["command"])
+                done = subprocess.run([PROGRAM, *words[1:]], capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, done)
+            page = text_of(Visitor(server, "operator").get("/findings"))
+            self.assertIn("Nothing is wrong", page)
 
     def test_each_figure_is_the_same_in_the_command_line_and_in_the_metrics(self):
         with console_server() as server:

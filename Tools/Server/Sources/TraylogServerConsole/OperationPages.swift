@@ -18,16 +18,17 @@ enum OperationPages {
                 return visit.page("Operations", page)
             },
             ConsolePage(.get, "/findings", .key(.audit)) { visit in
-                let upkeep = visit.store.upkeepRecord
+                let health = await visit.service.health()
                 let page = FindingsPage(
-                    next: next(upkeep, visit), verified: upkeep.lastVerification?.time,
-                    checks: upkeep.failures.map { failure in
+                    next: next(health, visit), verified: health.upkeep.lastVerification?.time,
+                    isSound: health.findings.isEmpty,
+                    checks: health.upkeep.failures.map { failure in
                         let unnamed = failure.count - failure.findings.count
                         return FindingsPage.Check(
                             name: failure.check.title, count: Figures.count(failure.count), time: failure.time,
                             findings: failure.findings.map(Finding.init),
                             unnamed: unnamed > 0 ? Figures.count(unnamed) : nil)
-                    })
+                    }, others: HealthLine.all(health))
                 return visit.page("Findings", page)
             },
             ConsolePage(.post, "/operations/{id}", .key(.admin), form: fields) { visit in
@@ -55,17 +56,8 @@ enum OperationPages {
     }
 
     /// The commands that the findings lead to; only operators may know where the server keeps its files.
-    private static func next(_ upkeep: UpkeepRecord, _ visit: Visit) -> [NextStep] {
-        guard visit.may(.admin) else { return [] }
-        var steps: [NextStep] = []
-        for failure in upkeep.failures {
-            let path = visit.service.configuration.directory
-            for step in NextStep.after(failure.check, findings: failure.findings, upkeep, store: path)
-            where !steps.contains(step) {
-                steps.append(step)
-            }
-        }
-        return steps
+    private static func next(_ health: StoreHealth, _ visit: Visit) -> [NextStep] {
+        visit.may(.admin) ? health.nextSteps(store: visit.service.configuration.directory) : []
     }
 
     private static func overview(
@@ -179,7 +171,7 @@ struct OperationsPage: PageContent {
     let directory, before, keepDays, erase, user, confirm, archive: TypedFields.Field
 }
 
-/// What the checks have found.
+/// What is wrong with the store, and what to do.
 struct FindingsPage: PageContent {
     static let template = PageTemplate.findings
 
@@ -194,8 +186,35 @@ struct FindingsPage: PageContent {
     /// The commands that help; empty for a visitor who is not an operator.
     let next: [NextStep]
     let verified: Timestamp?
+    let isSound: Bool
     /// Those that found something.
     let checks: [Check]
+    /// What is wrong besides.
+    let others: [HealthLine]
+}
+
+/// One thing that is wrong with the store, in a line.
+///
+/// Failed checks are not among them: every page has a banner for those.
+struct HealthLine {
+    let isBad: Bool
+    let finding: Finding
+    /// Whether the page of findings says what to do.
+    let isFinding: Bool
+
+    static func all(_ health: StoreHealth) -> [HealthLine] {
+        health.findings.filter { $0.problem != .check }.map { finding in
+            // Why a store cannot be read may name its files.
+            let text =
+                finding.problem == .store ? "The store cannot be read: see the server's log." : finding.message
+            return HealthLine(text, isBad: finding.severity == .problem, isFinding: true)
+        }
+    }
+
+    init(_ text: String, isBad: Bool, isFinding: Bool = false) {
+        (self.isBad, self.isFinding) = (isBad, isFinding)
+        finding = Finding(text.prefix(1).uppercased() + text.dropFirst())
+    }
 }
 
 extension UpkeepRecord.Check {
@@ -210,16 +229,29 @@ extension UpkeepRecord.Check {
     }
 }
 
-/// A finding, with links to the events that it names.
+/// A finding, with links to the events that it names, and its commands without their backticks.
 struct Finding {
     struct Part {
         let text: String
+        let isCode: Bool
         let event: String?
     }
 
     let parts: [Part]
 
     init(_ text: String) {
+        let pieces = text.split(separator: "`", omittingEmptySubsequences: false)
+        parts = zip(pieces.indices, pieces).flatMap { index, piece in
+            index.isMultiple(of: 2)
+                ? Self.words(String(piece)) : [Part(text: String(piece), isCode: true, event: nil)]
+        }
+    }
+
+    var json: JSONValue {
+        .array(parts.map { ["text": .string($0.text + ($0.event ?? "")), "code": .bool($0.isCode)] })
+    }
+
+    private static func words(_ text: String) -> [Part] {
         var parts: [Part] = []
         var plain = ""
         var words = text.split(separator: " ", omittingEmptySubsequences: false)[...]
@@ -227,14 +259,14 @@ struct Finding {
             let digits = word.prefix { "0"..."9" ~= $0 }
             let isEvent = plain.hasSuffix("event ") || plain.hasSuffix("events ") || plain.hasSuffix(" to ")
             if isEvent, !digits.isEmpty, UInt64(digits) != nil {
-                parts.append(Part(text: plain, event: String(digits)))
+                parts.append(Part(text: plain, isCode: false, event: String(digits)))
                 plain = String(word.dropFirst(digits.count))
             } else {
                 plain += word
             }
             if !words.isEmpty { plain += " " }
         }
-        self.parts = parts + [Part(text: plain, event: nil)]
+        return parts + [Part(text: plain, isCode: false, event: nil)]
     }
 }
 

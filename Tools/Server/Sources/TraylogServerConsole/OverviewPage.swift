@@ -39,7 +39,7 @@ struct OverviewPage: PageContent {
 
     struct Rest {
         let failureCount, mark, health: String
-        let findings: [Line]
+        let findings: [HealthLine]
         let recent: Recent
         let failed: Failed?
         let verified: Verification?
@@ -91,7 +91,13 @@ struct OverviewPage: PageContent {
                     "witnesses": visit.service.witnesses.map { .string($0.words) } ?? .null,
                     "archive": .string(archive(health).lag), "archiveNote": .string(archive(health).note),
                     "health": .string(verdict(health)), "mark": .string(mark(health)),
-                    "findings": .array(findings(visit, health).map(\.json)),
+                    "findings": .array(
+                        findings(visit, health).map { line in
+                            [
+                                "bad": .bool(line.isBad), "parts": line.finding.json,
+                                "isFinding": .bool(line.isFinding),
+                            ]
+                        }),
                     "failedChecks": .int(health.upkeep.failures.count),
                     "recent": [
                         "today": .string(recent.today), "todayNote": .string(recent.todayNote),
@@ -171,9 +177,11 @@ struct OverviewPage: PageContent {
             trendNote: begin ?? "the last \(RecentFigures.days) days")
     }
 
-    /// The readers in other processes: this one's own look at the store is no news.
-    private static func others(_ statistics: StoreStatistics) -> [StoreStatistics.Reader] {
-        statistics.readers.filter { $0.pid != ProcessInfo.processInfo.processIdentifier }
+    /// The readers in other processes, each with its oldest snapshot: this one's own look at the store is no news.
+    private static func others(_ statistics: StoreStatistics) -> [(pid: Int32, lag: UInt64)] {
+        let others = statistics.readers.filter { $0.pid != ProcessInfo.processInfo.processIdentifier }
+        return Dictionary(others.map { ($0.pid, $0.lag) }, uniquingKeysWith: max).sorted { $0.key < $1.key }
+            .map { ($0.key, $0.value) }
     }
 
     /// The state in a word or two.
@@ -188,53 +196,23 @@ struct OverviewPage: PageContent {
         return health.warnings.isEmpty ? "good" : "fair"
     }
 
-    /// A line below the title: what is wrong, or what the server itself is at.
-    struct Line {
-        struct Part {
-            let text: String
-            let isCode: Bool
-        }
-
-        let isBad: Bool
-        /// Its words, and commands between them.
-        let parts: [Part]
-
-        init(_ text: String, isBad: Bool) {
-            self.isBad = isBad
-            let pieces = text.split(separator: "`", omittingEmptySubsequences: false)
-            parts = pieces.enumerated().map { Part(text: String($1), isCode: !$0.isMultiple(of: 2)) }
-        }
-
-        var json: JSONValue {
-            [
-                "bad": .bool(isBad),
-                "parts": .array(parts.map { ["text": .string($0.text), "code": .bool($0.isCode)] }),
-            ]
-        }
-    }
-
     /// What is wrong with the store, and what the server says beside it.
-    ///
-    /// Failed checks are not here: every page has a banner for them. Their texts are for those who may read the log.
-    private static func findings(_ visit: Visit, _ health: StoreHealth) -> [Line] {
-        var lines = health.findings.filter { $0.problem != .check }
-            .map { finding -> Line in
-                let text =
-                    finding.problem == .store
-                    ? "The store cannot be read: see the server's log." : visit.complete(finding.message)
-                return Line(text.prefix(1).uppercased() + text.dropFirst(), isBad: finding.severity == .problem)
-            }
-        if visit.service.isDraining { lines.append(Line("The server is stopping: it takes no new work.", isBad: true)) }
+    private static func findings(_ visit: Visit, _ health: StoreHealth) -> [HealthLine] {
+        var lines = HealthLine.all(health)
+        if visit.service.isDraining {
+            lines.append(HealthLine("The server is stopping: it takes no new work.", isBad: true))
+        }
         let failed = visit.service.jobs.all.prefix { $0.state != "done" }.filter { $0.state == "failed" }
-        if let job = failed.first { lines.append(Line("\(Runs.name(job)) failed: see Operations.", isBad: true)) }
+        if let job = failed.first { lines.append(HealthLine("\(Runs.name(job)) failed: see Operations.", isBad: true)) }
         return lines
     }
 
     private static func newest(_ visit: Visit) async throws -> [EventRow.Shown] {
-        let head = try await visit.store.log.head()
-        let events = try await visit.store.log.events(from: head - rows + 1, limit: rows).elements
+        let found = try await LogSearch(EventFilter(), limit: rows).run(below: nil, in: visit.store)
+        if found.events.isEmpty, let damage = found.damage { throw damage }
+        let events = found.events
         try await visit.reader().record(events)
-        let rows = await EventRow.withSubjects(events.reversed().map { EventRow(event: $0) }, visit.store)
+        let rows = await EventRow.withSubjects(events.map { EventRow(event: $0) }, visit.store)
         return rows.map(\.shown)
     }
 }

@@ -65,9 +65,9 @@ export function save(name, text) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-/** Gives the reader a tree head, with its signature where it has one; answers the name of the file. */
+/** Gives the reader a tree head, with its signature where it has one; answers the name of the file: browsers would add an ending to one that has none. */
 export function saveHead(head) {
-  const name = `tree-head-${head.size}${head.note ? "" : ".json"}`;
+  const name = `tree-head-${head.size}.${head.note ? "txt" : "json"}`;
   save(name, head.note ?? `${JSON.stringify({ treeSize: head.size, rootHash: head.root })}\n`);
   return name;
 }

@@ -78,14 +78,19 @@ function spark() {
   context.stroke();
 }
 
+/** Where what to do is said; for who may not see it, who knows. */
+const findingsLink = () =>
+  "log" in document.querySelector("[data-problems]").dataset ? element("a", { href: `${site}/findings` }, "What to do") : "Ask an operator.";
+
 function show(health, mark, findings) {
   const list = find("[data-problems]");
-  const texts = all("li", list).map((line) => line.textContent);
+  const texts = all("[data-says]", list).map((line) => line.textContent);
   const text = ({ parts }) => parts.map((part) => part.text).join("");
   const state = find("[data-health]");
   if (state.textContent === health && texts.join("\n") === findings.map(text).join("\n")) return;
-  list.replaceChildren(...findings.map(({ bad, parts }) => element("li", { class: `note ${bad ? "bad" : "fair"}` }, icon("warning"),
-    element("span", {}, ...parts.map((part) => (part.code ? element("code", {}, part.text) : part.text))))));
+  list.replaceChildren(...findings.map(({ bad, parts, isFinding }) => element("li", { class: `note ${bad ? "bad" : "fair"}` }, icon("warning"),
+    element("span", {}, element("span", { "data-says": "" }, ...parts.map((part) => (part.code ? element("code", {}, part.text) : part.text))),
+      ...(isFinding ? [" ", findingsLink()] : [])))));
   state.replaceChildren(element("span", { class: `dot ${mark}` }), health);
 }
 
