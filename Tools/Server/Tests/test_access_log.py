@@ -1,5 +1,6 @@
 """With --record-access the log says who reads what was stored about a person; nobody reads unrecorded."""
 
+import html
 import json
 import os
 import re
@@ -90,6 +91,27 @@ class AccessLogTests(unittest.TestCase):
             page = visitor.get("/users/ann/looked").body.decode()
             self.assertIn("a &lt;b&gt;bold&lt;/b&gt; question", page)
             self.assertEqual(page.count("/console/events/"), 1)
+
+    def test_readers_are_not_in_the_way_of_what_happened(self):
+        with console_server("--record-access") as server:
+            for user in ("ann", "bob"):
+                self.notify(server, user=user)
+            visitor = Visitor(server)
+            visitor.send("/sign-in", {"key": server.keys["auditor"], "purpose": "complaint 17"})
+            seqs = lambda path: re.findall(r'<tr data-seq="(\d+)"', visitor.get(path).body.decode())  # noqa: E731
+            for _ in range(2):
+                for path, shown in (("", ["2", "1"]), ("/log", ["2", "1"]), ("/users/ann/timeline", ["1"])):
+                    self.assertEqual(seqs(path), shown, path)
+            # Each page that shows several persons is a record of its own, which can be asked for.
+            looks = seqs("/log?kind=audited")
+            self.assertGreaterEqual(len(looks), 5)
+            self.assertEqual(seqs("/log?looks=true"), looks + ["2", "1"])
+            self.assertIn("1", seqs("/users/ann/timeline?looks=true"))
+            self.assertGreater(len(seqs("/users/ann/timeline?looks=true")), 1)
+            page = html.unescape(visitor.get("/users/ann/looked").body.decode())
+            self.assertEqual(
+                set(re.findall(r'data-label="Where" class="name"><bdi>([^<]*)</bdi>', page)),
+                {"overview", "log", "the person's own pages"})
 
     def test_a_look_is_found_behind_many_other_events(self):
         with console_server("--record-access") as server:

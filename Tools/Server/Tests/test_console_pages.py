@@ -72,7 +72,8 @@ class LookTests(PageCase):
         "sign-in": None, "overview": "", "users": "/users?sort=unread", "tray": "/users/ann", "past": "/users/ann?asOf=400",
         "hostile": "/users/hostile", "timeline": "/users/ann/timeline", "hostile-timeline": "/users/hostile/timeline",
         "difference": "/users/ann/difference?from=1700&to=1740", "log": "/log", "event": "/events/3", "tree": "/tree", "search": "/search?q=deploy",
-        "operations": "/operations", "missing": "/events/999999", "nobody": "/users/nobody",
+        "operations": "/operations", "findings": "/findings", "planned": "/planned", "looked": "/users/hostile/looked",
+        "unmatched": "/users/ann?text=nothing", "missing": "/events/999999", "nobody": "/users/nobody",
     }
 
     def test_pages_keep_the_rules_in_every_form(self):
@@ -110,6 +111,18 @@ class LookTests(PageCase):
         self.browser.messages()
         self.browser.console = [entry for entry in self.browser.console if "404" not in entry["message"]]
         super().tearDown()
+
+    def test_no_column_of_a_short_table_is_cut_on_a_phone(self):
+        later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 86_400))
+        self.server.notify("a-person-with-a-long-name@example.org", title="A reminder of what was agreed", notBefore=later)
+        self.assertEqual(Visitor(self.server, "auditor").get("/users/hostile/dossier").status, 200)
+        self.browser.size(390, 844)
+        for path in ("/users?prefix=person", "/users/hostile/looked", "/planned"):
+            self.open(path)
+            cells = self.browser.run("""return [...document.querySelectorAll('table.stacked tbody td')].filter((cell) => cell.textContent.trim())
+                .map((cell) => [cell.textContent, cell.getBoundingClientRect().right <= innerWidth && cell.scrollWidth <= cell.clientWidth + 1])""")
+            self.assertGreater(len(cells), 3, path)
+            self.assertEqual([text for text, is_whole in cells if not is_whole], [], path)
 
     def test_hostile_text_becomes_no_element(self):
         for path in ("", "/users", "/users/hostile", "/users/hostile/timeline", "/users/hostile/difference?from=0", "/log"):
@@ -429,6 +442,10 @@ class PaperTests(PageCase):
                     document.documentElement.scrollWidth]""")
                 self.assertEqual(display, "table-row", path)
                 self.assertLessEqual(wide, 718, path)
+                self.assertNotRegex(self.browser.text(), r"just now|\d (min|h) ago", path)
+            self.open("/users/ann/timeline")
+            self.assertEqual(self.browser.run("""return [...document.querySelectorAll('td.kind a, td.name bdi')]
+                .filter((part) => part.getClientRects().length > 1).map((part) => part.textContent)"""), [])
         finally:
             self.browser.size(1440)
             self.browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

@@ -12,6 +12,7 @@ import time
 import unittest
 from urllib.parse import quote, urlencode
 
+from consoled import console_server
 from served import PROGRAM, Answer, Server, Stream, base64url
 
 LENGTH = os.environ.get("TRAYLOG_TESTS", "quick")
@@ -65,6 +66,12 @@ class KeyTests(unittest.TestCase):
         server.post("/compat/novu/v1/events/trigger", trigger, who=key)
         actors = [event.get("actor") for event in server.get("/v1/users/ann/history").lines]
         self.assertEqual(actors, [None, "Billing", "bob", "Billing", "Billing", "Billing", "Billing"])
+
+    def test_a_server_without_a_key_for_tokens_says_how_it_gets_one(self):
+        with console_server() as server:
+            answer = server.post("/v1/tokens", {"user": "ann"})
+            self.assertEqual(answer.status, 422)
+            self.assertIn("--user-token-key FILE", answer.json["detail"])
 
     def test_a_key_is_not_limited_by_half(self):
         for options in (("--scope", "admin", "--users", "a."), ("--scope", "metrics", "--topics", "a."),

@@ -41,7 +41,7 @@ struct EventRow {
             what: Self.shortened(summary.detail),
             raw: summary.title.lowercased() == event.kind.rawValue ? nil : event.kind.rawValue,
             user: event.user.map(Name.init), actor: event.shownActor.map(Name.init),
-            device: event.device.map(Name.init),
+            device: event.device.map { event.kind == .audited ? Name($0, shown: LookedPage.place($0)) : Name($0) },
             subject: subject, voidedBy: voidedBy, undoes: undoes, isErased: isErased, isItem: isItem,
             isMuted: isMutedArrival,
             isClaimed: Moments.isClaimed(event.occurredAt, recordedAt: event.recordedAt),
@@ -75,13 +75,13 @@ struct EventRow {
     static func withSubjects(_ rows: [EventRow], _ store: Store, words: String? = nil) async -> [EventRow] {
         var titles: [Seq: String?] = [:]
         var named: [EventRow] = []
-        let wanted = words?.lowercased()
+        let wanted = words.map { LogSearch.words($0.lowercased()) }
         for var row in rows {
             for item in row.items.prefix(wanted == nil ? 1 : mostLookedAt) {
                 if titles[item] == nil { titles[item] = .some(try? await store.log.event(item).shownTitle) }
                 let title = titles[item] ?? nil
                 row.subject = row.subject ?? title
-                if let title, let wanted, title.lowercased().contains(wanted) {
+                if let title, let wanted, wanted.allSatisfy(title.lowercased().contains) {
                     row.subject = title
                     break
                 }

@@ -6,7 +6,7 @@ import TraylogServer
 struct ItemList {
     /// The fields of the form.
     static let filters = [
-        "state", "text", "thread", "unthreaded", "category", "actor", "level", "since", "until",
+        "state", "text", "thread", "unthreaded", "category", "actor", "level", "since", "until", "silent",
     ]
     static let fields = ["asOf", "view"] + filters
     var query: InboxQuery
@@ -28,6 +28,7 @@ struct ItemList {
         }
         if let thread = try visit.text("thread", atMost: Limits.identifierBytes) { filter.thread = .named(thread) }
         if visit.query["unthreaded"] == "true" { filter.thread = .unthreaded }
+        filter.includeSilent = visit.query["silent"] == "true"
         filter.categories = try visit.text("category", atMost: Limits.identifierBytes).map { [$0] } ?? []
         filter.actor = try visit.text("actor", atMost: Limits.identifierBytes)
         filter.text = try visit.text("text", atMost: Limits.titleBytes)
@@ -49,7 +50,7 @@ struct ItemList {
         let view: String
         let text, state, thread, category, actor, level, since, until: TypedFields.Field
         let states, levels: [Choice]
-        let isUnthreaded, hasMore, isFiltered: Bool
+        let isUnthreaded, isSilent, hasMore, isFiltered: Bool
 
         init(_ visit: Visit, _ typed: TypedFields) {
             func choices(_ field: String, _ choices: KeyValuePairs<String, String>) -> [Choice] {
@@ -62,6 +63,7 @@ struct ItemList {
             levels = choices(
                 "level", ["active": "active", "timeSensitive": "time-sensitive", "critical": "critical"])
             isUnthreaded = visit.query["unthreaded"] == "true"
+            isSilent = visit.query["silent"] == "true"
             hasMore = filters.contains { !["state", "text"].contains($0) && visit.query[$0] != nil }
             isFiltered = !visit.kept(filters).isEmpty
         }

@@ -1,6 +1,8 @@
 @_spi(Operations) import Traylog
 
 /// Events that match, or whose item has the words, newest first, as far back as a page can look in the time that it has.
+///
+/// The words may stand anywhere in a title or body, in any order.
 struct LogSearch {
     /// How long a page looks through events that do not match.
     static let budget = Duration.milliseconds(200)
@@ -11,14 +13,33 @@ struct LogSearch {
     private let topic: String?
     private let limit: Int
     private let budget: Duration
+    /// The words beside the one that the filter has.
+    private let words: [String]
 
-    /// - Parameter topic: of broadcasts, subscriptions and their ends; nil for all events.
-    init(_ filter: EventFilter, topic: String? = nil, limit: Int, budget: Duration = LogSearch.budget) {
+    /// - Parameters:
+    ///   - filter: without kinds, all but looks (``EventKind/audited``): who reads is no news to readers.
+    ///   - looks: with these, too.
+    ///   - topic: of broadcasts, subscriptions and their ends; nil for all events.
+    init(
+        _ filter: EventFilter, looks: Bool = false, topic: String? = nil, limit: Int,
+        budget: Duration = LogSearch.budget
+    ) {
         (self.filter, self.topic, self.limit, self.budget) = (filter, topic, limit, budget)
+        var words = filter.text.map(Self.words) ?? []
+        // The longest one has the fewest matches.
+        if let longest = words.indices.max(by: { words[$0].utf8.count < words[$1].utf8.count }) {
+            self.filter.text = words.remove(at: longest)
+        }
+        self.words = words
+        if filter.kinds.isEmpty, !looks { self.filter.kinds = Self.withoutLooks }
         guard topic != nil else { return }
         let kinds: Set<EventKind> = [.broadcast, .arrived, .subscribed, .unsubscribed]
         self.filter.kinds = filter.kinds.isEmpty ? kinds : filter.kinds.intersection(kinds)
     }
+
+    static let withoutLooks = Set(EventKind.allCases).subtracting([.audited])
+
+    static func words(_ text: String) -> [String] { text.split(whereSeparator: \.isWhitespace).map(String.init) }
 
     /// The events that were found.
     ///
@@ -44,7 +65,7 @@ struct LogSearch {
             do throws(TraylogError) {
                 page = try await store.log.eventsAboutItems(
                     matching: part, newestFirst: true, from: high,
-                    limit: topic == nil ? limit - events.count : Self.window)
+                    limit: topic == nil && words.isEmpty ? limit - events.count : Self.window)
             } catch {
                 // The newest event that was left is the damaged one, unless a time had to be looked up.
                 guard let damaged = error.failure?.event, damaged >= low, damaged <= high, filter.since == nil,
@@ -52,7 +73,8 @@ struct LogSearch {
                 else { throw error }
                 return Found(events: events, next: damaged, damage: error)
             }
-            for event in page.elements where event.seq >= low && isOfTopic(event) {
+            let worded = try await store.log.seqs(of: page.elements, withAll: words)
+            for event in page.elements where event.seq >= low && isOfTopic(event) && worded.contains(event.seq) {
                 events.append(event)
                 if events.count == limit, event.seq > 1 { return Found(events: events, next: event.seq) }
             }
@@ -89,5 +111,17 @@ struct LogSearch {
             name.utf8.elementsEqual(topic.utf8)
         default: false
         }
+    }
+}
+
+extension StoreLog {
+    /// Those of some events that have each of the words, or whose item has it.
+    func seqs(of events: [Event], withAll words: [String]) async throws -> Set<Seq> {
+        var rest = events
+        for word in words {
+            let found = try await seqs(of: rest, withWords: word)
+            rest.removeAll { !found.contains($0.seq) }
+        }
+        return Set(rest.map(\.seq))
     }
 }

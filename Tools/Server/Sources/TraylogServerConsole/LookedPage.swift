@@ -9,7 +9,7 @@ struct LookedPage: PageContent {
     struct Look {
         let seq: Seq
         let recordedAt: Timestamp
-        let actor, device, purpose: String
+        let actor, place, purpose: String
     }
 
     let person: Person
@@ -35,13 +35,30 @@ struct LookedPage: PageContent {
                         if case .audited(let said, _) = event.body { purpose = said }
                         return Look(
                             seq: event.seq, recordedAt: event.recordedAt, actor: event.actor ?? user,
-                            device: event.device ?? "", purpose: purpose ?? "")
+                            place: place(event.device), purpose: purpose ?? "")
                     },
                     next: page.next.map { $0 + 1 })
                 return visit.page("Who looked at \(user)", content)
             }
         ]
     }
+
+    /// Where somebody looked, as the record has it, in words.
+    ///
+    /// - Parameter device: the page or route that shows several persons; nil for the person's own.
+    static func place(_ device: String?) -> String {
+        guard let device else { return "the person's own pages" }
+        let ofOne = "?user"
+        let path = device.hasSuffix(ofOne) ? String(device.dropLast(ofOne.count)) : device
+        let words = pages[path] ?? (path.hasPrefix("/v1/") ? "a program, by \(path)" : path)
+        return device.hasSuffix(ofOne) ? "\(words), of this person" : words
+    }
+
+    private static let pages = [
+        "/console": "overview", "/console/log": "log", "/console/search": "search", "/console/planned": "planned",
+        "/console/operations": "operations", "/console/events/{seq}": "an event's page",
+        "/console/events/{seq}/disclosure": "an event's proof",
+    ]
 
     /// The newest looks at or below an event, as far back among the person's events as a page has time for.
     ///

@@ -254,7 +254,10 @@ struct Frame {
 struct Name {
     let name, path: String
 
-    init(_ name: String) { (self.name, path) = (name, PercentEncoding.encode(name)) }
+    init(_ name: String) { self.init(name, shown: name) }
+
+    /// - Parameter shown: other words for it.
+    init(_ name: String, shown: String) { (self.name, path) = (shown, PercentEncoding.encode(name)) }
 }
 
 /// One of several that a form or a row of links offers.

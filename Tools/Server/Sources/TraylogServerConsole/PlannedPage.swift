@@ -15,6 +15,8 @@ struct PlannedPage: PageContent {
         let title: String?
     }
 
+    /// Whose items alone they are; nil for everybody's.
+    let user: Name?
     let items: [Item]
     let next: String?
 
@@ -22,15 +24,16 @@ struct PlannedPage: PageContent {
 
     static var all: [ConsolePage] {
         [
-            ConsolePage(.get, "/planned", .key(.users), query: ["after"], shows: .persons) { visit in
-                let page = try await visit.store.scheduled(after: visit.query["after"], limit: rows)
-                try await visit.reader().record(persons: page.elements.compactMap(\.user))
+            ConsolePage(.get, "/planned", .key(.users), query: ["after", "user"], shows: .persons) { visit in
+                let user = visit.query["user"]
+                let page = try await visit.store.scheduled(of: user, after: visit.query["after"], limit: rows)
+                try await visit.reader(isOfOne: user != nil).record(persons: page.elements.compactMap(\.user))
                 let items = page.elements.map {
                     Item(
                         seq: $0.seq, at: $0.notBefore, user: $0.user.map(Name.init), topic: $0.topic ?? "",
                         title: $0.title)
                 }
-                return visit.page("Planned", PlannedPage(items: items, next: page.next))
+                return visit.page("Planned", PlannedPage(user: user.map(Name.init), items: items, next: page.next))
             }
         ]
     }

@@ -12,6 +12,7 @@ struct SearchPage: PageContent {
             let user: Name
             let unread: String?
             let seen: Timestamp?
+            let isHeld: Bool
         }
 
         let found: [User]
@@ -20,7 +21,8 @@ struct SearchPage: PageContent {
 
     struct Events {
         let rows: [EventRow.Shown]
-        let hasMore: Bool
+        /// Whether older events were not searched for the key, and for the words.
+        let hasMoreKeys, hasMoreWords: Bool
     }
 
     struct Rest {
@@ -61,13 +63,14 @@ struct SearchPage: PageContent {
         var rest = Rest(asked: Name(text))
         if visit.may(.users) {
             let found = try await UserSearch(part: text, after: nil, limit: shownUsers).run(in: visit.stores)
+            let held = await visit.heldNames()
             var users: [Users.User] = []
             for user in found.users {
                 let tray = try await user.store.tray(of: user.name)
                 users.append(
                     Users.User(
                         user: Name(user.name), unread: tray.unread > 0 ? Figures.count(tray.unread) : nil,
-                        seen: tray.seenAt))
+                        seen: tray.seenAt, isHeld: held.contains(Array(user.name.utf8))))
             }
             rest.users = Users(found: users, hasMore: found.next != nil)
         }
@@ -82,7 +85,10 @@ struct SearchPage: PageContent {
             let events = keyed.events + worded.events.filter { !known.contains($0.seq) }
             try await visit.reader().record(events)
             let rows = await EventRow.withSubjects(events.map { EventRow(event: $0) }, visit.store, words: text)
-            rest.events = Events(rows: rows.map(\.shown), hasMore: keyed.next != nil || worded.next != nil)
+            // A key is of one event.
+            let hasMoreKeys = keyed.events.isEmpty && keyed.next != nil
+            rest.events = Events(
+                rows: rows.map(\.shown), hasMoreKeys: hasMoreKeys, hasMoreWords: worded.next != nil)
         }
         return rest
     }

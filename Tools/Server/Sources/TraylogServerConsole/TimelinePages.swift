@@ -11,11 +11,11 @@ enum TimelinePages {
     private static let window = 1_000
     private static let windows = 20
     private static let fields = [
-        "actor", "device", "kind", "text", "thread", "category", "key", "since", "until", "before",
+        "actor", "device", "kind", "text", "thread", "category", "key", "since", "until", "looks", "before",
     ]
     private static let logFields = fields + ["user", "topic"]
     /// Those whose value is a member of the events that match.
-    static let members = Set(logFields).subtracting(["text", "since", "until", "before"])
+    static let members = Set(logFields).subtracting(["text", "since", "until", "looks", "before"])
 
     static var all: [ConsolePage] {
         [
@@ -76,6 +76,9 @@ enum TimelinePages {
         return filter
     }
 
+    /// Whether the rows have looks, too: who reads is no news to readers.
+    private static func hasLooks(_ visit: Visit) -> Bool { visit.query["looks"] == "true" }
+
     private static func refused(_ error: any Error, _ visit: Visit) throws -> TypedFields {
         guard let typed = visit.refused(error, fields: ["since", "until", "kind", "text"]) else { throw error }
         return typed
@@ -85,7 +88,7 @@ enum TimelinePages {
     private static func form(_ typed: TypedFields, _ visit: Visit, isLog: Bool) -> EventFilterForm {
         let kind = visit.query["kind"]
         return EventFilterForm(
-            isLog: isLog, isFiltered: !kept(visit).isEmpty,
+            isLog: isLog, isFiltered: !kept(visit).isEmpty, hasLooks: hasLooks(visit),
             hasMore: ["device", "thread", "category", "key", "topic"].contains { visit.query[$0] != nil },
             user: typed["user"], actor: typed["actor"], kind: typed["kind"], text: typed["text"], since: typed["since"],
             until: typed["until"], device: typed["device"], thread: typed["thread"], category: typed["category"],
@@ -115,7 +118,8 @@ enum TimelinePages {
             uncounted: found.uncounted?.finding, next: next.map { EventList.Next(before: $0, filter: kept) },
             isFiltered: !kept.isEmpty, isFirst: visit.query["before"] == nil,
             hasTable: !rows.isEmpty || next != nil,
-            isPending: rows.isEmpty && next != nil && found.damage == nil)
+            isPending: rows.isEmpty && next != nil && found.damage == nil,
+            asKey: visit.query["key"] == nil ? visit.query["text"].map(Name.init) : nil)
     }
 
     /// The filter as the address of the next page has it.
@@ -129,8 +133,10 @@ enum TimelinePages {
         let isFiltered = filter != EventFilter()
         var own = EventFilter()
         (own.user, own.since, own.until) = (user, filter.since, filter.until)
+        if filter.kinds.isEmpty, !hasLooks(visit) { own.kinds = LogSearch.withoutLooks }
         var matching = filter
         (matching.user, matching.text) = (nil, nil)
+        if filter.kinds.isEmpty { matching.kinds = own.kinds }
         var high = try await newest(visit, filter)
         var found = Found()
         var rounds = 0
@@ -163,7 +169,9 @@ enum TimelinePages {
             }
             // Most events name their item by its number; words are those of the item, too.
             var worded: Set<Seq>?
-            if let text = filter.text { worded = try await store.log.seqs(of: rows.map(\.event), withWords: text) }
+            if let text = filter.text {
+                worded = try await store.log.seqs(of: rows.map(\.event), withAll: LogSearch.words(text))
+            }
             found.rows += rows.reversed().filter { row in
                 matching.matches(row.event) && worded?.contains(row.event.seq) ?? true
             }
@@ -206,7 +214,8 @@ enum TimelinePages {
     private static func log(_ visit: Visit, _ filter: EventFilter) async throws -> Found {
         let before = try visit.seq("before")
         if before ?? 2 <= 1 { return Found() }
-        let search = LogSearch(filter, topic: visit.query["topic"], limit: pageRows(visit))
+        let search = LogSearch(
+            filter, looks: hasLooks(visit), topic: visit.query["topic"], limit: pageRows(visit))
         let found = try await search.run(below: before, in: visit.store)
         var page = Found(rows: found.events.map { EventRow(event: $0) }, next: found.next)
         if let damage = found.damage { page.damage = try await visit.trouble { throw damage } }
@@ -234,7 +243,7 @@ struct LogPage: PageContent {
 
 /// The form that filters events.
 struct EventFilterForm {
-    let isLog, isFiltered, hasMore: Bool
+    let isLog, isFiltered, hasLooks, hasMore: Bool
     let user, actor, kind, text, since, until, device, thread, category, key, topic: TypedFields.Field
     let kinds: [Choice]
 }
@@ -259,4 +268,6 @@ struct EventList {
     let uncounted: Finding?
     let next: Next?
     let isFiltered, isFirst, hasTable, isPending: Bool
+    /// The words that were searched, which may be a key: nil where one was.
+    let asKey: Name?
 }

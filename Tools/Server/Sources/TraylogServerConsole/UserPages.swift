@@ -9,8 +9,6 @@ enum UserPages {
     private static let mostSorted = 3_000
     private static let pageItems = 25
     private static let mostTimes = 2_000
-    /// The tabs of other views than the inbox count so far.
-    private static let mostCounted = 20
 
     static var all: [ConsolePage] {
         [
@@ -86,7 +84,7 @@ enum UserPages {
         let next = order == nil ? found.next : nil
         var all: UInt64 = 0
         for store in visit.stores { all += try await store.upkeep.statistics(checkingStates: false).users }
-        let held = await held(visit)
+        let held = await visit.heldNames()
         let letters = all > pageUsers && order == nil ? try await UserSearch.letters(in: visit.stores) : []
         return UsersPage.Rest(
             prefix: visit.query["prefix"].map(Name.init), all: Figures.count(all, "user"),
@@ -100,17 +98,6 @@ enum UserPages {
                     newest: tray.newest, seenAt: tray.seenAt)
             },
             next: next.map { PercentEncoding.encode($0) })
-    }
-
-    /// The names of those on legal hold, as bytes.
-    private static func held(_ visit: Visit) async -> Set<[UInt8]> {
-        var names: Set<[UInt8]> = []
-        for service in visit.console.partitions?.services ?? [visit.service] {
-            for event in await service.holds.latest(service.store) ?? [] {
-                names.insert(Array((event.user ?? "").utf8))
-            }
-        }
-        return names
     }
 
     // MARK: One user
@@ -159,6 +146,19 @@ enum UserPages {
             try await visit.trouble { rest.listed = try await listed(visit, view, at) },
             try await visit.trouble { rest.neighbours = try await neighbours(visit, asOf, view.head) },
         ].compactMap(\.self)
+        // The past does not say what was planned then.
+        let planned = view.isPast ? nil : try? await PersonSearch.planned(visit)
+        if !view.isPast, planned?.elements.isEmpty != true {
+            rest.planned =
+                planned.map { page in
+                    page.next == nil ? "\(page.elements.count)" : "\(PersonSearch.mostCounted)+"
+                } ?? "–"
+        }
+        if view.list.isFiltered {
+            rest.search = try await PersonSearch.run(
+                visit, view.query, asOf: asOf, at: at, address: rest.query, list: rest.listed?.items.map(\.seq),
+                planned: planned?.elements ?? [])
+        }
         var known: Set<Visit.Trouble> = []
         rest.troubles = troubles.filter { known.insert($0).inserted }.map(\.finding)
         if rest.listed?.items.isEmpty == true, !rest.neighbours.hasEvents {
@@ -183,65 +183,22 @@ enum UserPages {
         let page = try await store.inbox(of: user, view.query, asOf: at)
         let threads = try await store.threads(of: user, limit: 20, asOf: at)
         let mutes = try await store.mutes(of: user, asOf: at).mutes
-        let gone = try await gone(visit, view)
-        let isUnmatched = view.list.isFiltered && page.elements.isEmpty && view.query.cursor == nil
         return UserPage.Listed(
             items: page.elements.map(UserPage.Row.init), next: page.next?.description,
             threads: threads.elements.map(UserPage.Thread.init), hasMoreThreads: threads.next != nil,
             mutes: mutes.map(UserPage.Mute.init),
-            gone: gone.map { UserPage.Gone(seq: $0.seq, title: $0.content.title ?? "Item \($0.seq)") },
-            elsewhere: isUnmatched ? try await elsewhere(visit, view, at) : [],
             archived: try await count(of: .archived, of: user, at, store),
             snoozed: try await count(of: .snoozed, of: user, at, store))
     }
-
-    /// How many items match in the other views of the tray, where none does in this one.
-    private static func elsewhere(
-        _ visit: Visit, _ view: View, _ at: Moment?
-    ) async throws -> [UserPage.Elsewhere] {
-        var found: [UserPage.Elsewhere] = []
-        let titles = [(InboxQuery.View.inbox, "Inbox"), (.archived, "Archived"), (.snoozed, "Snoozed")]
-        for (other, title) in titles where other.rawValue != view.list.view {
-            var query = view.query
-            (query.view, query.limit) = (other, mostCounted)
-            let page = try await visit.store.inbox(of: visit.segment("u"), query, asOf: at)
-            guard !page.elements.isEmpty else { continue }
-            let count = "\(page.elements.count)\(page.next == nil ? "" : "+")"
-            found.append(
-                UserPage.Elsewhere(
-                    view: other.rawValue, title: title, matches: count + (count == "1" ? " match" : " matches")))
-        }
-        return found
-    }
-
-    /// The newest items that are no longer in the tray and have the words that are searched: what people look for has often expired.
-    ///
-    /// It looks as far back among the person's own items as a page has time for.
-    private static func gone(_ visit: Visit, _ view: View) async throws -> [Item] {
-        guard let text = view.query.filter.text, view.query.cursor == nil else { return [] }
-        var filter = EventFilter()
-        (filter.user, filter.kinds, filter.text) = (visit.segment("u"), [.notified], text)
-        let found = try await LogSearch(filter, limit: mostGone * 2, budget: LogSearch.budget / 2).run(
-            below: view.asOf + 1, in: visit.store)
-        var items: [Item] = []
-        for event in found.events where items.count < mostGone {
-            // One that a compaction took cannot be shown.
-            let item = try? await visit.store.item(.seq(event.seq), of: visit.segment("u"), asOf: .seq(view.asOf))
-            if let item, item.isGone || item.isDeleted { items.append(item) }
-        }
-        return items
-    }
-
-    private static let mostGone = 10
 
     /// How many items a view has, as far as its tab says it.
     private static func count(
         of view: InboxQuery.View, of user: String, _ moment: Moment?, _ store: Store
     ) async throws -> String {
-        var query = InboxQuery(limit: mostCounted)
+        var query = InboxQuery(limit: PersonSearch.mostCounted)
         query.view = view
         let page = try await store.inbox(of: user, query, asOf: moment)
-        return page.next == nil ? "\(page.elements.count)" : "\(mostCounted)+"
+        return page.next == nil ? "\(page.elements.count)" : "\(PersonSearch.mostCounted)+"
     }
 
     /// The event of the moment, and the moments before and after it.
@@ -390,6 +347,9 @@ struct UserPage: PageContent {
         var troubles: [Finding] = []
         /// Nil where it is damaged.
         var listed: Listed?
+        /// How many items are planned, `–` where finding them takes long; nil for none.
+        var planned: String?
+        var search = PersonSearch()
         var neighbours = Neighbours()
         /// Whether nothing is known of this user.
         var isNobody = false
@@ -403,8 +363,6 @@ struct UserPage: PageContent {
         let threads: [Thread]
         let hasMoreThreads: Bool
         let mutes: [Mute]
-        let gone: [Gone]
-        let elsewhere: [Elsewhere]
         let archived, snoozed: String
     }
 
@@ -413,7 +371,7 @@ struct UserPage: PageContent {
         let seq: Seq
         let title, body: String?
         let thread, category, sender, topic: Name?
-        let isUnread, isSeen, isMuted, isAwaiting: Bool
+        let isUnread, isSeen, isMuted, isSilent, isAwaiting: Bool
         /// Whether `when` is what its sender claims, and the log recorded another time.
         let isClaimed: Bool
         /// How urgent it is, where it is urgent.
@@ -428,6 +386,7 @@ struct UserPage: PageContent {
             (thread, category) = (content.thread.map(Name.init), content.category.map(Name.init))
             (sender, topic) = (item.actor.map(Name.init), item.topic.map(Name.init))
             (isUnread, isSeen, isMuted) = (!item.isRead, item.isSeen, item.isMuted)
+            isSilent = content.isSilent
             isAwaiting = !content.actions.isEmpty && item.outcome == nil
             isClaimed = Moments.isClaimed(item.occurredAt, recordedAt: item.recordedAt)
             level =
@@ -473,17 +432,6 @@ struct UserPage: PageContent {
                 }
             (since, until) = (mute.since, mute.until)
         }
-    }
-
-    /// An item that is no longer in the tray.
-    struct Gone {
-        let seq: Seq
-        let title: String
-    }
-
-    /// Another view that has items which match.
-    struct Elsewhere {
-        let view, title, matches: String
     }
 
     struct Erased {

@@ -90,17 +90,23 @@ struct Visit: Sendable {
         return visit
     }
 
+    /// The names of those on legal hold, in all partitions, as bytes.
+    func heldNames() async -> Set<[UInt8]> {
+        var names: Set<[UInt8]> = []
+        for service in console.partitions?.services ?? [service] {
+            for event in await service.holds.latest(service.store) ?? [] {
+                names.insert(Array((event.user ?? "").utf8))
+            }
+        }
+        return names
+    }
+
     var service: HTTPService { console.service(partition) }
     /// Where the partition's pages are.
     var site: String { console.site(partition) }
     var store: Store { service.store }
     /// Those of all partitions.
     var stores: [Store] { (console.partitions?.services ?? [service]).map(\.store) }
-
-    /// A message whose commands name the store, for the operator, who alone may know where the server keeps its files.
-    func complete(_ message: String) -> String {
-        may(.admin) ? NextStep.complete(message, store: service.configuration.directory) : message
-    }
 
     func may(_ scope: KeyScope) -> Bool { session?.caller.may(scope) ?? false }
 

@@ -53,7 +53,9 @@ enum TokenRoutes {
                     }
                 }
                 guard let made = try await call.service.authenticator.sign(user: user, ttl: ttl, scope: scope) else {
-                    throw Problem(.unprocessableContent, "No key", "the server has no key that can sign tokens")
+                    throw Problem(
+                        .unprocessableContent, "No key",
+                        "the server has no key that can sign tokens: start it with --user-token-key FILE")
                 }
                 let expires = Timestamp(milliseconds: Int64(made.expires) * 1_000)
                 return .json(["token": .string(made.token), "expires": .string(expires.description)])

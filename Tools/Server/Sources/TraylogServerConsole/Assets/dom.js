@@ -147,7 +147,7 @@ function ago(moment) {
 }
 
 /** Shows times as the reader chose; hovering says them exactly, in the browser's zone and in UTC. */
-export function localize(root = document, isPaper = false) {
+export function localize(root = document, isPaper = matchMedia("print").matches) {
   const mode = timesMode();
   for (const time of all("time[datetime]", root)) {
     const moment = new Date(time.dateTime);

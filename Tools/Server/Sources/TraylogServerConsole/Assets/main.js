@@ -42,7 +42,8 @@ addEventListener("beforeprint", () => {
   if (time) time.dateTime = new Date().toISOString();
   localize(document, true);
 });
-addEventListener("afterprint", () => localize());
+addEventListener("afterprint", () => localize(document, false));
+matchMedia("print").addEventListener("change", () => localize());
 
 // A calendar beside the fields that take a time; what it gives is typed as the pages show times.
 for (const field of document.querySelectorAll("[data-pick]")) {

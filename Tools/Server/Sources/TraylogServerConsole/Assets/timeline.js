@@ -65,8 +65,8 @@ class Scroller {
   over() {
     this.more.parentElement.remove();
     if (all("tr[data-seq]", this.table).length || all(".gap", this.table).length) return;
-    this.table.closest(".scroll").replaceWith(element("div", { class: "empty" },
-      element("h2", {}, "No events match"), element("p", {}, "The whole log was searched. Names must match exactly.")));
+    const none = find("template[data-none]");
+    if (none) this.table.closest(".scroll").replaceWith(document.importNode(none.content, true));
     find("[data-pending]")?.remove();
   }
 
