@@ -35,7 +35,7 @@ struct CompactCommandTests {
             #expect(run.status == 0, "\(run.errorText)")
             #expect(run.lines[0] == "dropped: 2 events below the floor, which is 6")
             #expect(Set(run.lines[1...2]) == ["  1 marked", "  1 notified"])
-            #expect(run.lines[3].hasPrefix("bytes: "))
+            #expect(run.lines[3].hasPrefix("file: "))
             // The size of each table, and the reason why one grew.
             #expect(run.lines[4].hasPrefix("  log: ") && run.lines.last?.hasPrefix("  free pages: ") == true)
             #expect(run.lines.contains { $0.hasPrefix("  tree: 0 before, ") && $0.hasSuffix("for proofs)") })

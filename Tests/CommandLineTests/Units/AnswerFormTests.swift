@@ -7,6 +7,15 @@ import TraylogDomain
 @testable import traylog_cli
 
 struct AnswerFormTests {
+    @Test func aProcessWithSeveralReadersIsOneLine() {
+        var statistics = StoreStatistics()
+        statistics.readers = [.init(pid: 12, lag: 3), .init(pid: 7, lag: 0), .init(pid: 12, lag: 9)]
+        let lines = StatisticsText(statistics).lines(on: Terminal(columns: 80, usesColor: false))
+        let rows = lines.map { $0.split(separator: " ").map(String.init) }
+        #expect(rows.contains(["readers", "2,", "with", "this", "program"]), "\(lines)")
+        #expect(rows.filter { $0.first == "12" || $0.first == "7" } == [["7", "0"], ["12", "9"]])
+    }
+
     private func json(_ write: (inout JSONWriter) -> Void) -> String {
         var writer = JSONWriter()
         write(&writer)

@@ -1,3 +1,4 @@
+import TerminalText
 import Testing
 
 @testable import traylog_cli
@@ -27,6 +28,17 @@ struct TableTests {
         var table = Table([.flexible("THREAD", minimum: 6), .main("TITLE")], on: narrow)
         let lines = table.lines([[Cell("a-thread-of-length"), Cell("the title")]])
         #expect(lines.last == "a-thread…  the title")
+    }
+
+    @Test func oneLongTextTakesNoRoomFromTheOtherColumns() {
+        var table = Table(
+            [.flexible("THREAD"), .flexible("CATEGORY"), .main("TITLE")],
+            on: Terminal(columns: 110, usesColor: false))
+        let lines = table.lines([
+            [Cell("a-thread-of-length"), Cell("a-category-too"), Cell(String(repeating: "word ", count: 60))]
+        ])
+        #expect(lines.last?.hasPrefix("a-thread-of-length  a-category-too  word word ") == true, "\(lines)")
+        #expect(lines.last.map(DisplayWidth.of) ?? 0 > 105)
     }
 
     @Test func laterRowsKeepTheColumnWidthsOfTheFirst() {

@@ -103,7 +103,7 @@ struct ArchiveCommand: StoreCommand {
                     writer.endObject()
                 }
             } else {
-                let new = files == 0 ? "nothing new" : "\(files.counted("new file")), \(bytes.grouped) bytes"
+                let new = files == 0 ? "nothing new" : "\(files.counted("new file")), \(bytes.asBytes)"
                 try output.line("archived: events through \(through), \(new)")
             }
         }
@@ -136,7 +136,7 @@ struct ArchiveCommand: StoreCommand {
         if isJSON {
             try? output.json { $0.write(file) }
         } else {
-            try? output.line("\(file.name)  \(file.events.counted("event")), \(file.bytes.grouped) bytes")
+            try? output.line("\(file.name)  \(file.events.counted("event")), \(file.bytes.asBytes)")
         }
         try? output.flush()
     }

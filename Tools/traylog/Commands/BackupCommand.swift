@@ -45,7 +45,7 @@ struct BackupCommand: StoreCommand {
                 try output.json { $0.write(report) }
             } else {
                 let verdict = !verify ? "" : findings.isEmpty ? ", verified" : ", not sound"
-                try output.line("copied: events through \(report.head), \(report.bytes.grouped) bytes\(verdict)")
+                try output.line("copied: events through \(report.head), \(report.bytes.asBytes)\(verdict)")
             }
         }
         guard !findings.isEmpty else { return }

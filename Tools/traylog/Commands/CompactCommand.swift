@@ -129,22 +129,19 @@ extension CompactionReport {
         for (kind, count) in kinds.sorted(by: { ($1.value, $0.key.rawValue) < ($0.value, $1.key.rawValue) }) {
             lines.append("  \(count.grouped) \(kind.rawValue)")
         }
-        lines.append("bytes: \(bytesBefore.grouped) before, \(bytesAfter.grouped) after")
+        lines.append("file: \(bytesBefore.asBytes) before, \(bytesAfter.asBytes) after")
         for table in tables {
             let reason = table.bytesAfter > table.bytesBefore ? Self.reasonsToGrow[table.name] : nil
             lines.append(
-                "  \(table.name): \(table.bytesBefore.grouped) before, \(table.bytesAfter.grouped) after"
+                "  \(table.name): \(table.bytesBefore.asBytes) before, \(table.bytesAfter.asBytes) after"
                     + (reason.map { " (\($0))" } ?? ""))
         }
-        lines.append("  free pages: \(freeBytesBefore.grouped) before, \(freeBytesAfter.grouped) after")
+        lines.append("  free pages: \(freeBytesBefore.asBytes) before, \(freeBytesAfter.asBytes) after")
         if let archive { lines.append("archive: \(VisibleText(archive).text)") }
         if !isDone || dropped == 0, bytesAfter >= bytesBefore {
             let change =
                 bytesAfter == bytesBefore ? "as large as before" : "\((bytesAfter - bytesBefore).asBytes) larger"
-            lines.append(
-                isDone
-                    ? "the file is \(change): '--dry-run' says it beforehand"
-                    : "not worth it: the file would be \(change)")
+            lines.append(isDone ? "the file is \(change)" : "not worth it: the file would be \(change)")
         }
         return lines
     }

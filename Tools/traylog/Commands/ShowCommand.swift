@@ -51,11 +51,12 @@ struct ShowCommand: StoreCommand {
         try withReader { reader in
             do {
                 let life = try lookUp(reference, in: reader)
+                let hold = global.json ? nil : reader.knownHold(of: subject)
                 try printing { output in
                     if global.json {
                         try output.json { $0.write(life) }
                     } else {
-                        try output.lines(ItemText(life).lines(on: Terminal(.standardOutput)))
+                        try output.lines(ItemText(life, hold).lines(on: Terminal(.standardOutput)))
                     }
                 }
             } catch TraylogError.failed(let failure) {
@@ -103,22 +104,26 @@ struct ShowCommand: StoreCommand {
 
     private func showEvent() throws {
         let seq = Seq(argument: subject) ?? .zero
-        let event = try withReader { reader in
-            do throws(TraylogError) {
-                return try reader.event(seq)
-            } catch .refused(.unknownEvent(let seq)) {
-                throw Problem(
-                    refusal: .unknownEvent(seq),
-                    words: "there is no event \(seq): the newest one is \(try reader.head())")
-            }
+        let (event, hold) = try withReader { reader in
+            let event = try find(seq, in: reader)
+            return (event, global.json ? nil : event.user.flatMap { reader.knownHold(of: $0) })
         }
         if let user = event.user { try recordReading(of: user) }
         try printing { output in
             if global.json {
                 try output.json { $0.write(event) }
             } else {
-                try output.lines(EventText(event).lines(on: Terminal(.standardOutput)))
+                try output.lines(EventText(event, hold).lines(on: Terminal(.standardOutput)))
             }
+        }
+    }
+
+    private func find(_ seq: Seq, in store: BlockingReader) throws -> Event {
+        do throws(TraylogError) {
+            return try store.event(seq)
+        } catch .refused(.unknownEvent(let seq)) {
+            throw Problem(
+                refusal: .unknownEvent(seq), words: "there is no event \(seq): the newest one is \(try store.head())")
         }
     }
 }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Traylog
+@_spi(Operations) import Traylog
 
 struct TrayCommand: StoreCommand {
     static let configuration = CommandConfiguration(
@@ -23,15 +23,15 @@ struct TrayCommand: StoreCommand {
 
     func run() throws {
         try recordReading(of: user)
-        let tray = try withReader { reader in
+        let (tray, hold) = try withReader { reader in
             if !global.json { try noteIfUnknown(user, reader) }
-            return try reader.tray(of: user, asOf: moment.asOf)
+            return (try reader.tray(of: user, asOf: moment.asOf), global.json ? nil : reader.knownHold(of: user))
         }
         try printing { output in
             if global.json {
                 try output.json { $0.write(tray) }
             } else {
-                try output.lines(TrayText(tray).lines(on: Terminal(.standardOutput)))
+                try output.lines(TrayText(tray, hold).lines(on: Terminal(.standardOutput)))
             }
         }
     }

@@ -52,14 +52,20 @@ struct UsersCommand: StoreCommand {
     func run() throws {
         try withReader { reader in
             try printing { output in
-                var table = Table(Self.columns, on: Terminal(.standardOutput))
+                let held = global.json || form.csv ? [] : reader.heldUsers
+                var table = Table(
+                    Self.columns + (held.isEmpty ? [] : [.whole("LEGAL HOLD")]), on: Terminal(.standardOutput))
                 func show(_ trays: [Tray]) throws {
                     if global.json {
                         for tray in trays { try output.json { $0.write(tray) } }
                     } else if form.csv {
                         for tray in trays { try output.line(CSVText.line(tray.csvFields)) }
                     } else {
-                        try output.lines(table.lines(trays.map(Self.row)))
+                        let rows = trays.map { tray in
+                            Self.row(tray)
+                                + (held.isEmpty ? [] : [Cell(held.contains(Array(tray.user.utf8)) ? "held" : "")])
+                        }
+                        try output.lines(table.lines(rows))
                     }
                 }
                 if form.csv { try output.line(CSVText.line(Tray.csvNames)) }

@@ -3,13 +3,19 @@
 /// An item with its life for people.
 struct ItemText {
     private let life: ItemLife
+    /// The event that holds the user.
+    private let hold: Event?
 
-    init(_ life: ItemLife) { self.life = life }
+    init(_ life: ItemLife, _ hold: Event?) { (self.life, self.hold) = (life, hold) }
 
     func lines(on terminal: Terminal) -> [String] {
         let item = life.item
         var facts: [(String, Cell)] = [
-            ("user", Cell(life.user, .bold)), ("item", Cell(item.seq)),
+            ("user", Cell(life.user, .bold))
+        ]
+        if let hold { facts.append(hold.holdFact) }
+        facts += [
+            ("item", Cell(item.seq)),
             ("state", Cell(String(item.stateWords.drop { $0 == " " }))), ("position", Cell(item.position)),
         ]
         facts += [("key", item.key), ("topic", item.topic)].compactMap { name, text in text.map { (name, Cell($0)) } }
@@ -42,8 +48,10 @@ struct ItemText {
 /// One event with all its fields for people.
 struct EventText {
     private let event: Event
+    /// The event that holds its user.
+    private let hold: Event?
 
-    init(_ event: Event) { self.event = event }
+    init(_ event: Event, _ hold: Event?) { (self.event, self.hold) = (event, hold) }
 
     func lines(on terminal: Terminal) -> [String] {
         var facts: [(String, Cell)] = [
@@ -55,6 +63,7 @@ struct EventText {
         {
             name, text in text.map { (name, Cell($0)) }
         }
+        if let hold { facts.append(hold.holdFact) }
         switch event.body {
         case .notified(let content): facts += content.facts
         case .broadcast(let topic, let content): facts += [("topic", Cell(topic))] + content.facts

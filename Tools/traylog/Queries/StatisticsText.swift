@@ -19,7 +19,7 @@ struct StatisticsText {
             ("file", Cell(statistics.bytes.asBytes)), ("free in it", Cell(statistics.freeBytes.asBytes)),
             ("may grow to", Cell(statistics.mapSizeBytes.asBytes)),
             ("unflushed", Cell(statistics.unflushed.counted("event"))),
-            ("readers", Cell("\(statistics.readers.count), with this program")),
+            ("readers", Cell("\(readers.count), with this program")),
         ]
         if let fork = statistics.history.forks.last {
             facts.append(
@@ -33,10 +33,16 @@ struct StatisticsText {
             + projections(on: terminal)
     }
 
+    /// The processes that read, each with its oldest snapshot: a server has several.
+    private var readers: [(process: String, lag: UInt64)] {
+        Dictionary(statistics.readers.map { ($0.pid, $0.lag) }, uniquingKeysWith: max).sorted { $0.key < $1.key }
+            .map { ("\($0.key)", $0.value) }
+    }
+
     private func readers(on terminal: Terminal) -> [String] {
-        guard !statistics.readers.isEmpty else { return [] }
+        guard !readers.isEmpty else { return [] }
         var table = Table([.whole("PROCESS", .right), .whole("COMMITS BEHIND", .right)], on: terminal)
-        return [""] + table.lines(statistics.readers.map { [Cell("\($0.pid)"), Cell($0.lag)] })
+        return [""] + table.lines(readers.map { [Cell($0.process), Cell($0.lag)] })
     }
 
     private func projections(on terminal: Terminal) -> [String] {

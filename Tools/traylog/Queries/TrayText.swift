@@ -3,13 +3,17 @@ import Traylog
 /// A tray for people.
 struct TrayText {
     private let tray: Tray
+    /// The event that holds the user.
+    private let hold: Event?
 
-    init(_ tray: Tray) { self.tray = tray }
+    init(_ tray: Tray, _ hold: Event?) { (self.tray, self.hold) = (tray, hold) }
 
     func lines(on terminal: Terminal) -> [String] {
         let state = tray.isSeen ? Cell("everything seen") : Cell("● \(tray.unseen.grouped) unseen", .bold)
-        let facts: [(String, Cell)] = [
-            ("user", Cell(tray.user, .bold)), ("state", state), ("unseen", Cell(tray.unseen)),
+        var facts = [("user", Cell(tray.user, .bold))]
+        if let hold { facts.append(hold.holdFact) }
+        facts += [
+            ("state", state), ("unseen", Cell(tray.unseen)),
             ("unread", Cell(tray.unread)), ("awaiting", Cell(tray.awaiting)), ("total", Cell(tray.total)),
             ("seen up to", Cell(tray.seenUpTo)),
             ("seen at", tray.seenAt.map { Cell(zoned: $0) } ?? Cell("never")),

@@ -11,7 +11,7 @@ struct Table {
     private var widths: [Int]?
     private let isEndless: Bool
     private static let gap = 2
-    /// The widest that a column of texts gets where lines have no limit; longer texts stick out.
+    /// The widest that a column of texts gets where lines have no limit, and the main one where others lack room.
     private static let comfortableWidth = 60
 
     /// - Parameter isEndless: rows come one by one, and the first says little of the others: columns get room
@@ -46,7 +46,9 @@ struct Table {
         return result
     }
 
-    /// The natural widths, with the widest flexible column shrunk again and again until everything fits, the main one last.
+    /// The natural widths, with the widest flexible column shrunk again and again until everything fits.
+    ///
+    /// One long text in the main column takes no room from the others; where the window is narrow, they give way before it.
     private func fittedWidths(_ rows: [[Cell]]) -> [Int] {
         var widths = columns.indices.map { index in
             let widest = rows.map { DisplayWidth.of($0[index].text) }.max() ?? 0
@@ -59,7 +61,9 @@ struct Table {
         while excess > 0 {
             let shrinkable = columns.indices.filter { widths[$0] > columns[$0].minimum ?? .max }
             let others = shrinkable.filter { !columns[$0].isMain }
-            guard let index = (others.isEmpty ? shrinkable : others).max(by: { widths[$0] < widths[$1] }) else { break }
+            let wide = shrinkable.filter { columns[$0].isMain && widths[$0] > Self.comfortableWidth }
+            let first = wide.isEmpty ? (others.isEmpty ? shrinkable : others) : wide
+            guard let index = first.max(by: { widths[$0] < widths[$1] }) else { break }
             widths[index] -= 1
             excess -= 1
         }
