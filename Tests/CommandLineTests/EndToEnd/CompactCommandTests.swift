@@ -38,7 +38,7 @@ struct CompactCommandTests {
             #expect(run.lines[3].hasPrefix("file: "))
             // The size of each table, and the reason why one grew.
             #expect(run.lines[4].hasPrefix("  log: ") && run.lines.last?.hasPrefix("  free pages: ") == true)
-            #expect(run.lines.contains { $0.hasPrefix("  tree: 0 before, ") && $0.hasSuffix("for proofs)") })
+            #expect(run.lines.contains { $0.hasPrefix("  tree: 0 bytes before, ") && $0.hasSuffix("for proofs)") })
             #expect(try store.run("log", "--json").outputs("seq") == [3, 4, 5, 6, 7, 8, 9])
             for (user, before) in zip(["ada", "bob"], inboxes) {
                 let after = try store.run("inbox", user, "--json").text

@@ -90,6 +90,16 @@ struct FollowingTests {
         }
     }
 
+    @Test(arguments: [["watch", "ada"], ["log", "--follow"]])
+    func aPageThatCannotBeReadEndsThemAsDamageDoes(arguments: [String]) throws {
+        try withTray { store in
+            let program = try Conversation(["--store", store.directory] + arguments)
+            #expect(try program.hear() != nil)
+            kill(program.processID, SIGBUS)
+            #expect(program.waitForEnd() == 74)
+        }
+    }
+
     @Test func followHasNoEnd() throws {
         try withTray { store in
             let run = try store.run("log", "--follow", "--to", "3")

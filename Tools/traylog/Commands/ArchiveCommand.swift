@@ -59,7 +59,6 @@ struct ArchiveCommand: StoreCommand {
 
     func validate() throws {
         try requireStore()
-        FatalSignal.handle(store: directory)
         if shipDelete != nil || shipTimeout != nil, ship == nil {
             throw ValidationError("'--ship-delete' and '--ship-timeout' go with '--ship'.")
         }

@@ -27,7 +27,6 @@ struct ReplayCommand: StoreCommand {
 
     func validate() throws {
         try requireStore()
-        FatalSignal.handle(store: directory)
         if rebuild, moment.asOf != nil { throw ValidationError("'--rebuild' and '--as-of' cannot be combined.") }
     }
 

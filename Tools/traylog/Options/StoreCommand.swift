@@ -16,11 +16,9 @@ extension StoreCommand {
     /// The store's directory; ``validate()`` has made sure that there is one.
     var directory: String { global.directory ?? "" }
 
-    func validate() throws {
-        try requireStore()
-        FatalSignal.handle(store: directory)
-    }
+    func validate() throws { try requireStore() }
 
+    /// Makes sure that a store is named, and that a page of it that cannot be read ends the command with words.
     func requireStore() throws {
         // A shell variable that is not set must not lead to another store.
         if global.store == "" { throw ValidationError("'--store' is empty: name the store's directory.") }
@@ -31,6 +29,7 @@ extension StoreCommand {
         guard global.directory != nil else {
             throw ValidationError("Missing store: name its directory with '--store <dir>' or in TRAYLOG_STORE.")
         }
+        FatalSignal.handle(store: directory)
     }
 
     /// Asks a store that exists.

@@ -39,7 +39,9 @@ struct LogSearch {
 
     static let withoutLooks = Set(EventKind.allCases).subtracting([.audited])
 
-    static func words(_ text: String) -> [String] { text.split(whereSeparator: \.isWhitespace).map(String.init) }
+    static func words(_ text: String) -> [String] {
+        text.unicodeScalars.split { $0.properties.isWhitespace }.map { String($0) }
+    }
 
     /// The events that were found.
     ///
