@@ -205,4 +205,74 @@ struct AccessTests {
             }
         }
     }
+
+    /// Makes a server know further keys, and returns them.
+    private static func add(
+        _ keys: [(scopes: [KeyScope], limits: NameLimits?)], to store: ServedStore
+    ) throws -> [String] {
+        var known = try ServerKeys(file: nil)
+        let made = keys.map { ServerKeys.made(scopes: $0.scopes, limits: $0.limits) }
+        for key in made { try known.add(line: key.line) }
+        store.server.services[0].authenticator.replace(known)
+        return made.map(\.key)
+    }
+
+    @Test func aKeyWithoutTheScopeOfARouteOrPageIsRefusedThere() async throws {
+        try await ServedStore.with { store async throws in
+            let keys = try Self.add(
+                KeyScope.allCases.map { scope in (KeyScope.allCases.filter { $0 != scope }, nil) }, to: store)
+            for (scope, key) in zip(KeyScope.allCases, keys) {
+                for route in store.server.responder.routes.routes where route.access.key == scope {
+                    let path = route.path.text.replacing(#/\{[^}]*\}/#, with: "1")
+                    let answer = try await store.send(route.method, path, as: key)
+                    #expect(answer.status == .forbidden, "\(route.method) \(path)")
+                    #expect(try answer.json["error"]?.string == "missingScope", "\(route.method) \(path)")
+                }
+                let visitor = try await ConsoleVisitor(store, key: key)
+                for page in ConsolePage.all where page.route.access.key == scope {
+                    let path = page.route.path.text.replacing(#/\{[^}]*\}/#, with: "1")
+                    let answer = try await page.route.method == .get ? visitor.get(path) : visitor.send(path, [])
+                    #expect(answer.status == .forbidden, "\(page.route.method) \(path)")
+                    #expect(String(buffer: answer.body).contains("lacks the scope"), "\(page.route.method) \(path)")
+                }
+            }
+        }
+    }
+
+    @Test func aLimitedKeyIsRefusedOutsideOfItsNames() async throws {
+        try await ServedStore.with { store async throws in
+            let key = try Self.add([(KeyScope.allCases, NameLimits(users: "a-", topics: "a-"))], to: store)[0]
+            for route in store.server.responder.routes.routes where route.access.key != nil {
+                let isNamed = !Set(route.path.variables).isDisjoint(with: ["u", "t", "topic"])
+                // Of the others the body says which names it is about.
+                guard isNamed || !route.takesLimitedKeys else { continue }
+                let path = route.path.text.replacing(#/\{[^}]*\}/#, with: "1")
+                let answer = try await store.send(route.method, path, as: key)
+                #expect(answer.status == .forbidden, "\(route.method) \(path)")
+                #expect(try answer.json["error"]?.string == "outsidePrefix", "\(route.method) \(path)")
+            }
+            #expect(try await store.send(.get, "/v1/users/a-1/tray", as: key).status == .ok)
+        }
+    }
+
+    @Test func aTokenOfBeforeAnErasureOpensNothingOfWhoeverHasTheNameNext() async throws {
+        try await ServedStore.with { store async throws in
+            let post = { () async throws in try await store.send(.post, "/v1/users/ann/notifications", "{}") }
+            let before = ServedStore.token()
+            _ = try await post()
+            #expect(try await store.send(.get, "/v1/users/ann/tray", as: before).status == .ok)
+            let job = try await store.send(.post, "/v1/admin/erasures", #"{"user":"ann","confirm":"ann"}"#)
+            let location = try #require(job.headers[.location])
+            while try await store.send(.get, location).json["state"]?.string == "running" {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            _ = try await post()
+            let refused = try await store.send(.get, "/v1/users/ann/tray", as: before)
+            #expect(refused.status == .unauthorized)
+            #expect(try refused.json["error"]?.string == "tokenRevoked")
+            let made = try await store.send(.post, "/v1/tokens", #"{"user":"ann"}"#).json
+            let token = try #require(made["token"]?.string)
+            #expect(try await store.send(.get, "/v1/users/ann/tray", as: token).status == .ok)
+        }
+    }
 }

@@ -191,4 +191,35 @@ struct AdmissionTests {
         let refused = #expect(throws: Problem.self) { try request.target() }
         #expect(refused?.status == .badRequest)
     }
+
+    @Test func aRequestBeyondItsCallersRateIsRefusedUntilTheBucketFillsAgain() throws {
+        let rates = RateLimits(perUser: 60, perKey: 0)
+        let start = ContinuousClock.now
+        for _ in 0..<60 { #expect(rates.take(ann, now: start)?.isAllowed == true) }
+        #expect(rates.take(ann, now: start)?.isAllowed == false)
+        #expect(rates.take(bob, now: start)?.isAllowed == true)
+        #expect(rates.take(ann, now: start + .seconds(1))?.isAllowed == true)
+        #expect(rates.take(ann, now: start + .seconds(1))?.isAllowed == false)
+    }
+
+    @Test func aCallersRateIsItsOwnAndGuessesCountByTheConnectionsAddress() async throws {
+        try await ServedStore.with(parts: [], { $0.rateUser = 3 }) { store async throws in
+            func statuses(as credential: String?) async throws -> [Int] {
+                var statuses: [Int] = []
+                for number in 1...4 {
+                    let answer = try await store.send(
+                        .get, "/v1/users/me/tray", as: .some(credential),
+                        headers: [.forwardedFor: "192.0.2.\(number)"])
+                    #expect((answer.headers[.retryAfter] != nil) == (answer.status == .tooManyRequests))
+                    statuses.append(answer.status.code)
+                }
+                return statuses
+            }
+            for user in ["ann", "bob"] {
+                #expect(try await statuses(as: ServedStore.token(for: user)) == [200, 200, 200, 429])
+            }
+            #expect(try await statuses(as: "guess") == [401, 401, 401, 429])
+            #expect(try await store.send(.get, "/v1/users/ann/tray").status == .ok)
+        }
+    }
 }

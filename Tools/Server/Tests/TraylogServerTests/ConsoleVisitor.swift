@@ -15,9 +15,9 @@ struct ConsoleVisitor: Sendable {
     private let cookieName: String
     private let token: String
 
-    /// Signs in with the server key.
-    init(_ store: ServedStore, purpose: String = "a test") async throws {
-        let form = "key=\(store.key)&purpose=\(PercentEncoding.encode(purpose))"
+    /// Signs in with the server key, or with another one.
+    init(_ store: ServedStore, key: String? = nil, purpose: String = "a test") async throws {
+        let form = "key=\(key ?? store.key)&purpose=\(PercentEncoding.encode(purpose))"
         let answer = try await store.client.executeRequest(
             uri: "/console/sign-in", method: .post,
             headers: [.contentType: "application/x-www-form-urlencoded", .accept: "text/html"],
@@ -53,17 +53,26 @@ struct ConsoleVisitor: Sendable {
             uri: path, method: .get, headers: [.accept: "text/html", .cookie: cookie], body: nil)
     }
 
+    /// What a page of this session writes into its form.
+    func formToken() throws -> String { try #require(sessions.use(token)).formToken() }
+
     /// Sends a form as its page would, with a token of its own.
     ///
-    /// - Parameter fields: encoded.
-    func send(_ path: String, _ fields: [(name: String, value: String)]) async throws -> TestResponse {
-        let form = try #require(sessions.use(token)).formToken()
+    /// - Parameters:
+    ///   - fields: encoded.
+    ///   - form: another token.
+    ///   - headers: what the browser says about the page that has the form.
+    func send(
+        _ path: String, _ fields: [(name: String, value: String)], form: String? = nil,
+        headers: HTTPFields = [.fetchSite: "same-origin"]
+    ) async throws -> TestResponse {
+        let form = try form ?? formToken()
         let body = (["form=\(form)"] + fields.map { "\($0.name)=\($0.value)" }).joined(separator: "&")
+        var headers = headers
+        headers[.accept] = "text/html"
+        headers[.cookie] = cookie
+        headers[.contentType] = "application/x-www-form-urlencoded"
         return try await store.client.executeRequest(
-            uri: path, method: .post,
-            headers: [
-                .accept: "text/html", .cookie: cookie, .contentType: "application/x-www-form-urlencoded",
-                .fetchSite: "same-origin",
-            ], body: ByteBuffer(string: body))
+            uri: path, method: .post, headers: headers, body: ByteBuffer(string: body))
     }
 }

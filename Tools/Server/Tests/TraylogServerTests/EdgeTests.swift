@@ -111,4 +111,26 @@ struct EdgeTests {
             #expect(!String(buffer: after.body).contains("a secret"))
         }
     }
+
+    @Test func whatReadsATrayWaitsForTheEventThatItsCallerHasSeen() async throws {
+        try await ServedStore.with { store async throws in
+            let own = store.server.services[0].store
+            let routes = store.server.responder.routes.routes.filter {
+                $0.method == .get && $0.path.variables.contains("u") && !$0.isLive
+            }
+            #expect(routes.count > 10)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for route in routes {
+                    group.addTask {
+                        let path = route.path.text.replacing("{u}", with: "ann").replacing(#/\{[^}]*\}/#, with: "1")
+                        _ = try await store.send(.get, path, headers: [.minSeq: "1"])
+                        #expect(try await own.log.head() == 1, "\(path)")
+                    }
+                }
+                try await Task.sleep(for: .milliseconds(300))
+                #expect(try await store.send(.post, "/v1/users/ann/notifications", "{}").status == .created)
+                try await group.waitForAll()
+            }
+        }
+    }
 }
