@@ -5,6 +5,7 @@ import HummingbirdTesting
 import Testing
 
 @testable import TraylogServer
+@testable import TraylogServerConsole
 
 struct AccessTests {
     private static let now = Int(Date().timeIntervalSince1970)
