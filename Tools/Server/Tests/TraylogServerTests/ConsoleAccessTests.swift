@@ -15,7 +15,7 @@ struct ConsoleAccessTests {
     }
 
     @Test func aFormOfAnotherSiteIsRefused() async throws {
-        try await ServedStore.with { store async throws in
+        try await ServedStore.with(parts: [.console]) { store async throws in
             let visitor = try await ConsoleVisitor(store)
             let evil = "https://evil.example"
             let strangers: [HTTPFields] = [
@@ -33,7 +33,7 @@ struct ConsoleAccessTests {
     }
 
     @Test func aFormIsTakenOnceAndOnlyFromItsOwnSession() async throws {
-        try await ServedStore.with { store async throws in
+        try await ServedStore.with(parts: [.console]) { store async throws in
             let visitor = try await ConsoleVisitor(store)
             let sent = try visitor.formToken()
             #expect(try await visitor.send("/console/users/ann/undo", [], form: sent).status != .forbidden)
