@@ -303,7 +303,7 @@ extension TrayState {
 
     /// Brings a scheduled item into the tray, with the content that its `arrived` says.
     ///
-    /// Where the tray does not know the item, as that of a topic, it is new; one that has arrived or is gone stays as it is.
+    /// An item that the tray does not know is new, such as a topic's; one that has arrived or is gone stays as it is.
     mutating func arrive(_ fact: borrowing Fact, ofTopic topic: Identity, stored: some StatePages) throws {
         let (item, seq) = (fact.item, fact.seq)
         var position = item

@@ -47,7 +47,7 @@ struct LockFile: Sendable {
 /// Room on the disk for all of LMDB's lock file.
 ///
 /// LMDB maps the file and writes to it, and makes it with a hole for each page. On a full disk the first touch of a
-/// hole ends the process by a signal: that of the reader who gets the next slot, or whoever opens a store whose lock
+/// hole ends a process by a signal: the one that gets the next reader slot, or the one that opens a store whose lock
 /// file is gone. With its space reserved the worst that can happen is an error at opening.
 enum LockSpace {
     /// A little more than LMDB needs for ``Environment/maximumReaders``: a cache line each, and a few in front.

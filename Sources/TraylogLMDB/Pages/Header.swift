@@ -92,7 +92,7 @@ struct MetaPage {
         return Commit(number: number, lastPage: lastPage, freeList: freeList, tables: tables)
     }
 
-    /// What keeps LMDB 0.9 from reading the file.
+    /// The reason why LMDB 0.9 cannot read the file.
     var fault: DataFileHeader.Fault? {
         guard isLMDBs else { return page.integer(at: 24, as: UInt32.self) == Self.magic ? .newerFormat : .foreign }
         let version = page.integer(at: 20, as: UInt32.self)
@@ -113,7 +113,7 @@ struct MetaPage {
 /// LMDB 0.9 opens a truncated file without complaint, and the process dies on the first missing page. Reading by
 /// `pread` is safe, because LMDB keeps no locks on the data file.
 struct DataFileHeader {
-    /// What one of the pages says.
+    /// The fields of one of the two pages.
     private struct Side {
         let isLMDBs: Bool
         let fault: Fault?

@@ -1,4 +1,4 @@
-/// Whoever goes down the trees of a commit, and looks at each page as closely as it has to.
+/// Goes down the trees of a commit; each conforming type looks at pages as closely as it needs to.
 protocol TreeReader: AnyObject {
     var snapshot: Snapshot { get }
 

@@ -188,7 +188,7 @@ private struct NaiveStory {
         }
     }
 
-    /// What an event changed, as if what was undone before another one had never happened.
+    /// The change that an event made, in a fold without the events that were undone before a given one.
     private func change(of item: Seq, by event: Seq, before end: Seq) -> Change? {
         var state = NaiveUser(name: user)
         let voided = Set(undone.filter { $0.by < end }.map(\.event))

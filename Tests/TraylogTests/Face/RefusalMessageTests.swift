@@ -2,7 +2,7 @@ import Testing
 import TestSupport
 import Traylog
 
-/// What a refusal says is true of every call that can meet it.
+/// A refusal's message is true of every call that can meet it.
 @Suite struct RefusalMessageTests {
     @Test func anItemIsUnknownInWordsThatFitTheCall() async throws {
         let store = try Store.temporary()
