@@ -67,9 +67,9 @@ package struct Flusher {
     /// A state with more changed pages is stored in parts.
     let pagesAtOnce: Int
     /// The one that is.
-    var longWrite: LongWrite?
+    var writeInParts: WriteInParts?
     /// How many were so far.
-    var longWrites = 0
+    var writesInParts = 0
     private var flush: Flush?
     /// How many there were.
     private var flushes = 0
@@ -129,19 +129,19 @@ package struct Flusher {
                 throw error
             }
         }
-        let canPrepare = longWrite == nil && batch?.end == nil && (flush != nil || !store.tail.long.isEmpty)
+        let canPrepare = writeInParts == nil && batch?.end == nil && (flush != nil || !store.tail.long.isEmpty)
         ahead = canPrepare ? .wanted(room) : .nothing
         return batch
     }
 
     private mutating func make(_ room: Room, _ store: inout LiveStore) throws -> FlushBatch? {
-        if isHeavyInTurn(room, store) || longWrite != nil {
+        if isHeavyInTurn(room, store) || writeInParts != nil {
             batchesSinceHeavy = 0
-            if beginLongWrite(besides: room.events, store) { return try nextPart(besides: room.events, &store) }
+            if beginWriteInParts(besides: room.events, store) { return try nextPart(besides: room.events, &store) }
             let heavy = store.states.heavy.first ?? store.tail.long.first
             if let heavy, let state = try fold(heavy, besides: room.events, &store) {
                 // A user whose state has become heavy with it is stored in parts: then there is nothing yet.
-                return beginLongWrite(besides: room.events, store) ? nil : try batch(of: state, &store)
+                return beginWriteInParts(besides: room.events, store) ? nil : try batch(of: state, &store)
             }
         }
         batchesSinceHeavy += 1
@@ -206,7 +206,7 @@ package struct Flusher {
     /// Whether the flush thread has something to do.
     var wantsToPrepare: Bool {
         if case .wanted = ahead { return true }
-        return longWrite?.isWanted ?? false || flush?.names.isWanted ?? false
+        return writeInParts?.isWanted ?? false || flush?.names.isWanted ?? false
     }
 
     /// Makes the batch of the next transaction, by another thread, while the writer waits for the disk.
@@ -350,6 +350,6 @@ package struct Flusher {
     mutating func startAnew() {
         flush = nil
         ahead = .nothing
-        longWrite = nil
+        writeInParts = nil
     }
 }

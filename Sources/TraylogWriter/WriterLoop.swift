@@ -192,7 +192,7 @@ package struct WriterLoop: ~Copyable, Sendable {
             // Values taken out here are released at the end of the iteration.
             let (isClosed, order, unsorted, _) = memory.wait(
                 until: { $0.flusher.wantsToPrepare || $0.store.states.hasDiscarded || $0.isClosed },
-                { memory -> (Bool, LongWriteOrder?, (names: UnsortedNames, flush: Int)?, [any Sendable]) in
+                { memory -> (Bool, PartsOrder?, (names: UnsortedNames, flush: Int)?, [any Sendable]) in
                     if memory.isClosed { return (true, nil, nil, []) }
                     memory.prepareFlushBatch()
                     return (

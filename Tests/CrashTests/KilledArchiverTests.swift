@@ -110,7 +110,8 @@ import Testing
             let past = TraylogProgram.clockChanger.map { _ in "-3d" }
             var kills = 0
             for operation in 1... {
-                #expect(try subject.program.run(["notify", "ann"], clock: past).status == 0)
+                let arrival = try subject.program.run(["notify", "ann"], clock: past)
+                #expect(arrival.status == 0, "operation \(operation): \(arrival.errors)")
                 let before = (try subject.restored(), try subject.restored(subject.bucket))
                 let run = try subject.program.run(
                     words, environment: ["LD_PRELOAD": library, "KILL": "\(subject.archive) \(operation) \(effect)"])

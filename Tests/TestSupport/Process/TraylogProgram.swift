@@ -32,9 +32,19 @@ package struct TraylogProgram: Sendable {
     ) throws -> Run {
         let process = try process(arguments)
         process.environment?.merge(environment) { $1 }
-        // Waits are by the monotonic clock, and must end.
-        if clock != nil { process.environment?["FAKETIME_DONT_FAKE_MONOTONIC"] = "1" }
-        let prefix = clock.map { [Self.clockChanger?.path ?? "faketime", "-f", $0] } ?? wrapper
+        var prefix = wrapper
+        if let clock {
+            // The library, without the wrapper `faketime`: that fails where a killed process with the same number left a semaphore.
+            // Waits are by the monotonic clock, and must end.
+            process.environment?.merge(
+                [
+                    "LD_PRELOAD": Self.clockChanger?.path ?? "libfaketime.so.1", "FAKETIME": clock,
+                    "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+                ]
+            ) { $1 }
+            // The first process moves its environment, and a Swift program would lose its arguments. `timeout` removes the semaphore.
+            prefix = ["/usr/bin/timeout", "600"]
+        }
         if let first = prefix.first, let program = process.executableURL {
             process.executableURL = URL(filePath: first)
             process.arguments = prefix.dropFirst() + [program.path] + (process.arguments ?? [])
@@ -83,11 +93,10 @@ package struct TraylogProgram: Sendable {
         return NSDictionary(dictionary: object)
     }
 
-    /// Debian's `faketime`, where it is installed.
-    package static let clockChanger: URL? = {
-        let url = URL(filePath: "/usr/bin/faketime")
-        return FileManager.default.isExecutableFile(atPath: url.path) ? url : nil
-    }()
+    /// Debian's `libfaketime`, where it is installed.
+    package static let clockChanger: URL? = ["x86_64", "aarch64"]
+        .map { URL(filePath: "/usr/lib/\($0)-linux-gnu/faketime/libfaketime.so.1") }
+        .first { FileManager.default.fileExists(atPath: $0.path) }
 
     /// A built program, which stands beside the test bundle.
     package static func location(of name: String) throws -> URL {

@@ -13,6 +13,7 @@ import unittest
 
 from browsed import ActionChains, BrowserCase, Keys
 from consoled import console_server
+from served import FAKETIME
 
 MARIA = "maria.hernandez@example.com"
 INVOICE = "Your March invoice is ready"
@@ -26,8 +27,6 @@ def last(weekday, hour):
 
 
 TUESDAY, FRIDAY = last(1, 9), last(4, 10)
-LIBRARY = next(filter(os.path.exists, (
-    f"/usr/lib/{machine}-linux-gnu/faketime/libfaketime.so.1" for machine in ("x86_64", "aarch64"))), None)
 
 
 class Clock:
@@ -37,7 +36,7 @@ class Clock:
         self.path = os.path.join(directory, "clock")
         self.go(NOW - datetime.timedelta(days=30))
         self.environment = {
-            "LD_PRELOAD": LIBRARY, "FAKETIME_TIMESTAMP_FILE": self.path, "FAKETIME_NO_CACHE": "1",
+            "LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": self.path, "FAKETIME_NO_CACHE": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1", "TRAYLOG_LISTEN": "127.0.0.1:0",
             "TRAYLOG_STORE": os.path.join(directory, "store")}
 
@@ -109,7 +108,7 @@ class Walk:
         return self.browser.text()
 
 
-@unittest.skipIf(LIBRARY is None, "needs libfaketime")
+@unittest.skipIf(FAKETIME is None, "needs libfaketime")
 class JourneyTests(BrowserCase):
     @classmethod
     def setUpClass(cls):

@@ -8,7 +8,7 @@ import TraylogStates
 ///
 /// The root comes behind the pages that it needs, so the file is whole after each of them. A process that dies in
 /// between leaves pages that nobody reads, and the next one writes the same again.
-struct LongWrite {
+struct WriteInParts {
     enum Step {
         /// The flush thread is to make its rows.
         case wanted
@@ -30,7 +30,7 @@ struct LongWrite {
 }
 
 /// Lets the flush thread make the rows of a state without the lock.
-struct LongWriteOrder: Sendable {
+struct PartsOrder: Sendable {
     let number: Int
     let stream: StreamID
     let name: StreamName
@@ -65,7 +65,7 @@ extension Flusher {
 
     /// Nothing can be stored before the flush thread has made the rows.
     var waitsForRows: Bool {
-        switch longWrite?.step {
+        switch writeInParts?.step {
         case .wanted, .packing: true
         default: false
         }
@@ -74,46 +74,46 @@ extension Flusher {
     /// Begins to store a heavy state in parts, when there is one and nothing forbids it.
     ///
     /// - Returns: whether one is under way.
-    mutating func beginLongWrite(besides events: Int, _ store: borrowing LiveStore) -> Bool {
-        if longWrite != nil { return true }
+    mutating func beginWriteInParts(besides events: Int, _ store: borrowing LiveStore) -> Bool {
+        if writeInParts != nil { return true }
         // A full tail must not wait for parts.
         guard store.tail.count <= tailEvents, let number = store.states.heavy.first,
             // What comes in faster than parts are written is better written at once.
             events <= Self.eventsBesideParts || !store.tail.long.contains(number)
         else { return false }
-        longWrites += 1
-        longWrite = LongWrite(stream: number, number: longWrites)
+        writesInParts += 1
+        writeInParts = WriteInParts(stream: number, number: writesInParts)
         return true
     }
 
     /// Hands the state that is to be stored in parts to the flush thread; nil when none waits for that.
-    mutating func takeOrder(_ store: inout LiveStore) -> LongWriteOrder? {
-        guard let longWrite, longWrite.isWanted else { return nil }
+    mutating func takeOrder(_ store: inout LiveStore) -> PartsOrder? {
+        guard let writeInParts, writeInParts.isWanted else { return nil }
         do {
-            guard let stream = try store.stream(longWrite.stream) else {
-                throw DamagedStates("the name of stream \(longWrite.stream)")
+            guard let stream = try store.stream(writeInParts.stream) else {
+                throw DamagedStates("the name of stream \(writeInParts.stream)")
             }
             guard let cached = try store.folded(stream) else {
                 throw PackedError.damaged("a state that is about to be stored")
             }
             let stored = try store.pages(of: stream.number, cached)
-            self.longWrite?.state = store.beginStoring(stream, cached.state)
-            self.longWrite?.step = .packing
-            return LongWriteOrder(
-                number: longWrite.number, stream: stream.number, name: stream.name, state: cached.state,
+            self.writeInParts?.state = store.beginStoring(stream, cached.state)
+            self.writeInParts?.step = .packing
+            return PartsOrder(
+                number: writeInParts.number, stream: stream.number, name: stream.name, state: cached.state,
                 landmarks: cached.landmarks, stored: stored, snapshot: try store.lendSnapshot())
         } catch {
-            self.longWrite?.step = .failed(error)
+            self.writeInParts?.step = .failed(error)
             return nil
         }
     }
 
     /// Takes the rows that the flush thread made, unless nobody wants them any more.
-    mutating func put(_ rows: Result<RowBuffer, any Error>, of order: LongWriteOrder) {
-        guard longWrite?.number == order.number, waitsForRows else { return }
+    mutating func put(_ rows: Result<RowBuffer, any Error>, of order: PartsOrder) {
+        guard writeInParts?.number == order.number, waitsForRows else { return }
         switch rows {
-        case .success(let rows): longWrite?.step = .writing(rows, from: 0)
-        case .failure(let error): longWrite?.step = .failed(error)
+        case .success(let rows): writeInParts?.step = .writing(rows, from: 0)
+        case .failure(let error): writeInParts?.step = .failed(error)
         }
     }
 
@@ -123,10 +123,10 @@ extension Flusher {
         if let number = store.tail.long.first, let stream = try store.stream(number) {
             _ = try store.storable(stream, events: eventsPerBatch(besides: events, store))
         }
-        switch longWrite?.step {
+        switch writeInParts?.step {
         case nil, .wanted, .packing: return nil
         case .failed(let error):
-            longWrite = nil
+            writeInParts = nil
             throw error
         case .writing(let rows, let start):
             var batch = emptyBatch()
@@ -134,11 +134,11 @@ extension Flusher {
                 from: start, rows: rowsPerPart(besides: events, store), bytesPerRow: Self.bytesPerRow)
             batch.rows.append(rows, start..<end)
             if end < rows.count {
-                longWrite?.step = .writing(rows, from: end)
+                writeInParts?.step = .writing(rows, from: end)
             } else {
-                batch.states += [longWrite?.state].compactMap(\.self)
+                batch.states += [writeInParts?.state].compactMap(\.self)
                 store.states.discard(rows)
-                longWrite = nil
+                writeInParts = nil
             }
             return batch
         }
