@@ -101,7 +101,9 @@ package struct StoreRewriter: Sendable {
         }
         report.archive = outcome.archive
         report.isGivenUp = outcome.isGivenUp && !plan.isDryRun
-        try report.setSizes(before, after: outcome.isGivenUp ? outcome.sizes : FileSizes(of: source.environment))
+        // It has taken effect, also where somebody closes the store now, and its file cannot be measured any more.
+        let after = outcome.isGivenUp ? nil : try? FileSizes(of: source.environment)
+        report.setSizes(before, after: after ?? outcome.sizes)
         return report
     }
 

@@ -113,8 +113,9 @@ import Testing
                 let arrival = try subject.program.run(["notify", "ann"], clock: past)
                 #expect(arrival.status == 0, "operation \(operation): \(arrival.errors)")
                 let before = (try subject.restored(), try subject.restored(subject.bucket))
+                let place = sized(2 * operation - 1, nightly: operation)
                 let run = try subject.program.run(
-                    words, environment: ["LD_PRELOAD": library, "KILL": "\(subject.archive) \(operation) \(effect)"])
+                    words, environment: ["LD_PRELOAD": library, "KILL": "\(subject.archive) \(place) \(effect)"])
                 let shown = try subject.shippedThrough()
                 let after = (try subject.restored(), try subject.restored(subject.bucket))
                 #expect(after.0 >= before.0 && after.1 >= max(before.1, shown), "operation \(operation)")
@@ -126,7 +127,7 @@ import Testing
                 kills += 1
                 if operation.isMultiple(of: 2) { #expect(try subject.program.run(words).status == 0) }
             }
-            #expect(kills >= (past == nil ? 10 : 20))
+            #expect(kills >= (past == nil ? 10 : 20) / sized(2, nightly: 1))
             // The first of these may join files; copies of their parts go with the second.
             for _ in 0..<2 { #expect(try subject.program.run(words).status == 0) }
             #expect(try subject.names(subject.bucket) == subject.names(subject.archive))
@@ -148,11 +149,12 @@ import Testing
             let archiver = try FollowingArchiver(subject)
             var (stored, troubles) = (UInt64(1), 0)
             for operation in 1... {
-                var environment = ["LD_PRELOAD": kills, "KILL": "\(subject.store) \(operation)"]
+                let place = sized(3 * operation - 1, nightly: operation)
+                var environment = ["LD_PRELOAD": kills, "KILL": "\(subject.store) \(place)"]
                 switch trouble {
                 case .killed(let effect): environment["KILL"]? += " \(effect)"
                 case .fault(let fault):
-                    environment = ["LD_PRELOAD": faults, "FAULTS": fault.setting(subject.store, at: operation)]
+                    environment = ["LD_PRELOAD": faults, "FAULTS": fault.setting(subject.store, at: place)]
                     environment["FAULTS_MARK"] = "\(directory)/mark-\(operation)"
                 }
                 let run = try subject.program.run(["notify", "ann"], environment: environment)

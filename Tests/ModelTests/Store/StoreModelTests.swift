@@ -44,7 +44,7 @@ import TraylogDomain
     /// Marks by thread and category, undo, collapse, snooze and wake meet in a tray that keeps counts of them.
     @Test(arguments: seeds(1, nightly: 40))
     func theStoreAgreesOnALargeTrayThatIsMarkedInBulk(seed: UInt64) throws {
-        try play(seed, .bulky, .tiny(), steps: sized(1_300, nightly: 4_000), checkEvery: 130, finish: .sample(30))
+        try play(seed, .bulky, .tiny(), steps: sized(800, nightly: 4_000), checkEvery: 130, finish: .sample(30))
     }
 
     @Test(arguments: seeds(1, nightly: 60))
