@@ -8,9 +8,9 @@ import Testing
     private static let reasons = [
         "are asked or read, and hold a store, files, a connection or a fold": [
             "Archives", "BlockingReader", "BlockingStore", "ChangeFollower", "CompleteCheck",
-            "CompleteHistory", "Iterator", "Lines", "LogExport", "MerkleAccumulator", "HandedOutCheck", "JSONWriter",
-            "Projected", "Projector", "Rebuild", "StoreLog", "StoreProofs", "StoreUpkeep", "TokenFile", "TrayReplica",
-            "SystemDeviceClock",
+            "CompleteHistory", "Iterator", "LegalHolds", "Lines", "LogExport", "MerkleAccumulator", "HandedOutCheck",
+            "JSONWriter", "Projected", "Projector", "Rebuild", "StoreLog", "StoreProofs", "StoreUpkeep", "TokenFile",
+            "TrayReplica", "SystemDeviceClock",
         ],
         "watch a store for logs, metrics and the shutdown of a program": ["StoreService", "StoreTelemetry"],
         "name functions or constants": ["JSONAnswer", "Limits", "Replay", "Verification"],

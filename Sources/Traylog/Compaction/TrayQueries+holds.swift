@@ -17,12 +17,13 @@ import TraylogStates
         return newest?.kind == .held ? newest : nil
     }
 
-    /// The events after a seq that put users on hold or released them, oldest first, and the head that they are complete through.
+    /// All who are on legal hold at the head of the log.
     ///
-    /// - Complexity: O(events after the seq): some millions a second, because only their headers are read.
-    @available(*, noasync, message: "use `await store.upkeep.holdChanges`; this call blocks a thread that tasks share")
-    public func holdChanges(after seq: Seq) throws(TraylogError) -> (events: [Event], through: Seq) {
-        var (seqs, next, head) = ([UInt64](), seq.rawValue + 1, seq.rawValue)
+    /// - Parameter known: who was held at an earlier event.
+    /// - Complexity: O(events since then): some millions a second, because only their headers are read.
+    @available(*, noasync, message: "use `await store.upkeep.legalHolds`; this call blocks a thread that tasks share")
+    public func legalHolds(since known: LegalHolds = LegalHolds()) throws(TraylogError) -> LegalHolds {
+        var (seqs, next, head) = ([UInt64](), known.through.rawValue + 1, known.through.rawValue)
         repeat {
             let from = next
             (next, head) = try queries.answer { store in
@@ -44,7 +45,9 @@ import TraylogStates
         } while next <= head
         var events: [Event] = []
         for seq in seqs { events.append(try event(Seq(seq))) }
-        return (events, Seq(head))
+        var holds = known
+        holds.take(events, through: Seq(head))
+        return holds
     }
 }
 
@@ -54,8 +57,8 @@ import TraylogStates
         try await store.asking { store throws(TraylogError) in try store.hold(of: user) }
     }
 
-    /// The events after a seq that put users on hold or released them, while the task waits.
-    public func holdChanges(after seq: Seq) async throws(TraylogError) -> (events: [Event], through: Seq) {
-        try await store.askingOfAll { store throws(TraylogError) in try store.holdChanges(after: seq) }
+    /// All who are on legal hold, while the task waits.
+    public func legalHolds(since known: LegalHolds = LegalHolds()) async throws(TraylogError) -> LegalHolds {
+        try await store.askingOfAll { store throws(TraylogError) in try store.legalHolds(since: known) }
     }
 }

@@ -78,7 +78,7 @@ import TraylogLMDB
             let queries = (0..<2).map { _ in Task { try await store.asking(atLength: true) { _ in held.hold() } } }
             try await held.begin(2)
             #expect(try await store.upkeep.statistics().head == 1)
-            #expect(try await store.upkeep.holdChanges(after: 0).events.isEmpty)
+            #expect(try await store.upkeep.legalHolds().events.isEmpty)
             try await held.end(queries)
             await store.close()
         }

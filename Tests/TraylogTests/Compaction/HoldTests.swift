@@ -58,4 +58,30 @@ import TraylogPlatform
             await store.close()
         }
     }
+    @Test func whoIsHeldIsKnownFromNewEventsAlone() throws {
+        try withStorePath { path in
+            try withStore(path, options(isRelaxed: true)) { store in
+                var random = SeededRandom(seed: 1)
+                // Two of the names only look alike.
+                let users = ["ann", "bob", "caf\u{E9}", "cafe\u{301}"]
+                var known = LegalHolds()
+                for _ in 0..<60 {
+                    let user = random.pick(users)
+                    if random.chance(50) {
+                        _ = try store.blocking.hold(user)
+                    } else {
+                        _ = try? store.blocking.release(user)
+                    }
+                    if random.chance(30) { continue }
+                    known = try store.blocking.legalHolds(since: known)
+                    #expect(try known.through == store.blocking.legalHolds().through)
+                    #expect(try known.events == store.blocking.legalHolds().events)
+                    for user in users {
+                        #expect(try known.hold(of: user) == store.blocking.hold(of: user))
+                        #expect(try known.names.contains(Array(user.utf8)) == store.blocking.isHeld(user))
+                    }
+                }
+            }
+        }
+    }
 }

@@ -33,7 +33,7 @@ package final class Service: Sendable {
     package let treeAtStart: TreeAtStart
     let writerProbe: WriterProbe
     package let healthProbe: HealthProbe
-    package let holds = Holds()
+    package let holds: Holds
     /// Nil for a server on its own.
     package let cluster: (any ClusterNodeHost)?
     /// Nil for a server on its own.
@@ -65,6 +65,7 @@ package final class Service: Sendable {
         self.devices = devices
         writerProbe = WriterProbe(store)
         healthProbe = HealthProbe(store, limits: configuration.healthLimits)
+        holds = Holds(store)
         items = ItemFolds(store)
         accessLog = configuration.recordsAccess ? AccessLog(store) : nil
         self.store = store

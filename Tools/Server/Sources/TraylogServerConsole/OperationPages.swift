@@ -67,7 +67,7 @@ enum OperationPages {
         return OperationsPage(
             head: statistics.head, floor: max(statistics.floor, 1), bytes: Figures.bytes(statistics.bytes),
             free: Figures.bytes(statistics.freeBytes),
-            holds: (await visit.service.holds.latest(visit.store) ?? []).map(Hold.init),
+            holds: (await visit.service.holds.latest()?.events ?? []).map(Hold.init),
             runs: visit.service.jobs.all.prefix(50).map(Run.init), preview: preview, directory: typed["directory"],
             before: typed["before"], keepDays: typed["keepDays"], erase: typed["erase"], user: typed["user"],
             confirm: typed["confirm"], archive: typed["archive"])
@@ -82,7 +82,7 @@ enum OperationPages {
         }
         try await visit.reader().record(persons: [user])
         let tray = try await store.tray(of: user)
-        let hold = try await visit.service.holds.hold(of: user, store)
+        let hold = try await visit.service.holds.hold(of: user)
         return OperationsPage.Preview(
             user: Name(user),
             known: OperationsPage.Preview.Known(

@@ -86,7 +86,7 @@ struct Visit: Sendable {
     /// A log that cannot be read for it leaves the page without.
     func withHold() async throws -> Visit {
         var visit = self
-        visit.hold = try? await service.holds.hold(of: segment("u"), store)
+        visit.hold = try? await service.holds.hold(of: segment("u"))
         return visit
     }
 
@@ -94,9 +94,7 @@ struct Visit: Sendable {
     func heldNames() async -> Set<[UInt8]> {
         var names: Set<[UInt8]> = []
         for service in console.partitions?.services ?? [service] {
-            for event in await service.holds.latest(service.store) ?? [] {
-                names.insert(Array((event.user ?? "").utf8))
-            }
+            names.formUnion(await service.holds.latest()?.names ?? [])
         }
         return names
     }
