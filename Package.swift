@@ -18,7 +18,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "Traylog", targets: ["Traylog"]),
-        .library(name: "TraylogAudit", targets: ["TraylogAudit"]),
+        .library(name: "TraylogAudit", targets: ["TraylogAudit", "TraylogEvidence"]),
         .library(name: "TraylogJSON", targets: ["TraylogJSON"]),
         .library(name: "TraylogFoundation", targets: ["TraylogFoundation"]),
         .library(name: "TraylogLogging", targets: ["TraylogLogging"]),
@@ -71,15 +71,19 @@ let package = Package(
         .target(
             name: "TraylogLMDB", dependencies: ["CTraylogCRC", "CTraylogLMDB", "TraylogPlatform"],
             swiftSettings: strict),
+        .target(name: "TraylogCodec", dependencies: ["CTraylogCRC", "TraylogDomain"], swiftSettings: strict),
         .target(
             name: "TraylogLog",
-            dependencies: ["CTraylogCRC", "TraylogDomain", "TraylogLMDB", "TraylogPlatform"],
+            dependencies: ["TraylogCodec", "TraylogDomain", "TraylogLMDB", "TraylogPlatform"],
             swiftSettings: strict),
         .target(
             name: "TraylogArchive",
             dependencies: ["CTraylogZstd", "TraylogAudit", "TraylogDomain", "TraylogLog", "TraylogPlatform"],
             swiftSettings: strict),
         .target(name: "TraylogAudit", dependencies: ["CTraylogCrypto"], swiftSettings: strict),
+        .target(
+            name: "TraylogEvidence", dependencies: ["TraylogAudit", "TraylogCodec", "TraylogDomain", "TraylogJSON"],
+            swiftSettings: strict),
         .target(
             name: "TraylogStates",
             dependencies: [
@@ -122,8 +126,8 @@ let package = Package(
         .target(
             name: "TraylogChecks",
             dependencies: [
-                "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB",
-                "TraylogLog", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
+                "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogEvidence", "TraylogFold", "TraylogJSON",
+                "TraylogLMDB", "TraylogLog", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
             ],
             swiftSettings: strict),
         .target(
@@ -136,8 +140,8 @@ let package = Package(
         .target(
             name: "Traylog",
             dependencies: [
-                "TraylogArchive", "TraylogAudit", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON",
-                "TraylogLMDB", "TraylogLog", "TraylogObservation", "TraylogPlatform", "TraylogQueries",
+                "TraylogArchive", "TraylogAudit", "TraylogChecks", "TraylogDomain", "TraylogEvidence", "TraylogFold",
+                "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogObservation", "TraylogPlatform", "TraylogQueries",
                 "TraylogReplica", "TraylogRewrite", "TraylogStates", "TraylogTree", "TraylogWriter",
             ],
             swiftSettings: strict),
@@ -196,10 +200,11 @@ let package = Package(
             name: "TraylogLMDBTests", dependencies: ["TestSupport", "TraylogLMDB", "TraylogPlatform"],
             swiftSettings: strict),
         .testTarget(
-            name: "TraylogLogTests", dependencies: ["TestSupport", "TraylogDomain", "TraylogLog"],
+            name: "TraylogCodecTests", dependencies: ["TestSupport", "TraylogCodec", "TraylogDomain"],
             exclude: ["Fixtures"],
             swiftSettings: strict),
-        .testTarget(name: "TraylogAuditTests", dependencies: ["TraylogAudit"], swiftSettings: strict),
+        .testTarget(
+            name: "TraylogAuditTests", dependencies: ["TraylogAudit", "TraylogEvidence"], swiftSettings: strict),
         .testTarget(
             name: "TraylogArchiveTests",
             dependencies: ["TestSupport", "TraylogArchive", "TraylogDomain", "TraylogLog"],
@@ -207,10 +212,10 @@ let package = Package(
         .testTarget(
             name: "TraylogTests",
             dependencies: [
-                "TraylogCLibrary", "TraylogChecks", "TraylogJSON", "TraylogObservation", "TraylogQueries",
-                "TraylogRewrite", "TraylogWriter", "TestSupport", "Traylog", "TraylogArchive", "TraylogAudit",
-                "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogFold", "TraylogFoundation", "TraylogPlatform",
-                "TraylogStates", "TraylogTree", "traylog-cli",
+                "TraylogCLibrary", "TraylogChecks", "TraylogCodec", "TraylogEvidence", "TraylogJSON",
+                "TraylogObservation", "TraylogQueries", "TraylogRewrite", "TraylogWriter", "TestSupport", "Traylog",
+                "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogFold",
+                "TraylogFoundation", "TraylogPlatform", "TraylogStates", "TraylogTree", "traylog-cli",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -254,8 +259,9 @@ let package = Package(
         .testTarget(
             name: "FuzzTests",
             dependencies: [
-                "TraylogChecks", "TraylogJSON", "TraylogRewrite", "TestSupport", "Traylog", "TraylogClient",
-                "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogReplica", "TraylogStates",
+                "TraylogChecks", "TraylogCodec", "TraylogEvidence", "TraylogJSON", "TraylogRewrite", "TestSupport",
+                "Traylog", "TraylogClient", "TraylogDomain", "TraylogLMDB", "TraylogLog", "TraylogReplica",
+                "TraylogStates",
             ],
             exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(

@@ -11,7 +11,7 @@ import symbols
 
 MODULES = [
     "Traylog", "TraylogDomain", "TraylogJSON", "TraylogReplica", "TraylogQueries", "TraylogStates", "TraylogWriter",
-    "TraylogRewrite", "TraylogChecks", "TraylogAudit", "TraylogFoundation", "TraylogCluster", "TraylogClient", "TraylogClientHTTP"]
+    "TraylogRewrite", "TraylogChecks", "TraylogEvidence", "TraylogAudit", "TraylogFoundation", "TraylogCluster", "TraylogClient", "TraylogClientHTTP"]
 
 folder = pathlib.Path(sys.argv[1])
 symbols.extract(MODULES, folder)

@@ -5,6 +5,7 @@
 @_exported import struct TraylogAudit.TreeHead
 @_exported import TraylogChecks
 @_exported import TraylogDomain
+@_exported import TraylogEvidence
 @_exported import protocol TraylogJSON.JSONForm
 @_exported import TraylogQueries
 @_exported import TraylogReplica

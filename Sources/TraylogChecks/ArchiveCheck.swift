@@ -1,5 +1,6 @@
 import TraylogArchive
 @_spi(Replication) import TraylogDomain
+import TraylogEvidence
 import TraylogLMDB
 import TraylogLog
 import TraylogPlatform

@@ -1,5 +1,6 @@
 import TraylogAudit
 import TraylogDomain
+@_spi(Operations) @_spi(JSON) import TraylogEvidence
 import TraylogJSON
 
 @_spi(JSON) extension ReplayReport: JSONWritable {
@@ -84,30 +85,5 @@ import TraylogJSON
         if let since { member("newEvents", report.events > since.head.size ? report.events - since.head.size : 0) }
         if let first = report.firstDifference { member("firstDifference", first) }
         endObject()
-    }
-}
-
-@_spi(JSON) extension KeptTreeHead: JSONWritable {
-    /// `{"treeSize","rootHash"}`, the signed text as `checkpoint` where it has one, and the way to that where it is of a later tree.
-    public func write(to writer: inout JSONWriter) { writer.write(head, checkpoint: note?.text, path: path) }
-}
-
-@_spi(JSON) extension KeptTreeHead: Decodable {
-    /// Reads the JSON form.
-    public init(from decoder: any Decoder) throws {
-        let fields = try JSONFields(decoder)
-        let head = try TreeHead(from: decoder)
-        guard let text: String = try fields[maybe: "checkpoint"] else {
-            self.init(head: head, note: nil)
-            return
-        }
-        let path: [MerkleHash] = try fields[maybe: "path"] ?? []
-        do throws(Refusal) {
-            try self.init(head, checkpoint: text, path: path)
-        } catch {
-            throw DecodingError.dataCorrupted(
-                DecodingError.Context(
-                    codingPath: decoder.codingPath, debugDescription: error.message, underlyingError: error))
-        }
     }
 }

@@ -1,6 +1,7 @@
 import TraylogArchive
 import TraylogAudit
 @_spi(Replication) import TraylogDomain
+@_spi(Operations) import TraylogEvidence
 import TraylogLog
 import TraylogPlatform
 import TraylogStates

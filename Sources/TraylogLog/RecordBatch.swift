@@ -84,7 +84,7 @@ package struct RecordBatch {
         let placement = RecordCodec.append(
             seq: seq, kind: kind, stream: stream, revision: revision, recordedAt: recordedAt, occurredAt: occurredAt,
             salt: salt, payload: payload, to: &bytes)
-        if placement != .inline {
+        if case .chunks = placement {
             var copy: [UInt8] = []
             copy.append(copying: payload)
             large.append((seq, copy))

@@ -57,7 +57,7 @@ struct ArchitectureTests {
     @Test(arguments: tools)
     func programsUseThePublicLibrary(file: SourceFile) {
         let inner: Set = [
-            "TraylogDomain", "TraylogPlatform", "TraylogLMDB", "TraylogLog",
+            "TraylogDomain", "TraylogPlatform", "TraylogLMDB", "TraylogCodec", "TraylogLog",
             "TraylogArchive", "TraylogStates", "TraylogFold", "TraylogTree", "TraylogQueries", "TraylogWriter",
             "TraylogObservation", "TraylogRewrite", "TraylogChecks", "CTraylogSystem", "CTraylogLMDB", "CTraylogCRC",
             "CTraylogZstd",
@@ -75,12 +75,36 @@ struct ArchitectureTests {
         for (module, modules) in given where needed[module] != nil { #expect(modules == needed[module], "\(module)") }
     }
 
+    /// Whoever checks what was handed out builds neither files nor a database.
+    @Test func whatIsForAuditorsNeedsNoStore() throws {
+        let manifest = try #require(SourceFile.all(below: "").first { $0.path == "Package.swift" }).text
+        let product = try #require(
+            manifest.firstMatch(of: /\.library\(name: "TraylogAudit", targets: \[([^\]]*)\]\)/))
+        var needed = names(in: product.1)
+        #expect(needed == ["TraylogAudit", "TraylogEvidence"])
+        let given = dependencies(in: manifest)
+        while true {
+            let more = needed.union(needed.flatMap { given[$0] ?? [] })
+            guard more != needed else { break }
+            needed = more
+        }
+        #expect(
+            needed == [
+                "TraylogAudit", "TraylogEvidence", "TraylogCodec", "TraylogDomain", "TraylogJSON", "CTraylogCRC",
+                "CTraylogCrypto",
+            ])
+    }
+
+    private func names(in list: Substring) -> Set<String> {
+        Set(list.matches(of: /"([\w-]+)"/).map { String($0.1) })
+    }
+
     private func dependencies(in manifest: String) -> [String: Set<String>] {
         let targets = manifest.matches(
             of: /target\(\s*name: "([\w-]+)"(?:,\s*dependencies: \[([^\]]*)\])?/.ignoresCase())
         return Dictionary(
             targets.map { target in
-                (String(target.1), Set((target.2 ?? "").matches(of: /"([\w-]+)"/).map { String($0.1) }))
+                (String(target.1), names(in: target.2 ?? ""))
             }, uniquingKeysWith: { first, _ in first })
     }
 

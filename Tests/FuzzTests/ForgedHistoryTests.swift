@@ -6,8 +6,8 @@ import Testing
 @_spi(JSON) import TraylogJSON
 
 @testable import TraylogAudit
-@_spi(Operations) @testable import TraylogChecks
-@testable import TraylogLog
+@testable import TraylogCodec
+@_spi(Operations) @testable import TraylogEvidence
 
 /// Files of somebody who has no log, but a tree of their own: every proof is right, and the numbers are the worst there are.
 ///

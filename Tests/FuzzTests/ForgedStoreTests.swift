@@ -5,7 +5,7 @@ import TestSupport
 @testable import TraylogLMDB
 @_spi(Operations) @testable import Traylog
 @_spi(Operations) @testable import TraylogChecks
-@testable import TraylogLog
+@testable import TraylogCodec
 @_spi(Operations) @testable import TraylogRewrite
 @testable import TraylogStates
 

@@ -17,13 +17,15 @@ let package = Package(
         .target(name: "TraylogCLibrary"),
         .target(name: "TraylogPlatform", dependencies: ["CTraylogSystem", "TraylogCLibrary"]),
         .target(name: "TraylogLMDB", dependencies: ["CTraylogCRC", "CTraylogLMDB", "TraylogPlatform"]),
+        .target(name: "TraylogCodec", dependencies: ["CTraylogCRC", "TraylogDomain"]),
         .target(
-            name: "TraylogLog",
-            dependencies: ["CTraylogCRC", "TraylogDomain", "TraylogLMDB", "TraylogPlatform"]),
+            name: "TraylogLog", dependencies: ["TraylogCodec", "TraylogDomain", "TraylogLMDB", "TraylogPlatform"]),
         .target(
             name: "TraylogArchive",
             dependencies: ["CTraylogZstd", "TraylogAudit", "TraylogDomain", "TraylogLog", "TraylogPlatform"]),
         .target(name: "TraylogAudit", dependencies: ["CTraylogCrypto"]),
+        .target(
+            name: "TraylogEvidence", dependencies: ["TraylogAudit", "TraylogCodec", "TraylogDomain", "TraylogJSON"]),
         .target(
             name: "TraylogStates",
             dependencies: [
@@ -60,8 +62,8 @@ let package = Package(
         .target(
             name: "TraylogChecks",
             dependencies: [
-                "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogFold", "TraylogJSON", "TraylogLMDB",
-                "TraylogLog", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
+                "TraylogArchive", "TraylogAudit", "TraylogDomain", "TraylogEvidence", "TraylogFold", "TraylogJSON",
+                "TraylogLMDB", "TraylogLog", "TraylogPlatform", "TraylogQueries", "TraylogStates", "TraylogTree",
             ]),
         .target(
             name: "TraylogRewrite",
@@ -72,8 +74,8 @@ let package = Package(
         .target(
             name: "Traylog",
             dependencies: [
-                "TraylogArchive", "TraylogAudit", "TraylogChecks", "TraylogDomain", "TraylogFold", "TraylogJSON",
-                "TraylogLMDB", "TraylogLog", "TraylogObservation", "TraylogPlatform", "TraylogQueries",
+                "TraylogArchive", "TraylogAudit", "TraylogChecks", "TraylogDomain", "TraylogEvidence", "TraylogFold",
+                "TraylogJSON", "TraylogLMDB", "TraylogLog", "TraylogObservation", "TraylogPlatform", "TraylogQueries",
                 "TraylogReplica", "TraylogRewrite", "TraylogStates", "TraylogTree", "TraylogWriter",
             ]),
         .target(

@@ -1,6 +1,7 @@
 import TraylogAudit
 @_spi(Operations) @_spi(JSON) import TraylogChecks
 import TraylogDomain
+@_spi(Operations) @_spi(JSON) import TraylogEvidence
 @_spi(JSON) import TraylogJSON
 @_spi(Operations) import TraylogQueries
 

@@ -1,7 +1,7 @@
 import Synchronization
 import TraylogAudit
-@_spi(Operations) @_spi(JSON) import TraylogChecks
 import TraylogDomain
+@_spi(Operations) @_spi(JSON) import TraylogEvidence
 @_spi(JSON) import TraylogJSON
 import TraylogQueries
 

@@ -1,6 +1,7 @@
 @_spi(Operations) import TraylogChecks
 import TraylogAudit
 import TraylogDomain
+@_spi(Operations) import TraylogEvidence
 import TraylogQueries
 
 /// The proofs of a store, and its record of who did what: for auditors, and for disputes about a tray.

@@ -1,5 +1,6 @@
 @_spi(Operations) import TraylogChecks
 import TraylogDomain
+@_spi(Operations) import TraylogEvidence
 @_spi(Operations) import TraylogQueries
 import TraylogStates
 

@@ -1,6 +1,7 @@
 import TraylogAudit
-@_spi(Operations) import TraylogChecks
+import TraylogChecks
 import TraylogDomain
+@_spi(Operations) import TraylogEvidence
 import TraylogLog
 import TraylogPlatform
 import TraylogQueries

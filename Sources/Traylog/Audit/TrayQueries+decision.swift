@@ -1,6 +1,7 @@
-@_spi(Operations) import TraylogChecks
+import TraylogChecks
 import TraylogAudit
 import TraylogDomain
+@_spi(Operations) import TraylogEvidence
 import TraylogLog
 import TraylogQueries
 import TraylogStates

@@ -1,5 +1,6 @@
-@_spi(Operations) import TraylogChecks
+import TraylogChecks
 import TraylogDomain
+@_spi(Operations) import TraylogEvidence
 import TraylogLog
 import TraylogQueries
 import TraylogStates

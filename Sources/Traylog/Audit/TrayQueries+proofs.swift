@@ -1,6 +1,6 @@
-@_spi(Operations) import TraylogChecks
 import TraylogAudit
 import TraylogDomain
+@_spi(Operations) import TraylogEvidence
 import TraylogLMDB
 import TraylogPlatform
 import TraylogQueries

@@ -1,6 +1,7 @@
 import TraylogAudit
 import TraylogChecks
 @_spi(Replication) import TraylogDomain
+import TraylogEvidence
 import TraylogLog
 import TraylogQueries
 import TraylogStates

@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogEvidence
 import TraylogLog
 import TraylogPlatform
 import TraylogQueries

@@ -1,3 +1,4 @@
+import TraylogEvidence
 @_spi(Operations) import TraylogQueries
 @_spi(Internals) @_spi(Operations) @_spi(Replication) import TraylogDomain
 import TraylogJSON

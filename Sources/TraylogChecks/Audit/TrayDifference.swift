@@ -1,4 +1,5 @@
 import TraylogDomain
+import TraylogEvidence
 import TraylogJSON
 @_spi(Operations) import TraylogQueries
 

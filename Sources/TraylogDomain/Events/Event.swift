@@ -273,3 +273,23 @@ extension Event.Body {
         }
     }
 }
+
+extension Event.Body {
+    /// The greatest seq that this event names; 0 when it names none.
+    package var greatestNamed: Seq {
+        switch self {
+        case .notified, .broadcast, .muted, .unmuted, .subscribed, .unsubscribed, .erased, .held, .released, .redacted,
+            .lost, .audited:
+            0
+        case .traySeen(let upTo): upTo
+        case .marked(_, let items): items.max() ?? 0
+        case .allMarked(_, _, let upTo): upTo
+        case .snoozed(let item, _), .woken(let item), .edited(let item, _), .retracted(let item), .expired(let item),
+            .reminded(let item), .arrived(let item, _, _, _, _):
+            item
+        case .acted(let item, _, _, let asOf): max(item, asOf)
+        case .undone(let event): event
+        case .compacted(let through, _, _): through
+        }
+    }
+}

@@ -1,6 +1,6 @@
 import TraylogDomain
 
-@testable import TraylogLog
+@testable import TraylogCodec
 
 /// Events as bytes: what decodes is encoded to bytes that decode to the same, and both decoders agree.
 enum PayloadOracle {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 @_spi(Operations) @_spi(JSON) import Traylog
 import TraylogAudit
-@_spi(Operations) @_spi(JSON) import TraylogChecks
+@_spi(Operations) @_spi(JSON) import TraylogEvidence
 
 /// A file's tree head has a checkpoint with it that others have seen, of the same log alone.
 struct SeenTreeHeadTests {

@@ -5,6 +5,7 @@ import Testing
 @_spi(Operations) @testable import TraylogAudit
 @_spi(Operations) @_spi(JSON) @testable import TraylogChecks
 @testable import TraylogDomain
+@_spi(Operations) @_spi(JSON) import TraylogEvidence
 @_spi(JSON) @testable import TraylogJSON
 
 /// Reports of events that left the log, and the events of any report.

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 import TraylogChecks
 @_spi(JSON) @_spi(Operations) @_spi(Replication) @testable import Traylog
+@testable import TraylogCodec
 @testable import TraylogDomain
 @testable import TraylogJSON
 @testable import TraylogLog

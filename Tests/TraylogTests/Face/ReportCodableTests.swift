@@ -6,6 +6,7 @@ import TraylogDomain
 
 @_spi(Replication) @_spi(Operations) @testable import Traylog
 @_spi(Operations) @testable import TraylogChecks
+@_spi(Operations) @testable import TraylogEvidence
 @testable import TraylogQueries
 @testable import TraylogReplica
 @_spi(Operations) @testable import TraylogRewrite

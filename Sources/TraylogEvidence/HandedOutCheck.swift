@@ -1,8 +1,7 @@
 import TraylogAudit
 import TraylogDomain
 import TraylogJSON
-import TraylogLog
-import TraylogStates
+import TraylogCodec
 
 /// Holds what was handed out (a proof, a report, a person's file) against tree heads, without a store.
 ///

@@ -1,7 +1,7 @@
 import TraylogAudit
 import TraylogDomain
 import TraylogJSON
-import TraylogLog
+import TraylogCodec
 
 /// Checks the file of a ``DecisionRecord`` against a tree head, without a store: that its events stand in the log, that none of the
 /// edits before the answer is left out, and that what it says follows from them.

@@ -1,7 +1,7 @@
 import TraylogAudit
 import TraylogDomain
 import TraylogJSON
-import TraylogLog
+import TraylogCodec
 
 /// Checks the file of a complete history against a tree head, without a store: that nothing is left out, and that what
 /// it says of the tray follows from the events.

@@ -1,20 +1,20 @@
 import TraylogDomain
 
 /// A story that follows from its events alone: each sentence names one of them, or says that none is known.
-struct ProvedStory {
+package struct ProvedStory {
     let user: String
     let item: Seq
     /// Ascending: those that sentences name, mutes from before the item, the subscription that a broadcast came by, and, where something
     /// was undone, what else tells how the item was before that.
-    let events: [Event]
-    let story: ItemStory
+    package let events: [Event]
+    package let story: ItemStory
     /// The title with which the item came.
     let title: String?
     /// How a broadcast reached the user; nil for any other item.
     private let delivery: String?
 
     /// - Throws: ``Refusal/invalid(field:reason:)`` where the events are not those of one story.
-    init(of item: Seq, user: String, telling events: [Event]) throws(Refusal) {
+    package init(of item: Seq, user: String, telling events: [Event]) throws(Refusal) {
         guard let arrival = events.first(where: { $0.brings(item) }), let content = arrival.content else {
             throw Self.wrong("none of them brought item \(item)")
         }
@@ -61,7 +61,7 @@ struct ProvedStory {
 
 extension Event {
     /// Whether it may change an item: it names it, looks at or marks whatever is there, or brings what may replace it.
-    func mayConcern(_ item: Seq, collapseKey: String?) -> Bool {
+    package func mayConcern(_ item: Seq, collapseKey: String?) -> Bool {
         switch body {
         case .traySeen, .allMarked: true
         case .marked(_, let items): items.contains(item)
@@ -76,7 +76,7 @@ extension Event {
     }
 
     /// Whether the item came by it: what is scheduled comes later.
-    func brings(_ item: Seq) -> Bool {
+    package func brings(_ item: Seq) -> Bool {
         switch body {
         case .notified(let content), .broadcast(_, let content): seq == item && content.notBefore == nil
         case .arrived(item, _, _, _, _): true

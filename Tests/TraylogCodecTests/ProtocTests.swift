@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TraylogDomain
 
-@testable import TraylogLog
+@testable import TraylogCodec
 
 /// The hand-written codec against a real implementation of Protocol Buffers.
 @Suite(.enabled(if: Protoc.executable != nil, "protoc (Debian: protobuf-compiler) is not installed"))

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TraylogDomain
 
-@testable import TraylogLog
+@testable import TraylogCodec
 
 @Suite struct PayloadTests {
     @Test(arguments: UInt64(0)..<60)

@@ -2,21 +2,23 @@
 ///
 /// A file of somebody else may have something wrong in each of its lines, so only so many are named, and none is longer
 /// than a person reads.
-struct Findings: Sendable {
+package struct Findings: Sendable {
     /// How many are named; more are only counted.
-    static let named = 1_000
+    package static let named = 1_000
     private static let longestBytes = 2_048
 
     private var texts: [String] = []
     private var unnamed = 0
 
-    var isEmpty: Bool { texts.isEmpty }
-    /// The named ones and the others.
-    var count: Int { texts.count + unnamed }
-    /// The named ones; a last text says how many more there are.
-    var words: [String] { unnamed == 0 ? texts : texts + ["and \(unnamed) more findings"] }
+    package init() {}
 
-    mutating func add(_ message: String) {
+    package var isEmpty: Bool { texts.isEmpty }
+    /// The named ones and the others.
+    package var count: Int { texts.count + unnamed }
+    /// The named ones; a last text says how many more there are.
+    package var words: [String] { unnamed == 0 ? texts : texts + ["and \(unnamed) more findings"] }
+
+    package mutating func add(_ message: String) {
         guard texts.count < Self.named else {
             unnamed += 1
             return
@@ -27,7 +29,7 @@ struct Findings: Sendable {
     }
 
     /// Adds those of another part.
-    mutating func add(_ others: Findings) {
+    package mutating func add(_ others: Findings) {
         for text in others.texts { add(text) }
         unnamed += others.unnamed
     }

@@ -1,4 +1,3 @@
-@_spi(Operations) import TraylogChecks
 import TraylogAudit
 import TraylogDomain
 import TraylogJSON

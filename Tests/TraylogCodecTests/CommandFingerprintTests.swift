@@ -1,7 +1,7 @@
 import Testing
 import TraylogDomain
 
-@testable import TraylogLog
+@testable import TraylogCodec
 
 @Suite struct CommandFingerprintTests {
     @Test func everyDifferenceShows() {

@@ -1,5 +1,4 @@
 @_spi(Operations) import TraylogDomain
-import TraylogStates
 
 /// What happened to one item of a tray, told in sentences that each name their events.
 ///
@@ -71,7 +70,9 @@ extension ItemStory {
     ///   undone; and the mutes that were in force when it came.
     ///   - floor: what the item was there, where events from before have left the log.
     ///   - gap: the floor's time, where an event that concerned the item may have left the log.
-    init(of item: Item, user: String, events: [Event], from floor: ItemAtFloor? = nil, gap: Timestamp? = nil) {
+    package init(
+        of item: Item, user: String, events: [Event], from floor: ItemAtFloor? = nil, gap: Timestamp? = nil
+    ) {
         let empty = ItemFold(item: item, user: user)
         var fold = empty.folding(events, from: floor)
         // It went by an event that the log no longer has: what came later changed nothing.
@@ -96,7 +97,7 @@ extension ItemStory {
 }
 
 /// An item's state at the floor, for an item whose earlier events have left the log.
-struct ItemAtFloor {
+package struct ItemAtFloor {
     /// The floor, and its time.
     let seq: Seq
     let time: Timestamp
@@ -105,12 +106,17 @@ struct ItemAtFloor {
     /// Whether this is certain: a later undo that reaches across the floor makes all of the item's marks uncertain.
     let isCertain: Bool
     /// Whether it came then.
-    var isArrival = false
+    let isArrival: Bool
+
+    package init(seq: Seq, time: Timestamp, item: Item, isCertain: Bool, isArrival: Bool = false) {
+        (self.seq, self.time, self.item) = (seq, time, item)
+        (self.isCertain, self.isArrival) = (isCertain, isArrival)
+    }
 }
 
 extension ItemAtFloor {
     /// The item's state on its arrival; nil if the events do not tell when it arrived.
-    fileprivate init?(arrivalOf item: Item, _ events: [Event]) {
+    package init?(arrivalOf item: Item, _ events: [Event]) {
         let isWoken = events.contains { if case .woken(item.seq) = $0.body { true } else { false } }
         guard item.arrivedAt == nil || !isWoken else { return nil }
         var start = item
@@ -124,7 +130,7 @@ extension ItemAtFloor {
 }
 
 /// The rules for one item: which events changed it, and how.
-struct ItemFold {
+package struct ItemFold {
     /// The item went, by an event or by one that is unknown.
     struct Gone {
         let event: Event?
@@ -276,7 +282,7 @@ struct ItemFold {
     /// The events that made an item seen and read last.
     ///
     /// - Parameter events: the one that brought it, and all later ones of its user or about it, ascending; also what was undone.
-    static func occasions(
+    package static func occasions(
         of item: Seq, user: String, _ events: [Event]
     ) -> (seen: Recipient.Occasion?, read: Recipient.Occasion?) {
         let empty = ItemFold(item: item, user: user, content: events.first?.content ?? Content())
@@ -301,7 +307,7 @@ struct ItemFold {
     /// The events that changed an item, also those that were undone later, and what undid them.
     ///
     /// - Parameter events: the one that brought it, and all later ones of its user or about it, ascending.
-    static func changes(of item: Item, user: String, _ events: [Event]) -> [Event] {
+    package static func changes(of item: Item, user: String, _ events: [Event]) -> [Event] {
         let empty = ItemFold(item: item, user: user)
         var fold = empty
         var (kept, voided): ([Event], Set<Seq>) = ([], [])
@@ -477,7 +483,7 @@ struct ItemFold {
     }
 
     /// The mutes that each took the place of the one before, up to one of them.
-    static func chain(ofMutes events: [Event], to last: Seq?) -> [Seq] {
+    package static func chain(ofMutes events: [Event], to last: Seq?) -> [Seq] {
         guard let last = events.first(where: { $0.seq == last }), let scope = scope(last) else { return [] }
         var chain: [Seq] = []
         for event in events where event.seq <= last.seq {
@@ -799,148 +805,5 @@ private struct StoryWords {
     private func company(_ event: Event) -> String {
         guard let count = event.markedCount else { return " with “mark all”" }
         return count == 1 ? "" : count == 2 ? " together with another item" : " together with \(count - 1) other items"
-    }
-}
-
-// MARK: From a store
-
-@_spi(Operations) extension BlockingQueries {
-    /// What happened to one item, in sentences.
-    ///
-    /// A sentence whose event has left the log says so.
-    ///
-    /// - Parameter life: the item and its events, as ``life(of:of:asOf:)`` answers them.
-    /// - Throws: ``TraylogError``: failed.
-    /// - Complexity: O(the user's events), for those who undid something since the item came, or had muted something before, and for
-    ///   items from below the floor.
-    @available(*, noasync, message: "use `await store.story`; this call blocks a thread that tasks share")
-    public func story(of life: ItemLife) throws(TraylogError) -> ItemStory {
-        let (events, floor, gap) = try storyEvents(of: life)
-        return ItemStory(of: life.item, user: life.user, events: events, from: floor, gap: gap)
-    }
-
-    /// What a story is made of, ascending; also what was undone.
-    ///
-    /// The gap is the floor's time, where an event that concerned the item may have left the log.
-    func storyEvents(of life: ItemLife) throws(TraylogError) -> (events: [Event], from: ItemAtFloor?, gap: Timestamp?) {
-        let (user, item) = (life.user, life.item)
-        var events = Dictionary(life.events.map { ($0.seq, $0) }) { first, _ in first }
-        func add(_ more: [Event]) { for event in more { events[event.seq] = event } }
-        let voided = try voidedEvents(of: user).filter { $0.value <= life.asOf }
-        if item.isMuted {
-            let arrival = life.events.first { $0.kind == .arrived }?.seq ?? item.position
-            // What is damaged before it came hides at most who had muted it.
-            do throws(TraylogError) { add(try mutes(before: item, arrival: arrival, of: user)) } catch {
-                guard error.failure?.event != nil else { throw error }
-            }
-        }
-        // Of an item that was compacted, the log may still have the answer.
-        if let seq = item.outcome?.seq, events[seq] == nil {
-            do throws(TraylogError) { add([try event(seq)]) } catch { guard case .refused = error else { throw error } }
-        }
-        // A reminder changes no item, so its life lacks it. Those of a broadcast are nobody's own.
-        if item.topic == nil, item.content.remindAt != nil || life.events.contains(where: { $0.kind == .edited }) {
-            add(try reminders(of: item, user, through: life.asOf))
-        }
-        // Where a mark was undone, one that changed nothing then may be what counts now.
-        if voided.contains(where: { $0.key > item.seq }) {
-            add(try history(of: user, from: item.seq, limit: .max, asOf: .seq(life.asOf)).elements)
-        }
-        let floor = try statistics(checkingStates: false).floor
-        guard item.seq <= floor, floor <= life.asOf else { return (events.values.sorted { $0.seq < $1.seq }, nil, nil) }
-        let before = try history(of: user, from: item.seq, limit: .max, asOf: .seq(floor)).elements
-        let gap = try event(floor).recordedAt
-        if try has(all: before, of: user, since: item.seq, to: floor) {
-            add(before)
-            let known = events.values.sorted { $0.seq < $1.seq }
-            // Edits of a broadcast are nobody's own, so nobody's history says whether one is missing.
-            if known.contains(where: { $0.brings(item.seq) }) { return (known, nil, item.topic == nil ? nil : gap) }
-            // A broadcast that has left the log, and a person whose own events have not, as those on hold.
-            if let start = ItemAtFloor(arrivalOf: item, known) { return (known, start, gap) }
-        }
-        add(before.filter { $0.brings(item.seq) })
-        let start = try self.item(item.seq, user, at: floor, undone: voided)
-        let known = events.values.filter { event in
-            start == nil || event.seq > floor || event.brings(item.seq) || event.seq == item.outcome?.seq
-                || event.kind == .muted || event.kind == .unmuted || event.kind == .edited
-        }
-        return (known.sorted { $0.seq < $1.seq }, start, start == nil ? nil : gap)
-    }
-
-    /// The item's state at the floor; nil if it arrived later.
-    private func item(
-        _ seq: Seq, _ user: String, at floor: Seq, undone: [Seq: Seq]
-    ) throws(TraylogError) -> ItemAtFloor? {
-        do throws(TraylogError) {
-            return ItemAtFloor(
-                seq: floor, time: try event(floor).recordedAt,
-                item: try item(.seq(seq), of: user, asOf: .seq(floor)),
-                isCertain: !undone.contains { $0.key <= floor && $0.value > floor })
-        } catch {
-            guard case .refused(.unknownItem) = error else { throw error }
-            return nil
-        }
-    }
-
-    /// Whether the log has all of a user's own events of a stretch: their revisions have no gap.
-    ///
-    /// - Parameter events: those that it has of the stretch.
-    private func has(
-        all events: [Event], of user: String, since first: Seq, to last: Seq
-    ) throws(TraylogError) -> Bool {
-        let own = events.filter { $0.user != nil }
-        var before = own.first.flatMap { $0.seq == first ? max(1, $0.revision) - 1 : nil }
-        if before == nil, first > 1 {
-            let page = try self.events(
-                matching: EventFilter(user: user), newestFirst: true, from: first - 1, limit: 1)
-            before = page.elements.first?.revision
-        }
-        return try tray(of: user, asOf: .seq(last)).revision == (before ?? 0) &+ UInt64(own.count)
-    }
-
-    private func reminders(of item: Item, _ user: String, through end: Seq) throws(TraylogError) -> [Event] {
-        var (found, next): ([Event], Seq?) = ([], item.seq)
-        while let from = next, from <= end {
-            let page = try events(
-                matching: EventFilter(user: user, kinds: [.reminded]), from: from, limit: 1_000)
-            found += page.elements.filter { event in
-                if case .reminded(item.seq) = event.body { event.seq <= end } else { false }
-            }
-            next = page.next
-        }
-        return found
-    }
-
-    /// The events of mutes and their ends before an item, from the oldest mute on that may have been in force when it came.
-    ///
-    /// - Parameter arrival: the event with which it arrived, of an item that was scheduled.
-    func mutes(before item: Item, arrival: Seq, of user: String) throws(TraylogError) -> [Event] {
-        let floor = try statistics(checkingStates: false).floor
-        let place = item.arrivedAt == nil ? item.seq : arrival
-        guard place > 1 else { return [] }
-        var filter = EventFilter(user: user, kinds: [.muted, .unmuted])
-        if place - 1 >= floor {
-            let then = try mutes(of: user, asOf: .seq(place - 1)).mutes
-            guard let first = then.map(\.since).min() else { return [] }
-            filter.since = first
-        } else {
-            // Those of a past that cannot be asked for are known where the log still has all of it.
-            let past = try history(of: user, from: 1, limit: .max, asOf: .seq(floor)).elements
-            guard try has(all: past, of: user, since: 1, to: floor) else { return [] }
-        }
-        var (events, next): ([Event], Seq?) = ([], nil)
-        repeat {
-            let page = try self.events(matching: filter, from: next, limit: 1_000)
-            events += page.elements.filter { $0.seq < place }
-            next = page.next.flatMap { $0 < place ? $0 : nil }
-        } while next != nil
-        return events
-    }
-}
-
-@_spi(Operations) extension TrayQueries {
-    /// The same, while the task waits.
-    public func story(of life: ItemLife) async throws(TraylogError) -> ItemStory {
-        try await asking(atLength: true) { store throws(TraylogError) in try store.story(of: life) }
     }
 }

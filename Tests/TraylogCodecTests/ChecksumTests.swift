@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import TraylogLog
+@testable import TraylogCodec
 
 @Suite struct ChecksumTests {
     /// RFC 3720, appendix B.4.

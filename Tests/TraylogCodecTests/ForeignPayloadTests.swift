@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TraylogDomain
 
-@testable import TraylogLog
+@testable import TraylogCodec
 
 /// Payloads that this version would not write: of later versions, of other writers, of nobody.
 @Suite struct ForeignPayloadTests {
@@ -136,7 +136,7 @@ import TraylogDomain
     private func total(_ payload: [UInt8], _ kind: EventKind) {
         let event: Result<Event, CodecError> = Result { () throws(CodecError) in try decode(payload, kind) }
         let fact: Result<Fact, CodecError> = Result { () throws(CodecError) in
-            try TraylogLogTests.fact(payload, kind)
+            try TraylogCodecTests.fact(payload, kind)
         }
         _ = try? EventDecoder.names(seq: 1, payload: RawSpan(_elements: payload.span))
         if kind == .notified { compareNotice(payload, with: event) }

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TraylogDomain
 
-@testable import TraylogLog
+@testable import TraylogCodec
 
 @Suite struct RecordTests {
     @Test(arguments: [0, 1, 200, 1_951, 1_952])

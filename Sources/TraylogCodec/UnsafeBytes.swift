@@ -27,7 +27,7 @@ package func crc32cByTable(_ bytes: RawSpan, from crc: UInt32 = 0) -> UInt32 {
 
 extension RawSpan {
     /// The little-endian integer at `offset`, aligned or not; traps outside of the span.
-    @inline(__always)
+    @inlinable @inline(__always)
     package func littleEndian<Number: FixedWidthInteger & BitwiseCopyable>(
         at offset: Int, as type: Number.Type = Number.self
     ) -> Number {
@@ -36,7 +36,7 @@ extension RawSpan {
     }
 
     /// The byte at `offset`; traps outside of the span.
-    @inline(__always)
+    @inlinable @inline(__always)
     package func byte(at offset: Int) -> UInt8 {
         // Sound: as above.
         unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self)

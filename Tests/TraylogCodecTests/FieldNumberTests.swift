@@ -1,7 +1,7 @@
 import Testing
 import TraylogDomain
 
-@testable import TraylogLog
+@testable import TraylogCodec
 
 @Suite struct FieldNumberTests {
     /// The reader works with constants; this is where they are held against the enum.

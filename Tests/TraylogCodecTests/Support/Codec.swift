@@ -1,6 +1,6 @@
 import TraylogDomain
 
-@testable import TraylogLog
+@testable import TraylogCodec
 
 /// The codec on arrays, as the tests need it.
 func encode(_ event: Event) -> [UInt8] {

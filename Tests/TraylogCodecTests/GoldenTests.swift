@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TraylogDomain
 
-@testable import TraylogLog
+@testable import TraylogCodec
 
 /// Stores of every released format must stay readable, so their records are kept as files.
 ///

@@ -1,0 +1,2 @@
+// Whoever reads the log reads its events.
+@_exported import TraylogCodec
