@@ -84,7 +84,7 @@ extension RawSpan {
 
 extension OutputSpan<UInt8> {
     /// Appends `number`, least significant byte first; traps when the free capacity is smaller.
-    @inline(__always)
+    @inlinable @inline(__always)
     package mutating func append<Number: FixedWidthInteger & BitwiseCopyable>(littleEndian number: Number) {
         let size = MemoryLayout<Number>.size
         precondition(size <= freeCapacity)
@@ -97,7 +97,7 @@ extension OutputSpan<UInt8> {
     }
 
     /// Appends a copy of `bytes`; traps when the free capacity is smaller.
-    @inline(__always)
+    @inlinable @inline(__always)
     package mutating func append(copying bytes: RawSpan) {
         let size = bytes.byteCount
         guard size > 0 else { return }
