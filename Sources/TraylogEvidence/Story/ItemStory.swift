@@ -212,7 +212,7 @@ package struct ItemFold {
     /// looked is told as it was at that moment, whatever was undone later.
     ///
     /// - Parameter end: what the item was when it went, and the floor's time, where the log lacks the event by which it went. The
-    ///   steps then end where they first lead to that.
+    ///   steps then end where they first lead to that, once the last event is past that found the item there.
     fileprivate func folding(
         _ events: [Event], from floor: ItemAtFloor? = nil, until end: (item: Item, time: Timestamp)? = nil
     ) -> ItemFold {
@@ -238,10 +238,13 @@ package struct ItemFold {
             }
             return fold
         }
+        // It went later than the last event that found it there, even if that was undone.
+        let there = events.last { $0.finds(item) }?.seq ?? .zero
         var matches: (first: ItemFold, through: Seq, last: ItemFold)?
         var whole = fold(before: nil) { fold, seq in
+            if seq <= there { matches = nil }
             guard let end, fold.isLike(end.item) else { return }
-            matches = (matches?.first ?? fold, matches?.through ?? seq, fold)
+            matches = (matches?.first ?? fold, matches?.through ?? max(seq, there), fold)
         }
         if let end, let matches {
             whole = matches.first
@@ -250,9 +253,14 @@ package struct ItemFold {
             if matches.last.steps.count != matches.first.steps.count { whole.start = end.time }
         }
         for event in events where event.mayConcern(item, collapseKey: nil) {
-            guard let undo = undos[event.seq], event.seq <= matches?.through ?? event.seq,
+            guard let undo = undos[event.seq],
                 var step = fold(before: undo.seq).steps.first(where: { $0.event?.seq == event.seq })
             else { continue }
+            if let end, let matches, event.seq > matches.through {
+                // Nobody knows any more whether it was gone by then.
+                if step.makesSeen { whole.start = end.time }
+                continue
+            }
             step.undo = undo
             whole.insert(step)
         }
@@ -526,6 +534,15 @@ extension Event {
         case .broadcast(let topic, _): topic
         case .arrived(_, let topic, _, _, _): topic
         default: nil
+        }
+    }
+
+    /// Whether it names an item that is there: what is gone is not marked, snoozed, answered or edited, and nobody is reminded of it.
+    fileprivate func finds(_ item: Seq) -> Bool {
+        switch body {
+        case .marked(_, let items): items.contains(item)
+        case .snoozed(item, _), .woken(item), .acted(item, _, _, _), .edited(item, _), .reminded(item): true
+        default: false
         }
     }
 

@@ -39,6 +39,59 @@ import TraylogDomain
         }
     }
 
+    @Test(arguments: [false, true])
+    func aMarkThatWasUndoneStaysInTheStoryOfAPersonOnHold(isBroadcast: Bool) throws {
+        try withCompacted(isBroadcast: isBroadcast, marking: { .mark(.read, [.seq($0)]) }) { story, mark in
+            let told = story.clauses.filter { $0.topic != .ending && $0.event.map { $0 >= mark } ?? false }
+            #expect(told.map(\.topic) == [.read, .undo] && told.map(\.event) == [mark, mark + 1])
+            let texts = story.clauses.map { $0.text() }
+            #expect(texts.contains("It was not read after that.") && texts.contains("It was not on screen after that."))
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func nothingIsSaidToHaveNeverBeenWhereABulkMarkWasUndone(isBroadcast: Bool) throws {
+        try withCompacted(isBroadcast: isBroadcast, marking: { _ in .markAll(.read, ItemFilter()) }) { story, mark in
+            let texts = story.clauses.map { $0.text() }
+            if isBroadcast {
+                // It may have been taken back before.
+                #expect(texts.contains { $0.hasPrefix("It was not read after 20") })
+                #expect(story.events.allSatisfy { $0 < mark })
+            } else {
+                #expect(texts.contains("It was not read after that.") && story.events.contains(mark + 1))
+            }
+        }
+    }
+
+    /// An item of a person on hold, with a mark of it that was undone, taken back and compacted.
+    private func withCompacted(
+        isBroadcast: Bool, marking: (Seq) -> Command.Action, _ body: (ItemStory, _ mark: Seq) throws -> Void
+    ) throws {
+        try withTemporaryDirectory { directory in
+            var options = StoreOptions()
+            (options.ticking, options.durability) = (.manual, .relaxed)
+            let store = try Store.open(directory, options: options)
+            func act(_ user: String?, _ action: Command.Action) throws -> Seq {
+                try #require(try store.perform(Command(user: user, action)).seq)
+            }
+            _ = try act("ann", .subscribe(topic: "news"))
+            // Its event stays, because it names the category of the other one.
+            let content = Content(category: "c", title: "Hi")
+            let item = try isBroadcast ? act(nil, .broadcast(topic: "news", content)) : act("ann", .notify(content))
+            _ = try act("ann", .notify(content))
+            let mark = try act("ann", marking(item))
+            _ = try act("ann", .undo(event: mark))
+            _ = try act(isBroadcast ? nil : "ann", .retract(.seq(item)))
+            _ = try store.blocking.hold("ann")
+            let last = try act("ann", .notify(content))
+            try store.compact(before: .seq(last))
+            let life = try store.life(of: .seq(item), of: "ann")
+            #expect(life.item.isGone && !life.item.isRead)
+            try body(store.story(of: life), mark)
+            store.close()
+        }
+    }
+
     @Test(arguments: seeds(2, nightly: 100))
     func anErasureEndsTheStoriesOfOnePersonAndChangesNoOther(seed: UInt64) throws {
         try withLives(seed, .typical) { lives in
