@@ -26,7 +26,8 @@ extension BlockingQueries {
     ///   - asOf: an earlier moment; nil for now.
     ///   - archives: have the events that left the log.
     /// - Throws: as ``item(_:of:asOf:)``; with archives, also failed `notFound` where they lack an event.
-    /// - Complexity: O(the user's events since the item came), which are folded again; with archives, O(all events).
+    /// - Complexity: O(states that were kept since the item came, and the user's events between two of them where the item, or one
+    ///   beside it, changed), which are folded again; with archives, O(all events).
     @available(*, noasync, message: "use `await store.life`; this call blocks a thread that tasks share")
     public func life(
         of item: some ItemNaming, of user: String, asOf: Moment? = nil, including archives: Archives? = nil
@@ -39,7 +40,7 @@ extension BlockingQueries {
                 let shown = try then.item(item, now: now)
                 return ItemLife(
                     user: user, asOf: Seq(then.asOf), item: shown,
-                    events: try now.events(of: shown.seq.rawValue, through: then.asOf).map { try now.pages.event($0) })
+                    events: try now.events(of: shown.seq.rawValue, through: then).map { try now.pages.event($0) })
             }
         } catch {
             guard let damaged = error.failure?.event else { throw error }
@@ -145,25 +146,40 @@ extension UserSnapshot {
         return try shown.item(from: pages)
     }
 
-    /// The events through `end` that changed an item, ascending, as far as the log holds them.
-    fileprivate func events(of item: UInt64, through end: UInt64) throws -> [UInt64] {
-        guard let entry = try state.entry(of: item, stored: pages) else { return [] }
-        let start = max(item - 1, store.record.floor.seq.rawValue)
-        let fold = try StepFold(self, after: start, through: end)
-        let base = fold.base
+    /// The events that changed an item, ascending, as far as the log holds them.
+    ///
+    /// - Parameter then: the same user at the moment up to which they are wanted.
+    fileprivate func events(of item: UInt64, through then: UserSnapshot) throws -> [UInt64] {
+        let start = start(of: item)
         var kept: [UInt64] = []
-        var standing: ItemStanding?
-        if start >= item, let entry = try base.state.entry(of: item, stored: base.pages),
-            !entry.flags.contains(.scheduled)
-        {
-            let shown = try base.state.shown(entry, stored: base.pages)
-            standing = ItemStanding(entry, isSeen: shown.isSeen)
-            // Below the floor the log holds the events that the item's content comes from.
-            kept = Set([shown.base] + shown.overrides.map(\.event)).sorted()
+        if start >= item {
+            let floor = try at(start)
+            if let entry = try floor.state.entry(of: item, stored: floor.pages), !entry.flags.contains(.scheduled) {
+                // Below the floor the log holds the events that the item's content comes from.
+                let shown = try floor.state.shown(entry, stored: floor.pages)
+                kept = Set([shown.base] + shown.overrides.map(\.event)).sorted()
+            }
         }
-        var tracker = ChangeTracker([(entry, standing)], pages: base.pages)
-        _ = try fold.run { state, seq in try tracker.follow(state, store.fact(seq)) }
-        return kept + tracker.events(of: Seq(item)).map(\.rawValue)
+        return try kept + events(of: item, in: then.stretches(changing: item, after: start))
+    }
+
+    /// The event after which an item's life begins, as far as it can be folded.
+    func start(of item: UInt64) -> UInt64 { max(item - 1, store.record.floor.seq.rawValue) }
+
+    /// The events of some stretches that changed an item, ascending.
+    func events(of item: UInt64, in stretches: [Stretch]) throws -> [UInt64] {
+        guard let entry = try state.entry(of: item, stored: pages) else { return [] }
+        return try stretches.flatMap { stretch in
+            let fold = try StepFold(self, after: stretch.after, through: stretch.through)
+            let base = fold.base
+            var standing: ItemStanding?
+            if let entry = try base.state.entry(of: item, stored: base.pages), !entry.flags.contains(.scheduled) {
+                standing = ItemStanding(entry, isSeen: base.state.isSeen(entry))
+            }
+            var tracker = ChangeTracker([(entry, standing)], pages: base.pages)
+            _ = try fold.run { state, seq in try tracker.follow(state, store.fact(seq)) }
+            return tracker.events(of: Seq(item)).map(\.rawValue)
+        }
     }
 }
 

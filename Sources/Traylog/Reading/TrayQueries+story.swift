@@ -1,5 +1,6 @@
 @_spi(Operations) import TraylogDomain
 @_spi(Operations) import TraylogEvidence
+import TraylogQueries
 import TraylogStates
 
 @_spi(Operations) extension BlockingQueries {
@@ -9,8 +10,9 @@ import TraylogStates
     ///
     /// - Parameter life: the item and its events, as ``life(of:of:asOf:)`` answers them.
     /// - Throws: ``TraylogError``: failed.
-    /// - Complexity: O(the user's events), for those who undid something since the item came, or had muted something before, and for
-    ///   items from below the floor.
+    /// - Complexity: O(the user's events up to the last undo of something that may have changed the item), or up to the floor, for an
+    ///   item from below it; O(the user's events before the item), where it came muted. Where it has a time to remind, or was edited, as
+    ///   ``life(of:of:asOf:)``.
     @available(*, noasync, message: "use `await store.story`; this call blocks a thread that tasks share")
     public func story(of life: ItemLife) throws(TraylogError) -> ItemStory {
         let (events, floor, gap) = try storyEvents(of: life)
@@ -40,11 +42,12 @@ import TraylogStates
         if item.topic == nil, item.content.remindAt != nil || life.events.contains(where: { $0.kind == .edited }) {
             add(try reminders(of: item, user, through: life.asOf))
         }
-        // Where a mark was undone, one that changed nothing then may be what counts now.
-        if voided.contains(where: { $0.key > item.seq }) {
-            add(try history(of: user, from: item.seq, limit: .max, asOf: .seq(life.asOf)).elements)
-        }
         let floor = try statistics(checkingStates: false).floor
+        // Where a mark was undone, one that changed nothing then may be what counts now; none that came after the undo is.
+        if let undo = try lastUndo(of: item.seq, voided) {
+            let end = min(max(undo, floor), life.asOf)
+            add(try history(of: user, from: item.seq, limit: .max, asOf: .seq(end)).elements)
+        }
         guard item.seq <= floor, floor <= life.asOf else { return (events.values.sorted { $0.seq < $1.seq }, nil, nil) }
         let before = try history(of: user, from: item.seq, limit: .max, asOf: .seq(floor)).elements
         let gap = try event(floor).recordedAt
@@ -96,17 +99,39 @@ import TraylogStates
         return try tray(of: user, asOf: .seq(last)).revision == (before ?? 0) &+ UInt64(own.count)
     }
 
-    private func reminders(of item: Item, _ user: String, through end: Seq) throws(TraylogError) -> [Event] {
-        var (found, next): ([Event], Seq?) = ([], item.seq)
-        while let from = next, from <= end {
-            let page = try events(
-                matching: EventFilter(user: user, kinds: [.reminded]), from: from, limit: 1_000)
-            found += page.elements.filter { event in
-                if case .reminded(item.seq) = event.body { event.seq <= end } else { false }
+    /// The last undo of an event that may have changed an item; nil without one.
+    private func lastUndo(of item: Seq, _ voided: [Seq: Seq]) throws(TraylogError) -> Seq? {
+        for (seq, undo) in voided.filter({ $0.key > item }).sorted(by: { $0.value > $1.value }) {
+            do throws(TraylogError) {
+                if try event(seq).mayConcern(item, collapseKey: nil) { return undo }
+            } catch {
+                // Nobody knows any more what has left the log.
+                guard case .refused = error else { throw error }
+                return undo
             }
-            next = page.next
         }
-        return found
+        return nil
+    }
+
+    private func reminders(of item: Item, _ user: String, through end: Seq) throws(TraylogError) -> [Event] {
+        let (item, end) = (item.seq, end.rawValue)
+        return try queries.answer(.past, of: user) { now in
+            // What a floor has passed since cannot be folded any more.
+            let isPassed = now.store.record.floor.isAbove(end)
+            let start = item.rawValue
+            let stretches =
+                try isPassed ? [(start, end)] : now.at(end).stretches(changing: start, after: start)
+            var found: [Event] = []
+            for stretch in stretches {
+                var next: UInt64? = stretch.after + 1
+                while let from = next {
+                    let part = try now.events(from: from, through: stretch.through, limit: .max)
+                    found += part.events.filter { if case .reminded(item) = $0.body { true } else { false } }
+                    next = part.next
+                }
+            }
+            return found
+        }
     }
 
     /// The events of mutes and their ends before an item, from the oldest mute on that may have been in force when it came.

@@ -162,6 +162,18 @@ extension TrayState {
         return page.entries[index]
     }
 
+    /// The entry of an item in a sealed page, and the event that changed the page last; nil for any other item.
+    package func sealedEntry(
+        of item: UInt64, stored: some StatePages
+    ) throws -> (entry: ItemEntry, changedBy: UInt64)? {
+        let position = try position(of: item, stored: stored)
+        guard tail.entries.isEmpty || position < tail.first,
+            let page = try sealedPage(at: position, stored: stored), let index = page.index(at: position),
+            page.entries[index].seq == item
+        else { return nil }
+        return (page.entries[index], page.changedBy)
+    }
+
     /// The position of an item, if it is in the tray: its seq, until it is woken.
     func position(of item: UInt64, stored: some StatePages) throws -> UInt64 {
         guard !moved.isEmpty else { return item }

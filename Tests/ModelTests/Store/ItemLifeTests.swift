@@ -11,6 +11,7 @@ import TraylogDomain
             var random = SeededRandom(seed: seed &+ 5)
             var options = StoreOptions()
             (options.ticking, options.durability) = (.manual, .relaxed)
+            options.landmarkDistance = random.pick([3, 20, 2_048])
             let mix = seed % 2 == 0 ? HistoryMix.crowded : .typical
             var run = try ModelRun(seed: seed, mix: mix.with(.all)) { try Store.open(directory, options: options) }
             try run.play(steps: 120, checkEvery: 120)

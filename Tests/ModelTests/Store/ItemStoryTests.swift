@@ -122,6 +122,7 @@ import TraylogDomain
         try withTemporaryDirectory { directory in
             var options = StoreOptions()
             (options.ticking, options.durability) = (.manual, .relaxed)
+            options.landmarkDistance = seed % 3 == 0 ? 5 : 2_048
             var mix = mix ?? (seed % 2 == 0 ? .crowded : .typical)
             mix.users = 3
             let run = try ModelRun(seed: seed, mix: mix.with(.all)) { try Store.open(directory, options: options) }
