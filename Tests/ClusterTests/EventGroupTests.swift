@@ -31,6 +31,18 @@ import TraylogLog
         }
     }
 
+    @Test func aGroupOutsideOfItsBoundsIsRefused() {
+        func isRead(_ change: (inout EventGroup) -> Void) -> Bool {
+            var group = group(0)
+            change(&group)
+            return (try? EventGroup(body: group.body)) == group
+        }
+        #expect(isRead { $0.first = Seq((1 << 56) - 1) } && !isRead { $0.first = Seq(1 << 56) })
+        #expect(isRead { $0.first = 1 } && !isRead { $0.first = 0 })
+        let name = String(repeating: "n", count: 256)
+        #expect(isRead { $0.owner = name } && !isRead { $0.owner = name + "n" })
+    }
+
     /// With a checksum that matches, the fields are looked at.
     @Test(arguments: seeds(1, nightly: 300)) func noBytesTrap(seed: UInt64) {
         var random = SeededRandom(seed: seed)

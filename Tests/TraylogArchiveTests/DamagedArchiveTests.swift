@@ -32,6 +32,16 @@ import TraylogLog
         }
     }
 
+    /// Each part by itself says that it is whole.
+    @Test func aFileWhoseChecksumIsAnotherOneIsFound() throws {
+        try withArchive(5, seed: 1) { path, sound, _ throws in
+            var footer = try ArchiveReader.open(path).footer
+            footer.fileChecksum ^= 1
+            try store(Array(sound.dropLast(ArchiveFooter.byteCount)) + footer.bytes, as: path)
+            #expect(try complaints(path).map(\.code) == [.damaged])
+        }
+    }
+
     @Test(arguments: seeds(1, nightly: 40))
     func everyChangeOfALargerOneIsFound(seed: UInt64) throws {
         try withArchive(1_500, seed: seed) { path, sound, random throws in
