@@ -42,6 +42,18 @@ import TraylogLog
         }
     }
 
+    @Test func anOpeningFindsEveryChangedByteOfHeaderIndexAndFooter() throws {
+        try withArchive(5, seed: 1) { path, sound, _ throws in
+            let index = Int(try ArchiveReader.open(path).footer.indexOffset)
+            for place in Array(0..<ArchiveHeader.byteCount) + Array(index..<sound.count) {
+                var bytes = sound
+                bytes[place] ^= 1 << UInt8(place % 8)
+                try store(bytes, as: path)
+                #expect(throws: ArchiveError.self, "byte \(place)") { try ArchiveReader.open(path) }
+            }
+        }
+    }
+
     @Test(arguments: seeds(1, nightly: 40))
     func everyChangeOfALargerOneIsFound(seed: UInt64) throws {
         try withArchive(1_500, seed: seed) { path, sound, random throws in

@@ -20,6 +20,12 @@ import TestSupport
         try withStore(path) { try body($0) }
     }
 
+    /// Appends events 1 to 6, of which nothing is left when the floor is above them.
+    private func performDroppable(_ store: Store) throws {
+        _ = try store.perform((0..<5).map { notify("bob", "\($0)") })
+        _ = try store.perform(Command(user: "bob", .markAll(.deleted)))
+    }
+
     @Test func aKeyStillAnswersForItsCommand() throws {
         try withStorePath { path in
             let first = notify("ann", "One", key: "k1")
@@ -116,6 +122,69 @@ import TestSupport
                 #expect(try store.inbox(of: "ann").elements.map(\.content.title) == ["5", "4", "3"])
                 #expect(try store.inbox(of: "cy").elements.map(\.content.title) == ["5"])
                 #expect(try store.tray(of: "ann", asOf: .seq(12)).total == 2)
+            }
+        }
+    }
+
+    @Test func whatATrayTellsBesideItsItemsStays() throws {
+        try withStorePath { path in
+            let (tray, mutes) = try withStore(path) { store throws in
+                try performDroppable(store)
+                _ = try store.perform(Command(user: "ann", .notify(Content(category: "c", title: "One"))))
+                _ = try store.perform(Command(user: "ann", .mute(.thread("x"), until: time(4_000_000_000_000))))
+                _ = try store.perform(Command(user: "ann", .mute(.thread("x"), until: time(5_000_000_000_000))))
+                _ = try store.perform(Command(user: "ann", .seeTray()))
+                // Nothing is left of the item, and what the tray tells beside its items stays.
+                _ = try store.perform(Command(user: "ann", .mark(.deleted, [.seq(7)])))
+                _ = try store.perform(notify("bob", "x"))
+                _ = try store.perform(Command(user: "ann", .notify(Content(category: "c", title: "Two"))))
+                let told = (try store.tray(of: "ann"), try store.mutes(of: "ann").mutes)
+                #expect(try store.compact(before: .seq(12)).dropped >= 6)
+                return told
+            }
+            #expect(tray.seenAt != nil && tray.categories.map(\.category) == ["c"])
+            #expect(mutes.map(\.until) == [time(5_000_000_000_000)])
+            try reopened(path) { store throws in
+                let now = try store.tray(of: "ann")
+                #expect(now.seenAt == tray.seenAt && now.categories == tray.categories)
+                #expect(try store.mutes(of: "ann").mutes == mutes)
+                let then = try store.tray(of: "ann", asOf: .seq(12))
+                #expect(then.seenAt == tray.seenAt && then.total == 0)
+                #expect(try store.mutes(of: "ann", asOf: .seq(12)).mutes == mutes)
+            }
+        }
+    }
+
+    @Test func allItemsThatOneMarkRestoresAboveTheFloorKeepTheirTexts() throws {
+        try withStorePath { path in
+            let items: [ItemReference] = [.seq(7), .seq(8), .seq(9)]
+            try withStore(path) { store in
+                try performDroppable(store)
+                _ = try store.perform(["One", "Two", "Three"].map { notify("ann", $0) })
+                _ = try store.perform(Command(user: "ann", .mark(.deleted, items)))
+                _ = try store.perform(notify("bob", "x"))
+                _ = try store.perform(Command(user: "ann", .mark(.restored, items)))
+                _ = try store.compact(before: .seq(11))
+            }
+            try reopened(path) { store throws in
+                #expect(try store.inbox(of: "ann").elements.map(\.content.title) == ["Three", "Two", "One"])
+            }
+        }
+    }
+
+    @Test func theLastEventBelowTheFloorCanHaveBeenUndoneAboveIt() throws {
+        try withStorePath { path in
+            try withStore(path) { store in
+                try performDroppable(store)
+                _ = try store.perform((0..<5).map { notify("ann", "\($0)") })
+                _ = try store.perform(Command(user: "ann", .markAll(.deleted)))
+                _ = try store.perform(notify("bob", "x"))
+                _ = try store.perform(Command(user: "ann", .undo(event: 12)))
+                _ = try store.compact(before: .seq(13))
+            }
+            try reopened(path) { store throws in
+                #expect(try store.tray(of: "ann", asOf: .seq(13)).total == 0)
+                #expect(try store.inbox(of: "ann").elements.map(\.content.title) == ["4", "3", "2", "1", "0"])
             }
         }
     }

@@ -31,4 +31,34 @@ import TestSupport
             #expect(report.events == acknowledged + 1)
         }
     }
+
+    @Test func aCommitThatFailsLeavesEveryAnswerAsItWas() throws {
+        try withStorePath { path in
+            var options = StoreOptions()
+            options.mapSizeBytes = 1 << 20
+            let store = try Store.open(path, options: options)
+            _ = try store.perform((0..<3).map { notify("ann", "\($0)") })
+            _ = try store.perform(Command(user: "ann", .subscribe(topic: "news")))
+            let tray = try store.tray(of: "ann")
+            let titles = try store.inbox(of: "ann").elements.map(\.content.title)
+            // Decided against her tray, which is in memory with them before the commit.
+            let changes = [
+                Command(user: "ann", .mark(.read, [.seq(1)])), notify("ann", "never"),
+                Command(user: nil, .broadcast(topic: "news", Content(title: "never"))),
+                Command(user: "ann", .markAll(.deleted)), Command(user: "ann", .unsubscribe(topic: "news")),
+            ]
+            let body = String(repeating: "x", count: Limits.bodyBytes)
+            let large = (0..<100).map { Command(user: "bob", .notify(Content(title: "\($0)", body: body))) }
+            for _ in 0..<3 {
+                let error = #expect(throws: TraylogError.self) { try store.perform(changes + large) }
+                #expect(error?.failure?.code == .mapFull)
+                #expect(try store.tray(of: "ann") == tray && store.tray(of: "bob").total == 0)
+                #expect(try store.inbox(of: "ann").elements.map(\.content.title) == titles)
+            }
+            _ = try store.perform(notify("ann", "3"))
+            #expect(try store.tray(of: "ann").unread == tray.unread + 1)
+            store.close()
+            #expect(try replay(path).identical)
+        }
+    }
 }
