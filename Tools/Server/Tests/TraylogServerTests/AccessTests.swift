@@ -230,12 +230,34 @@ struct AccessTests {
                     #expect(try answer.json["error"]?.string == "missingScope", "\(route.method) \(path)")
                 }
                 let visitor = try await ConsoleVisitor(store, key: key)
+                // One that is live would have no end where it is opened by mistake.
+                for route in store.server.responder.routes.routes
+                where route.access.key == scope && route.method == .get && !route.isLive
+                    && route.path.text.hasPrefix("/v1/")
+                {
+                    let path = route.path.text.replacing(#/\{[^}]*\}/#, with: "1").dropFirst("/v1/".count)
+                    let answer = try await visitor.get("/console/data/\(path)")
+                    #expect(answer.status == .forbidden, "what scripts read of \(path)")
+                }
                 for page in ConsolePage.all where page.route.access.key == scope {
                     let path = page.route.path.text.replacing(#/\{[^}]*\}/#, with: "1")
                     let answer = try await page.route.method == .get ? visitor.get(path) : visitor.send(path, [])
                     #expect(answer.status == .forbidden, "\(page.route.method) \(path)")
                     #expect(String(buffer: answer.body).contains("lacks the scope"), "\(page.route.method) \(path)")
                 }
+            }
+        }
+    }
+
+    @Test func aTokenWithoutTheScopeOfARouteIsRefusedThere() async throws {
+        try await ServedStore.with { store async throws in
+            for route in store.server.responder.routes.routes where !route.access.isOpen && !route.access.any {
+                let others = TokenScope.allCases.filter { $0 != route.access.user }.map(\.rawValue)
+                let token = ServedStore.token(claims: ["scope": .string(others.joined(separator: " "))])
+                let path = route.path.text.replacing("{u}", with: "ann").replacing(#/\{[^}]*\}/#, with: "1")
+                let answer = try await store.send(route.method, path, as: token)
+                #expect(answer.status == .forbidden, "\(route.method) \(path)")
+                #expect(try answer.json["error"]?.string == "missingScope", "\(route.method) \(path)")
             }
         }
     }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
+import NIOCore
 import Testing
 
 @testable import TraylogServer
@@ -47,6 +48,21 @@ struct ConsoleAccessTests {
                     #expect(String(buffer: answer.body).contains("was sent before"), "\(path) \(form)")
                 }
             }
+        }
+    }
+
+    @Test func guessesOfAKeyHaveAnEndAndWhoHasItSignsIn() async throws {
+        try await ServedStore.with(parts: [.console]) { store async throws in
+            var refused = 0
+            for number in 1...40 where refused == 0 {
+                let answer = try await store.client.executeRequest(
+                    uri: "/console/sign-in", method: .post,
+                    headers: [.contentType: "application/x-www-form-urlencoded", .accept: "text/html"],
+                    body: ByteBuffer(string: "key=tlk_a_\(number)"))
+                if answer.status == .tooManyRequests { refused = number }
+            }
+            #expect((21...25).contains(refused))
+            _ = try await ConsoleVisitor(store)
         }
     }
 

@@ -24,6 +24,23 @@ struct TemplateTests {
         #expect(Set(PageTemplate.allCases).subtracting(names.templates) == [], "no page has them")
     }
 
+    /// Mustache escapes what stands in two braces, and nothing in three or behind an ampersand.
+    @Test func noTemplateWritesAValueAsItIs() {
+        for template in PageTemplate.allCases {
+            let text = String(decoding: template.source, as: UTF8.self)
+            #expect(!text.contains("{{{"), "\(template)")
+            #expect(text.firstMatch(of: #/\{\{\s*[&=]/#) == nil, "\(template)")
+            #expect(!text.contains("CONTENT_TYPE"), "\(template)")
+        }
+    }
+
+    @Test func aValueEndsNeitherItsElementNorItsAttribute() {
+        let shown = PlainText().escapeText("<a href=\"x\" b='y'>&amp;")
+        #expect(shown == "&lt;a href=&quot;x&quot; b=&#39;y&#39;&gt;&amp;amp;")
+        // A mark that joins a quotation mark is one character with it.
+        #expect(PlainText().escapeText("\"\u{301}") == "&quot;\u{301}")
+    }
+
     private static func check<P: PageContent>(_ page: P.Type, _ names: inout TemplateNames) {
         let parts = names.parts(of: P.template)
         #expect((parts.count == 2) == (P.Rest.self != Never.self), "\(page) and the mark in \(P.template)")
