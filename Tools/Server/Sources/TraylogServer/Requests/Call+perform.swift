@@ -87,11 +87,21 @@ extension Call {
     }
 }
 
+extension Receipt {
+    package var members: [(name: String, value: JSONValue)] {
+        switch self {
+        case .appended(let seq): [("result", "appended"), ("seq", JSONValue(seq))]
+        case .unchanged: [("result", "unchanged")]
+        case .duplicate(let seq): [("result", "duplicate"), ("seq", JSONValue(seq))]
+        }
+    }
+}
+
 extension Result<Receipt, Problem> {
     /// One result of many.
     package var members: [(name: String, value: JSONValue)] {
         switch self {
-        case .success(let receipt): return JSONValue(writing: { $0.write(receipt) }).members
+        case .success(let receipt): return receipt.members
         case .failure(let problem):
             let members: [(name: String, value: JSONValue)] = [
                 ("result", "refused"), ("error", .string(problem.error ?? "")), ("message", .string(problem.detail)),
