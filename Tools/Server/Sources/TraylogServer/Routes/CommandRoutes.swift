@@ -210,7 +210,7 @@ enum CommandRoutes {
 
         mutating func add(_ result: [(name: String, value: JSONValue)]) {
             read += 1
-            counts[result[0].value.string ?? "", default: 0] += 1
+            counts[result.first?.value.string ?? "", default: 0] += 1
         }
 
         /// - Parameter end: where the log is, or each of several.
