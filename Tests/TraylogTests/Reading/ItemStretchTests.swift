@@ -55,6 +55,41 @@ import Testing
         return skipped
     }
 
+    @Test func whatASingleStretchBeginsAndEndsIsFound() throws {
+        try withStorePath { path in
+            var settings = options(isRelaxed: true)
+            settings.landmarkDistance = 64
+            var life: [Seq] = []
+            try withStore(path, settings) { store in
+                func act(_ action: Command.Action) throws {
+                    life.append(try #require(try store.perform(command("ann", action)).seq))
+                }
+                func wait() throws { try store.perform((0..<130).map { _ in notify("ann") }) }
+                try act(.notify(Content(title: "Old")))
+                let item = ItemReference.seq(life[0])
+                try wait()
+                try act(.mark(.archived, [item]))
+                try act(.mark(.unarchived, [item]))
+                try wait()
+                // Neither changes the item's page.
+                try act(.markAll(.archived, ItemFilter()))
+                try act(.undo(event: life[3]))
+                try wait()
+                try act(.seeTray())
+                try wait()
+                #expect(try store.life(of: item, of: "ann").events.map(\.seq) == life)
+            }
+            try withReader(path) { reader in
+                #expect(try reader.life(of: .seq(life[0]), of: "ann").events.map(\.seq) == life)
+                let stretches = try reader.queries.answer(.past, of: "ann") { now in
+                    try now.stretches(changing: 1, after: 0)
+                }
+                // The marks come right after its page was sealed, without a quiet stretch in between.
+                #expect(stretches.count == 3, "\(stretches)")
+            }
+        }
+    }
+
     @Test func whatComesAfterAnItemWasPutAwayIsNotRead() throws {
         func read(_ later: Int) throws -> (stretches: [UserSnapshot.Stretch], life: [Seq]) {
             try withStorePath { path in
