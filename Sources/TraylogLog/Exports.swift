@@ -1,2 +1,2 @@
-// Whoever reads the log reads its events.
+// A module that reads the log also needs its events as values.
 @_exported import TraylogCodec

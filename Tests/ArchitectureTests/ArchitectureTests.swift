@@ -75,7 +75,7 @@ struct ArchitectureTests {
         for (module, modules) in given where needed[module] != nil { #expect(modules == needed[module], "\(module)") }
     }
 
-    /// Whoever checks what was handed out builds neither files nor a database.
+    /// A program that checks handed-out files builds no file access and no database.
     @Test func whatIsForAuditorsNeedsNoStore() throws {
         let manifest = try #require(SourceFile.all(below: "").first { $0.path == "Package.swift" }).text
         let product = try #require(

@@ -47,7 +47,7 @@ import TraylogAudit
 
     // MARK: What a follower reads
 
-    /// What an owner publishes: its takeover, and then a group of so many events for each number.
+    /// The messages of an owner: its takeover, and then one group for each number, with that many events.
     private func published(_ counts: [Int]) throws -> [LogMessage] {
         let store = LedgerStore(seed: 1)
         var node = NodeProtocol(name: "one", position: .start, tree: MerkleAccumulator())

@@ -4,10 +4,10 @@ import TraylogAudit
 @_spi(JSON) @_spi(Operations) import TraylogEvidence
 import TraylogJSON
 
-/// Whoever was handed a file checks it with the modules for auditors alone, which know no store.
+/// An auditor checks a handed-out file with the auditor's modules alone, which know no store.
 @Suite struct HandedOutFileTests {
     private static let salt = [UInt8](1...16)
-    /// What Docs/internals/format/event.proto calls `user` and `title`.
+    /// The fields that Docs/internals/format/event.proto calls `user` and `title`.
     private static let payload: [UInt8] = [0x0A, 3] + Array("ann".utf8) + [0x62, 5] + Array("Hello".utf8)
     private static let disclosure = EventDisclosure(salt: salt, payload: payload)
 

@@ -1,6 +1,6 @@
 import TraylogDomain
 
-/// Who is on legal hold, as the log says through one of its events.
+/// The people on legal hold, as the log has it up to one of its events.
 ///
 /// Holds are rare, so it keeps few events, and an erasure has nothing to take from it: nobody who is held can be erased.
 @_spi(Operations) public struct LegalHolds: Sendable {

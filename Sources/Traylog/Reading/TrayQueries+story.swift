@@ -4,7 +4,7 @@ import TraylogQueries
 import TraylogStates
 
 @_spi(Operations) extension BlockingQueries {
-    /// What happened to one item, in sentences.
+    /// Tells what happened to one item, in sentences.
     ///
     /// A sentence whose event has left the log says so.
     ///
@@ -19,7 +19,7 @@ import TraylogStates
         return ItemStory(of: life.item, user: life.user, events: events, from: floor, gap: gap)
     }
 
-    /// What a story is made of, ascending; also what was undone.
+    /// The events that a story is made of, ascending, with those that were undone.
     ///
     /// The gap is the floor's time, where an event that concerned the item may have left the log.
     func storyEvents(of life: ItemLife) throws(TraylogError) -> (events: [Event], from: ItemAtFloor?, gap: Timestamp?) {

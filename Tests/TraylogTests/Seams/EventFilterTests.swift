@@ -3,7 +3,7 @@ import Traylog
 
 /// Each condition of a search, asked of an event of each kind.
 ///
-/// What is expected stands here kind by kind: ``SearchTests`` compares searches with the filter, not the filter with anything.
+/// Lists the expected matches kind by kind: ``SearchTests`` compares searches with the filter, and nothing else checks the filter.
 @Suite struct EventFilterTests {
     /// A kind of event, and what it is found by.
     private struct Sample {
