@@ -54,6 +54,21 @@ class ClusterCase(unittest.TestCase):
             self.assertLess(time.monotonic(), end, job)
             time.sleep(0.1)
 
+    def common_head(self, cluster, lines, path="/v1/tree-head"):
+        """The tree head, once all nodes show the same: a node that follows may be behind, whichever is asked first."""
+        shown = []
+
+        def agree():
+            shown[:] = [lines.write(node, path, method="GET")[0][2] for node in cluster.nodes]
+            return all(head == shown[0] for head in shown)
+
+        try:
+            cluster.wait("all nodes show the same tree head", agree)
+        except RuntimeError as error:
+            raise RuntimeError(f"{error}\nThe tree heads, node by node: {shown}") from None
+        self.assertIn("rootHash", shown[0])
+        return shown[0]
+
     def backup(self, lines, node, query=""):
         destination = os.path.join(tempfile.mkdtemp(dir=self.directory), "backup")
         (status, headers, body), _ = lines.write(node, "/v1/admin/backups" + query, {"dest": destination})

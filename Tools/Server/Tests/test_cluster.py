@@ -112,8 +112,8 @@ class ClusterTests(ClusterCase):
             def totals(user):
                 return {lines.call(node, "GET", f"/v1/users/{user}/tray")[2]["total"] for node in cluster.nodes}
 
-            cluster.wait("every node has erased her", lambda: totals("ann") == {0})
-            self.assertEqual(totals("bob"), {10})
+            # A node that has read nothing yet has nothing of hers either.
+            cluster.wait("every node has erased her and has his ten", lambda: (totals("ann"), totals("bob")) == ({0}, {10}))
             self.assertEqual(lines.call(owner, "GET", path)[2]["state"], "running")
             # It lasts until somebody trims, which may be longer than the node that made it.
             others = [node for node in cluster.nodes if node is not owner]
@@ -134,8 +134,7 @@ class ClusterTests(ClusterCase):
                 time.sleep(0.5)
             self.assertEqual(job["state"], "done", job)
             self.assertEqual(job["outcome"]["seq"], 21)
-            heads = [lines.call(node, "GET", "/v1/tree-head")[2] for node in cluster.nodes]
-            self.assertEqual(heads, [heads[0]] * len(heads))
+            self.common_head(cluster, lines)
             cluster.wait_for_nodes()
 
     def test_a_new_node_begins_with_a_copy_and_the_stream_is_trimmed(self):
@@ -166,8 +165,7 @@ class ClusterTests(ClusterCase):
                          without=[cluster.nodes[0]])
             cluster.nodes[0].start()
             cluster.wait_for_nodes()
-            heads = [lines.write(each, "/v1/tree-head", method="GET")[0][2] for each in (node, cluster.nodes[0])]
-            self.assertEqual(heads[0], heads[1])
+            self.common_head(cluster, lines)
 
     def test_a_node_that_left_is_an_ordinary_store(self):
         with self.cluster() as cluster:

@@ -162,9 +162,7 @@ class PartitionTests(ClusterCase):
                 refused = self.read(lines, node, path + ("&" if "?" in path else "?") + wrong, 400)
                 self.assertEqual((refused["field"], "0 to 1" in refused["detail"]), ("partition", True), refused)
         for partition, path in enumerate(cluster.paths("/v1/tree-head")):
-            head = self.read(lines, node, path)
-            for other in cluster.nodes:
-                cluster.wait("all hold the same", lambda: self.read(lines, other, path) == head)
+            head = self.common_head(cluster, lines, path)
             proof = self.read(lines, node, cluster.paths("/v1/proofs/1")[partition])
             self.assertEqual((proof["treeSize"], proof["rootHash"]), (head["treeSize"], head["rootHash"]))
             self.check_elsewhere(*(
@@ -402,8 +400,7 @@ class PartitionTests(ClusterCase):
             node.start("--seed", cluster.nodes[0].url)
             cluster.wait_for_nodes()
             for path in cluster.paths("/v1/tree-head"):
-                head = self.read(lines, cluster.nodes[0], path)
-                cluster.wait("the new node holds all", lambda: self.read(lines, node, path) == head)
+                self.common_head(cluster, lines, path)
 
     @pytest.mark.nightly
     def test_two_partitions_store_each_command_once(self):
