@@ -6,10 +6,11 @@ import TraylogTree
 
 /// The queries of a store, in the writing process and in others.
 ///
-/// Every answer shows one consistent state: the state after the newest event at the time of the call. `await` these queries; threads
-/// find the same names in `blocking`. While the task waits, threads of the store read, two for short queries and two for
-/// long ones. A tray in memory needs no thread. A blocking call takes as long as reading does (microseconds from memory, a
-/// few milliseconds from a cold disk) and may come from any thread.
+/// Every answer shows one consistent state: the state after the newest event at the time of the call. `await` these queries;
+/// threads find the same names in `blocking`. While the task waits, threads of the store read, two for short queries and two
+/// for long ones. A question about one user's present state needs none of them if that state is in memory and no query waits.
+/// A blocking call takes as long as reading does (microseconds from memory, a few milliseconds from a cold disk) and may come
+/// from any thread.
 ///
 /// The store itself has what an app shows; ``log``, ``proofs`` and ``upkeep`` have the rest.
 public protocol TrayQueries: Sendable {

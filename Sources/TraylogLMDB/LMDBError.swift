@@ -12,7 +12,7 @@ import TraylogPlatform
     /// One or two sentences for a person: the failure, its place, and the next step.
     package var message: String
     /// The next step, where it depends on what the file is for: this is the next step for a store.
-    var storeAdvice: String?
+    package let storeAdvice: String?
     /// The table that a damaged page belongs to, where one is known.
     package var table: String?
     /// The process that is in the way, for ``Code/writerLocked``.
@@ -122,7 +122,9 @@ extension LMDBError {
         }
         let (code, message) =
             error == .inputOutput ? meaningOfInputOutputError(file, path: path) : meaning(of: error)
-        return LMDBError(code, operation: operation, path: path, message: message)
+        return LMDBError(
+            code, operation: operation, path: path, message: message,
+            storeAdvice: error == .outOfMemory ? "Lower mapSizeBytes or raise `ulimit -v`." : nil)
     }
 
     /// Runs a call of the system, and gives its error the name of the operation and of the file.
@@ -184,10 +186,7 @@ extension LMDBError {
             (.diskFull, "Disk full (or the quota): free some space and try again; reading still works.")
         case .fileTooLarge: (.diskFull, fileSizeLimit)
         case .outOfMemory:
-            (
-                .system(error.number),
-                "Not enough memory or address space for the map: lower mapSizeBytes or raise `ulimit -v`."
-            )
+            (.system(error.number), "Not enough memory or address space for the map.")
         case .tryAgain:
             (
                 .wrongNamespace,
@@ -231,19 +230,26 @@ extension LMDBError {
             self = .system(SystemError(number: result), operation: operation, path: path, file: file)
         } else {
             let (code, message) = Self.meaning(ofLibraryResult: result)
-            self.init(code, operation: operation, path: path, message: message)
+            self.init(code, operation: operation, path: path, message: message, storeAdvice: Self.advice(on: code))
         }
     }
+
+    private static func advice(on code: Code) -> String? {
+        switch code {
+        case .corrupted: "Stop writing, verify the store, and restore a backup."
+        case .notAStore: otherDirectoryOrBackup
+        default: nil
+        }
+    }
+
+    static let otherDirectoryOrBackup = "Check the directory, or restore a backup."
 
     private static func meaning(ofLibraryResult result: Int32) -> (Code, String) {
         switch result {
         case MDB_KEYEXIST: (.keyExists, "The key is stored already.")
         case MDB_NOTFOUND: (.missingDatabase, "The store lacks a database or record that it must have.")
         case MDB_PAGE_NOTFOUND, MDB_CORRUPTED:
-            (
-                .corrupted,
-                "The data file is damaged: stop writing, verify the store, and restore a backup."
-            )
+            (.corrupted, "The data file is damaged.")
         case MDB_PANIC:
             (
                 .panic,
@@ -257,7 +263,7 @@ extension LMDBError {
                     + "stop them all before changing it."
             )
         case MDB_INVALID:
-            (.notAStore, "The file is not an LMDB 0.9 data file: check the directory, or restore a backup.")
+            (.notAStore, "The file is not an LMDB 0.9 data file.")
         case MDB_MAP_FULL:
             (
                 .mapFull,

@@ -84,10 +84,10 @@ extension TraylogError {
 extension StoreFailure {
     init(_ error: LMDBError) {
         let place = error.path.map { "\($0): " } ?? ""
-        let text = DerivedTables.caused(error) ? "\(error.message) \(Self.rebuildAdvice)" : error.text
         self.init(
-            code: Code(error.code), message: place + text, path: error.path, operation: error.operation,
+            code: Code(error.code), message: place + error.message, path: error.path, operation: error.operation,
             holder: error.holderPID)
+        if let advice = DerivedTables.caused(error) ? Self.rebuildAdvice : error.storeAdvice { add(advice: advice) }
     }
 
     private static let rebuildAdvice =

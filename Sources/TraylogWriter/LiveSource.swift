@@ -69,10 +69,7 @@ package final class LiveSource: SnapshotSource {
     package func isInMemory(_ user: String) -> Bool {
         let name = UserName(user, hasher)
         return
-            (try? withStore { store in
-                guard let state = store.directory[name]?.states.committed?.state else { return false }
-                return store.head.seq < state.appliedSeq + Self.eventsAtOnce
-            }) ?? false
+            (try? withStore { Self.inMemory(name, $0) != nil }) ?? false
     }
 
     package func knownVersion(of user: String) throws -> TrayVersion? {
@@ -86,12 +83,17 @@ package final class LiveSource: SnapshotSource {
         }
     }
 
-    /// A user whose state is in memory, follows no topic, and is current soon.
-    private static func known(_ user: UserName, _ store: borrowing LiveStore) -> LiveStream? {
-        guard let stream = store.directory[user], let state = stream.states.committed?.state, state.topics.isEmpty,
+    /// A user whose state is in memory, and current soon.
+    private static func inMemory(_ user: UserName, _ store: borrowing LiveStore) -> LiveStream? {
+        guard let stream = store.directory[user], let state = stream.states.committed?.state,
             store.head.seq < state.appliedSeq + eventsAtOnce
         else { return nil }
         return stream
+    }
+
+    /// The same for one who follows no topic: nothing has to be looked up in the file.
+    private static func known(_ user: UserName, _ store: borrowing LiveStore) -> LiveStream? {
+        inMemory(user, store).flatMap { $0.states.committed?.state.topics.isEmpty == true ? $0 : nil }
     }
 
     package func read<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws -> Answer {

@@ -137,9 +137,9 @@ extension RecordBatch {
 }
 
 extension WriterLoop {
-    /// Has the log of record take what the transaction decided; nothing to do for a store without one.
+    /// Has the log of record take what the transaction decided.
     func agree(on values: inout TransactionValues) throws {
-        guard logOfRecord != nil, !values.batch.isEmpty, let (source, position) = try agree(on: values.batch) else {
+        guard !values.batch.isEmpty, let (source, position) = try agree(on: values.batch) else {
             return
         }
         values.source = SourcePosition(source: source, position: position)
@@ -172,7 +172,7 @@ extension WriterLoop {
     ///
     /// A group with events proves that by itself.
     func confirmAnswers() throws {
-        guard logOfRecord != nil, memory.withLock({ $0.transaction.batch.isEmpty }) else { return }
+        guard memory.withLock({ $0.transaction.batch.isEmpty }) else { return }
         do {
             try confirmEnd()
         } catch {

@@ -219,11 +219,11 @@ final class CachedState {
     /// Whether storing it takes more than its pages and its root: others may be in the file already.
     var hasPast: Bool { isStoredDamaged || !landmarks.isEmpty || hasEnds || (storedThrough > 0 && hasChangedPages) }
 
-    // By the state's fields: asked as a whole, it would be copied.
+    // All of `TrayState.keyIndexes`, by the state's fields: a key path would copy the state.
 
     private var hasEnds: Bool {
-        !state.obsoletePages.isEmpty || !state.collapseKeys.obsolete.isEmpty || !state.tallies.obsolete.isEmpty
-            || !state.moved.obsolete.isEmpty
+        !state.obsoletePages.isEmpty || !state.keys.obsolete.isEmpty || !state.collapseKeys.obsolete.isEmpty
+            || !state.tallies.obsolete.isEmpty || !state.moved.obsolete.isEmpty || !state.voided.obsolete.isEmpty
     }
 
     private var hasChangedPages: Bool {
@@ -239,19 +239,19 @@ final class CachedState {
     }
 
     /// Roughly how many pages, and rows of their size, are not stored.
-    fileprivate var changedPages: Int {
+    var changedPages: Int {
         let inRoot = state.categories.count + state.topics.count + state.mutes.count
-        return state.pages.count + state.tallies.pages.count + state.moved.pages.count + state.keys.pages.count
-            + state.collapseKeys.pages.count + landmarks.count * (1 + inRoot / 32)
+        return state.pages.count + state.keys.pages.count + state.collapseKeys.pages.count + state.moved.pages.count
+            + state.voided.pages.count + state.tallies.pages.count + landmarks.count * (1 + inRoot / 32)
     }
 
     /// Roughly what it takes in memory.
-    fileprivate var byteCount: Int {
+    var byteCount: Int {
         640 + state.tail.entries.capacity * MemoryLayout<ItemEntry>.stride
             + state.pages.count * (TrayState.sealedEntries * MemoryLayout<ItemEntry>.stride)
             + state.events.open.packed.capacity + state.events.sealed.count * 600
             + (state.keys.recent.capacity + state.collapseKeys.recent.capacity) * 16
-            + (state.keys.pages.count + state.collapseKeys.pages.count + state.tallies.pages.count) * 2_048 + landmarks
-            .count * 8_192
+            + (state.keys.pages.count + state.collapseKeys.pages.count + state.moved.pages.count
+                + state.voided.pages.count + state.tallies.pages.count) * 2_048 + landmarks.count * 8_192
     }
 }

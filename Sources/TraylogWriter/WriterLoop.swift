@@ -101,7 +101,7 @@ package struct WriterLoop: ~Copyable, Sendable {
     /// Starts the second thread, which makes flush batches while the writer waits for the disk, and does what takes long without
     /// the lock, until the store is closed.
     package static func startFlushThread(_ memory: StoreLock) throws(ThreadRefused) -> OSThread {
-        try OSThread.start(name: "traylog-flush") { pack(memory) }
+        try OSThread.start(name: "traylog-flush") { runFlushThread(memory) }
     }
 
     /// Ends it where no writer could be started.
@@ -187,7 +187,7 @@ package struct WriterLoop: ~Copyable, Sendable {
         return SystemClock.monotonicNanoseconds() + milliseconds * 1_000_000
     }
 
-    private static func pack(_ memory: StoreLock) {
+    private static func runFlushThread(_ memory: StoreLock) {
         while true {
             // Values taken out here are released at the end of the iteration.
             let (isClosed, order, unsorted, _) = memory.wait(
@@ -247,7 +247,7 @@ package struct WriterLoop: ~Copyable, Sendable {
             if let damage = decision.damage { memory.note(damage) }
             count = decision.outcomes.count
             writer.putBack(decision.requests[count...])
-            try confirmAnswers()
+            if logOfRecord != nil { try confirmAnswers() }
             try commit()
             compareClock(decision.now, with: newest)
             return decision.outcomes
@@ -303,7 +303,7 @@ package struct WriterLoop: ~Copyable, Sendable {
             if let failure { tell(.flush, failure) }
             if wantsFlushBatch { memory.signalAll() }
             guard var values = made else { return }
-            if isDecidedHere { try agree(on: &values) }
+            if isDecidedHere, logOfRecord != nil { try agree(on: &values) }
             newHead = values.newHead
             let start = SystemClock.monotonicNanoseconds()
             try values.write(tables, environment)

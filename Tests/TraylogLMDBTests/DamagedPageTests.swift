@@ -58,6 +58,43 @@ import TraylogLMDB
         }
     }
 
+    @Test func aPageOfATableThatTheListCallsFreeIsNotRead() throws {
+        try withFile { path, bytes in
+            // A place in the list's first record where the number of a leaf of "index" keeps its order, from high to low.
+            let list = Int(bytes.number(meta(bytes) + 80)) * 4096
+            let record = list + Int(bytes.number(list + 16) & 0xFFFF) + 16
+            let free = (1...Int(bytes.number(record))).map { bytes.number(record + 8 * $0) }
+            let leaves = Self.leaves(of: bytes, mainRoot: Int(bytes.number(meta(bytes) + 128)))
+            let choice = free.indices.lazy.compactMap { place in
+                leaves.first { leaf in
+                    (place == 0 || leaf < free[place - 1]) && (place + 1 == free.count || leaf > free[place + 1])
+                }.map { (place, $0) }
+            }.first
+            let (place, leaf) = try #require(choice)
+            withUnsafeBytes(of: leaf.littleEndian) {
+                unsafe bytes.replaceSubrange(record + 8 * (place + 1)..<record + 8 * (place + 2), with: $0)
+            }
+            try bytes.write(to: URL(filePath: dataFile(of: path)))
+            let error = try #require(throws: LMDBError.self) { try readEverything(path) }
+            #expect(error.code == .corrupted && error.message.contains("page \(leaf) "), "\(error)")
+            #expect(error.message.contains("listed as free"), "\(error)")
+        }
+    }
+
+    /// The leaves of "index", whose tree has two levels.
+    private static func leaves(of bytes: Data, mainRoot: Int) -> [UInt64] {
+        /// Where the nodes of a page begin.
+        func nodes(_ page: Int) -> [Int] {
+            let count = (Int(bytes.number(page * 4096 + 12) & 0xFFFF) - 16) / 2
+            return (0..<count).map { page * 4096 + Int(bytes.number(page * 4096 + 16 + 2 * $0) & 0xFFFF) }
+        }
+        let name = Array("index".utf8)
+        let entry = nodes(mainRoot).first { Array(bytes[$0 + 8..<$0 + 8 + name.count]) == name }
+        return entry.map { entry in
+            nodes(Int(bytes.number(entry + 8 + name.count + 40))).map { bytes.number($0) & 0xFFFF_FFFF_FFFF }
+        } ?? []
+    }
+
     @Test func headersOfCommitsThatAreNotInARowAreRefused() throws {
         try withFile { path, bytes in
             // Without a lost bit 1, after which the commit counts all the same (RenumberedCommitTests).

@@ -143,7 +143,7 @@ import TraylogPlatform
             let opened = try #require(environment.file)
             let before = JournalBytes(try Data(contentsOf: URL(filePath: journalFile(of: path))))
             opened.noteInDoubt()
-            try opened.pages.notePending(failed, true)
+            try opened.pages.mark(failed, asPending: true)
             try opened.takeBackFailed()
             let left = try Data(contentsOf: URL(filePath: dataFile(of: path)))
             #expect(left.number(headerPage(failed) + 184) == failed)

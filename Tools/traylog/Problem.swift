@@ -57,24 +57,29 @@ struct Problem: Error {
         return "\(refusal.code.rawValue): \(option) \(seq) is beyond the head, which is \(head)"
     }
 
-    init(failure: StoreFailure) {
-        var message = failure.message
-        for (words, own) in Self.ownWords { message.replace(words, with: own) }
+    init(failure: StoreFailure, of command: any ParsableCommand) {
+        let command = command as? any StoreCommand
+        var message = Self.advice(on: failure, command).flatMap(failure.message(advising:)) ?? failure.message
         if failure.code == .mapFull {
             message += " The program asks for what StoreOptions has by default."
         }
-        if let holder = failure.holder, !message.contains(String(holder)) {
-            message += " (process \(holder))"
-        }
+        if let command { message = NextStep.complete(message, store: command.directory) }
         self.init(ExitStatus(failure.code), failure.code.rawValue, message)
     }
 
-    /// What the library advises its callers, and what a person at a terminal can do.
-    private static let ownWords = [
-        "check the path, or open it for writing to create one.":
-            "check --store (or TRAYLOG_STORE); commands that write, such as 'notify' and 'append', create one.",
-        "lower mapSizeBytes or raise `ulimit -v`": "raise `ulimit -v`",
-    ]
+    /// What a person at a terminal can do, where the library's advice is for programmers.
+    private static func advice(on failure: StoreFailure, _ command: (any StoreCommand)?) -> String? {
+        switch failure.code {
+        case .notFound:
+            "Check --store (or TRAYLOG_STORE); commands that write, such as 'notify' and 'append', create one."
+        // Only memory that is missing for the map has advice with this code.
+        case .inputOutput: "Raise `ulimit -v`."
+        case .openForWriting:
+            command.flatMap { RunningServer(of: $0.directory) == nil ? nil : request(for: $0) }
+                .map { "It is a server: send it \($0), or end it." } ?? "End it, or wait for it with '--wait'."
+        default: nil
+        }
+    }
 
     /// A file that is in the way, and is not ours to replace.
     init(occupied path: String, advice: String) {
@@ -105,27 +110,12 @@ struct Problem: Error {
         switch error {
         case TraylogError.refused(let refusal):
             self.init(refusal: refusal, hasUser: (command as? any Verb).map { $0.tray != nil } ?? true, of: command)
-        case TraylogError.failed(let failure):
-            self.init(failure: failure)
-            if let command = command as? any StoreCommand { addAdvice(for: command, failure) }
+        case TraylogError.failed(let failure): self.init(failure: failure, of: command)
         case let failure as SystemFailure: self.init(system: failure)
         case let problem as Problem: self = problem
         default: return nil
         }
     }
-
-    /// Says what to do with this store: commands get its path, and a server that has it open is named as one.
-    private mutating func addAdvice(for command: any StoreCommand, _ failure: StoreFailure) {
-        message = NextStep.complete(message, store: command.directory)
-        guard failure.code == .openForWriting else { return }
-        let request = RunningServer(of: command.directory) == nil ? nil : Self.request(for: command)
-        message.replace(
-            Self.endingOfOpen,
-            with: request.map { ". It is a server: send it \($0), or end it." }
-                ?? ": end it, or wait for it with '--wait'.")
-    }
-
-    private static let endingOfOpen = ": end it, or open the store for reading."
 
     /// The request that does at a server what a command does at a store; nil where no server does it.
     private static func request(for command: any StoreCommand) -> String? {

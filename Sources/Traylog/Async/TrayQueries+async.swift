@@ -2,7 +2,8 @@
 import TraylogJSON
 import TraylogQueries
 
-// The queries for tasks: they run on threads of the store while the task waits.
+// The queries for tasks: they run on threads of the store while the task waits, but for what is in memory, which the task answers
+// by itself: a tray, and a page of one user's present items.
 
 extension TrayQueries {
     /// One user's summary.
@@ -51,7 +52,7 @@ extension TrayQueries {
     public func inbox(
         of user: String, _ query: InboxQuery = InboxQuery(), asOf: Moment? = nil
     ) async throws(TraylogError) -> Page<Item, TraylogDomain.Cursor> {
-        guard query.filter.readsNoContent else {
+        if query.filter.readsEvents {
             return try await asking { store throws(TraylogError) in try store.inbox(of: user, query, asOf: asOf) }
         }
         return try await asking(of: user, asOf) { store throws(TraylogError) in
@@ -212,12 +213,5 @@ extension TrayQueries {
     ) async throws(TraylogError) -> Answer {
         let store = view
         return try await queries.jobs.run { () throws(TraylogError) in try query(store) }
-    }
-}
-
-extension ItemFilter {
-    /// Whether an item's flags and thread decide, so that a page reads the events of its own items alone.
-    fileprivate var readsNoContent: Bool {
-        text == nil && actor == nil && level == nil && since == nil && until == nil && categories.isEmpty
     }
 }

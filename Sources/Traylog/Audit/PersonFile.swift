@@ -302,18 +302,22 @@ extension StoreProofs {
     /// Records that somebody reads what is stored about a person, at most once an hour for the same reader, place and purpose.
     ///
     /// Nothing is recorded for a person without events, or for one who was erased.
-    @available(*, noasync, message: "this call blocks a thread that tasks share")
+    ///
+    /// - Returns: when it was recorded, if that was within the hour before; nil where this call recorded it, or nothing.
+    @available(*, noasync, message: "use `await store.recordReading`; this call blocks a thread that tasks share")
+    @discardableResult
     public func recordReading(
         of user: String, actor: String?, device: String?, purpose: String?, now: Timestamp = .now
-    ) throws(TraylogError) {
+    ) throws(TraylogError) -> Timestamp? {
         let filter = EventFilter(
-            user: user, kinds: [.audited], actor: actor, since: Timestamp(milliseconds: now.milliseconds - 3_600_000))
-        let known = try events(matching: filter, newestFirst: true, limit: 100).elements
-        let isKnown = known.contains { event in
+            user: user, kinds: [.audited], actor: actor,
+            since: Timestamp(milliseconds: now.milliseconds - Store.readingMilliseconds))
+        let known = try events(matching: filter, newestFirst: true, limit: 100).elements.first { event in
             if case .audited(let said, _) = event.body { said == purpose && event.device == device } else { false }
         }
-        guard !isKnown else { return }
+        if let known { return known.recordedAt }
         _ = try closeHistory(of: user, actor: actor, device: device, purpose: purpose)
+        return nil
     }
 }
 
@@ -322,8 +326,21 @@ extension StoreProofs {
     public func closeHistory(
         of user: String, actor: String? = nil, device: String? = nil, purpose: String? = nil
     ) async throws(TraylogError) -> Seq {
-        try await queries.jobs.work { [blocking] (_) throws(TraylogError) in
+        try await queries.longPool.work { [blocking] (_) throws(TraylogError) in
             try blocking.closeHistory(of: user, actor: actor, device: device, purpose: purpose)
+        }
+    }
+
+    /// How long one record of a reading counts for the same reader, place and purpose.
+    public static var readingMilliseconds: Int64 { 3_600_000 }
+
+    /// The same as the blocking call, while the task waits.
+    @discardableResult
+    public func recordReading(
+        of user: String, actor: String?, device: String?, purpose: String?
+    ) async throws(TraylogError) -> Timestamp? {
+        try await queries.longPool.work { [blocking] (_) throws(TraylogError) in
+            try blocking.recordReading(of: user, actor: actor, device: device, purpose: purpose)
         }
     }
 }

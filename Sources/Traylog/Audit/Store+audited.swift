@@ -26,7 +26,7 @@ extension Store {
     public func recordAccess(
         of user: String, actor: String? = nil, device: String? = nil, purpose: String? = nil
     ) async throws(TraylogError) -> Seq {
-        try await queries.jobs.work { [blocking] (_) throws(TraylogError) in
+        try await queries.longPool.work { [blocking] (_) throws(TraylogError) in
             try blocking.recordAccess(of: user, actor: actor, device: device, purpose: purpose)
         }
     }

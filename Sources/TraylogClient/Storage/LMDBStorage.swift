@@ -241,9 +241,7 @@ extension DeviceFailure {
             default: (.inputOutput, nil)
             }
         let place = error.path.map { "\($0): " } ?? ""
-        // The storage's own advice is for stores, which have backups.
-        let parts = error.message.split(separator: ": check")
-        let cause = code == .damaged && parts.count > 1 ? parts[0] + "." : error.message
-        self.init(code, place + cause + (advice.map { " " + $0 } ?? ""))
+        // The error's own advice is for stores, which have backups.
+        self.init(code, place + error.message + (advice.map { " " + $0 } ?? ""))
     }
 }

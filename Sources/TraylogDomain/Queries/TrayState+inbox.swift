@@ -84,6 +84,14 @@ private struct EntryFilter {
     }
 }
 
+extension ItemFilter {
+    /// Whether the items' events decide, and not their entries in the state alone: then a page reads events that it does not show.
+    package var readsEvents: Bool {
+        actor != nil || level ?? .passive != .passive || since != nil || until != nil
+            || text.map { TextSearch($0) != nil } ?? false
+    }
+}
+
 /// The part of a filter that takes a look into the log, for one page.
 private struct ItemSearch {
     enum Outcome {
@@ -102,11 +110,8 @@ private struct ItemSearch {
     private var last: UInt64 = 0
 
     init?(_ filter: ItemFilter, of user: String) {
+        guard filter.readsEvents else { return nil }
         words = filter.text.flatMap { TextSearch($0) }
-        guard
-            words != nil || filter.actor != nil || filter.level ?? .passive != .passive || filter.since != nil
-                || filter.until != nil
-        else { return nil }
         self.filter = filter
         self.user = user
     }

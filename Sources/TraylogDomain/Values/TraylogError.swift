@@ -137,6 +137,8 @@ public struct StoreFailure: Error, Hashable, Sendable {
     public var holder: Int32?
     /// The event whose bytes are damaged, for ``Code/damaged`` where it is one.
     @_spi(Operations) public package(set) var event: Seq?
+    /// The end of ``message``, where that is advice for a program that embeds the store.
+    private var advice = ""
 
     /// A failure with a message that says what happened, where, and what to do next.
     public init(
@@ -147,6 +149,19 @@ public struct StoreFailure: Error, Hashable, Sendable {
         self.path = path
         self.operation = operation
         self.holder = holder
+    }
+
+    /// Says what to do next.
+    package mutating func add(advice: String) {
+        self.advice = " " + advice
+        message += self.advice
+    }
+
+    /// The message with advice in place of its own, for a program whose users have options and commands, not an API; nil where
+    /// the message's own advice is for everybody.
+    @_spi(Operations) public func message(advising advice: String) -> String? {
+        guard !self.advice.isEmpty, message.hasSuffix(self.advice) else { return nil }
+        return "\(message.dropLast(self.advice.count)) \(advice)"
     }
 
     package var isTransient: Bool {

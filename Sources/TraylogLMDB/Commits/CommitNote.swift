@@ -104,7 +104,7 @@ struct CommitNote {
         guard commit > 1, try before.load(commit - 1) != .gone, try snapshot.load(commit) != .gone,
             note.state(of: before) == .intact, let checksum = note.checksum(of: snapshot, since: before)
         else { return }
-        try pages.noteWritten(commit, checksum)
+        try pages.markWritten(commit, leaving: checksum)
     }
 }
 

@@ -97,7 +97,7 @@ final class Journal {
     /// All commits before the newest one are in the data file, on disk.
     private func giveNumber() throws(LMDBError) {
         guard let new = JournalNumber(SystemRandom.bytes(count: JournalNumber.byteCount)) else { return }
-        try pages.noteJournal(new)
+        try pages.setJournal(new)
         (number, last) = (new, nil)
     }
 

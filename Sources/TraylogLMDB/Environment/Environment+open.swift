@@ -167,7 +167,7 @@ extension Environment {
         // Whoever set it was killed before the replacement.
         if isWriter, mapped.pages.isBeingReplaced {
             do throws(LMDBError) {
-                try mapped.pages.noteReplacement(false)
+                try mapped.pages.setBeingReplaced(false)
             } catch {
                 file.close(nil)
                 throw error

@@ -79,13 +79,13 @@ extension Environment {
         try store.writeNext(new.directory, like: old.directory)
         try onStep(.synced)
         try withOpenLock(waitingMilliseconds) {
-            try old.pages.noteReplacement(true)
+            try old.pages.setBeingReplaced(true)
             do {
                 try onStep(.noted)
                 try store.switchToNext()
             } catch {
                 // With the note the store is sound as well; readers only have to look more often.
-                try? old.pages.noteReplacement(false)
+                try? old.pages.setBeingReplaced(false)
                 throw error
             }
         }

@@ -190,7 +190,7 @@ extension Environment {
                     try file.finishReplacement()
                     try file.clearFailedCommit(newest: newest)
                     try file.writeCheck.begin(after: newest)
-                    try file.writeCheck.prove()
+                    try file.writeCheck.requirePagesOnce()
                     return unsafe (file, handle)
                 } catch {
                     unsafe abortWrite(file, handle, after: nil)
@@ -246,7 +246,7 @@ extension Environment {
         let result = unsafe usesJournal ? file.commitUnsynced(handle) : mdb_txn_commit(handle)
         guard result == 0 else {
             file.noteInDoubt()
-            file.pages.forgetPending(number)
+            file.pages.unmark(number)
             if result == MDB_MAP_FULL { file.reap() }
             throw failure(result, "commit")
         }
@@ -268,7 +268,7 @@ extension Environment {
     /// Makes a commit safe against power loss.
     private func finish(_ number: UInt64, _ file: EnvironmentFile) throws(LMDBError) {
         // A transaction that changed nothing is no commit.
-        guard file.pendingCommit == number else { return file.pages.forgetPending(number) }
+        guard file.pendingCommit == number else { return file.pages.unmark(number) }
         do throws(LMDBError) {
             try file.makeSafe(number)
         } catch {

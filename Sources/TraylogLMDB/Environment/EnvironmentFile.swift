@@ -203,7 +203,7 @@ extension EnvironmentFile {
     /// Before LMDB commits: notes that the commit will not be on disk at once, or takes such a note away that a failed commit
     /// of this number left.
     func prepareCommit(_ number: UInt64, isPending: Bool) throws(LMDBError) {
-        if isPending || pages.isPending(number) { try pages.notePending(number, isPending) }
+        if isPending || pages.isPending(number) { try pages.mark(number, asPending: isPending) }
     }
 
     /// Lets LMDB commit without syncing, in the writer's turn.
@@ -221,7 +221,7 @@ extension EnvironmentFile {
     func makeSafe(_ number: UInt64) throws(LMDBError) {
         let proof = try journal.prove(number)
         if proof != .entry { try syncData() }
-        try pages.noteWritten(number, writeCheck.note(of: number))
+        try pages.markWritten(number, leaving: writeCheck.note(of: number))
         if proof == .none { try syncData() }
         if proof != .entry { journal.begin(after: number) }
     }

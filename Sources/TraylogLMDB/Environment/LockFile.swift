@@ -210,8 +210,8 @@ struct WriterLease: Sendable {
         let since = holder.since.flatMap(Int64.init).map { " since \(SystemClock.utcText(seconds: $0))" } ?? ""
         return LMDBError(
             .writerLocked, operation: "open", path: directory,
-            message: "The store is open for writing by \(name)\(host)\(since): end it, or open the store for reading.",
-            holderPID: holder.processID)
+            message: "The store is open for writing by \(name)\(host)\(since).",
+            storeAdvice: "End it, or open the store for reading.", holderPID: holder.processID)
     }
 }
 

@@ -162,7 +162,7 @@ struct MappedStore {
             check.noteFree()
             check.trustNote()
             for (index, name) in names.enumerated() {
-                if try !check.snapshot.hasTable(index) { try check.prove() }
+                if try !check.snapshot.hasTable(index) { try check.requirePagesOnce() }
                 var number: MDB_dbi = 0
                 let result = unsafe mdb_dbi_open(transaction, name, UInt32(MDB_CREATE), &number)
                 guard result == 0 else { throw failure(result, name: name, path: path) }

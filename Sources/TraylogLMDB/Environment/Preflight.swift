@@ -13,12 +13,13 @@ enum Preflight {
         guard status.isRegular else {
             throw LMDBError(
                 .notAStore, operation: "open", path: path,
-                message: "data.mdb is not a regular file: check the directory.")
+                message: "data.mdb is not a regular file.", storeAdvice: "Check the directory.")
         }
         guard status.size > 0 else {
             throw LMDBError(
                 .truncated, operation: "open", path: path,
-                message: "The data file is empty: restore a backup, or delete the store to begin an empty one.")
+                message: "The data file is empty.",
+                storeAdvice: "Restore a backup, or delete the store to begin an empty one.")
         }
         for attempt in 1... {
             do {
@@ -73,27 +74,29 @@ enum Preflight {
     }
 
     private static func failure(_ fault: DataFileHeader.Fault, path: String) -> LMDBError {
-        let (code, message): (LMDBError.Code, String) =
+        let (code, message, storeAdvice): (LMDBError.Code, String, String?) =
             switch fault {
             case .short:
-                (.truncated, "The data file ends inside its header: restore a backup.")
+                (.truncated, "The data file ends inside its header.", "Restore a backup.")
             case .foreign:
-                (.notAStore, "data.mdb was not written by LMDB: check the directory, or restore a backup.")
+                (.notAStore, "data.mdb was not written by LMDB.", LMDBError.otherDirectoryOrBackup)
             case .newerFormat:
                 (
                     .newerFormat,
                     "The data file was written by LMDB 1.0, and this program uses 0.9: export it with mdb_dump "
-                        + "of 1.0 and import that with mdb_load of 0.9."
+                        + "of 1.0 and import that with mdb_load of 0.9.",
+                    nil
                 )
             case .version(let version):
                 (
                     .newerFormat,
                     "The data file has LMDB format \(version), and this program reads format 1: export it with "
-                        + "the mdb_dump that fits it and import that with mdb_load of 0.9."
+                        + "the mdb_dump that fits it and import that with mdb_load of 0.9.",
+                    nil
                 )
             case .damaged:
-                (.corrupted, "The header of the data file is damaged: restore a backup.")
+                (.corrupted, "The header of the data file is damaged.", "Restore a backup.")
             }
-        return LMDBError(code, operation: "open", path: path, message: message)
+        return LMDBError(code, operation: "open", path: path, message: message, storeAdvice: storeAdvice)
     }
 }

@@ -303,7 +303,7 @@ struct StoreDirectory: Sendable {
     private func missing(_ file: String) -> LMDBError {
         LMDBError(
             .notFound, operation: "open", path: file,
-            message: "There is no store here: check the path, or open it for writing to create one.")
+            message: "There is no store here.", storeAdvice: "Check the path, or open it for writing to create one.")
     }
 }
 

@@ -218,17 +218,16 @@ extension PageMap {
         return max(meta(of: 0).number, meta(of: 1).number)
     }
 
-    /// Whether another file is about to take the place of this one, or has done so, as the writer noted.
+    /// Whether another file is about to take the place of this one, or has done so, as the writer says.
     ///
-    /// The note is the last byte of the header's first page, which LMDB leaves alone: so a reader in another process sees
+    /// It says so in the last byte of the header's first page, which LMDB leaves alone: so a reader in another process sees
     /// it in its map with each transaction, for the price of a look at memory.
     @inline(__always)
     var isBeingReplaced: Bool { page(0).byte(at: pageSize - 1) != 0 }
 
-    /// Sets the note or takes it away.
-    func noteReplacement(_ isUnderWay: Bool) throws(LMDBError) {
-        let note: [UInt8] = [isUnderWay ? 1 : 0]
-        try write(RawSpan(_elements: note.span), at: 0, pageSize - 1)
+    func setBeingReplaced(_ isBeingReplaced: Bool) throws(LMDBError) {
+        let byte: [UInt8] = [isBeingReplaced ? 1 : 0]
+        try write(RawSpan(_elements: byte.span), at: 0, pageSize - 1)
     }
 
     /// Whether a commit may not be on disk, so that no answer may rest on it.
@@ -238,8 +237,8 @@ extension PageMap {
     /// Whether a commit changes nothing, because it was taken back.
     func isTakenBack(_ commit: UInt64) -> Bool { meta(of: commit).mark == commit }
 
-    /// Notes that a commit is pending, or that it is on disk.
-    func notePending(_ commit: UInt64, _ isPending: Bool) throws(LMDBError) {
+    /// Marks a commit as pending, or as on disk.
+    func mark(_ commit: UInt64, asPending isPending: Bool) throws(LMDBError) {
         try unsafe withUnsafeBytes(of: isPending ? ~commit : 0) { (mark) throws(LMDBError) in
             unsafe try write(RawSpan(_unsafeBytes: mark), at: commit & 1, MetaPage.mark.lowerBound)
         }
@@ -248,11 +247,11 @@ extension PageMap {
     /// The checksum that a commit left in its page of the header; nil when it left none.
     func note(of commit: UInt64) -> UInt32? { meta(of: commit).note(of: commit) }
 
-    /// Notes that a commit is on disk, as far as it has to be, and what it leaves.
+    /// Marks a commit as on disk, as far as it has to be, and leaves its note.
     ///
-    /// It is written at once, so that whoever sees a commit that counts sees its note.
-    func noteWritten(_ commit: UInt64, _ checksum: UInt32?) throws(LMDBError) {
-        guard let checksum else { return try notePending(commit, false) }
+    /// Both are one write, so that whoever sees a commit that counts sees its note.
+    func markWritten(_ commit: UInt64, leaving note: UInt32?) throws(LMDBError) {
+        guard let checksum = note else { return try mark(commit, asPending: false) }
         let page = page(commit & 1)
         let journal = MetaPage.journal.lowerBound
         // What lies between the two stays as it is.
@@ -266,7 +265,7 @@ extension PageMap {
     }
 
     /// Gives the file the number of a journal.
-    func noteJournal(_ number: JournalNumber) throws(LMDBError) {
+    func setJournal(_ number: JournalNumber) throws(LMDBError) {
         try write(RawSpan(_elements: number.bytes.span), at: 0, MetaPage.journal.lowerBound)
     }
 
@@ -277,11 +276,11 @@ extension PageMap {
         try write(RawSpan(_elements: bytes.span), at: commit & 1, MetaPage.contents.lowerBound)
     }
 
-    /// Takes the note away if a commit that failed left it, and nothing of that commit is in the header.
-    func forgetPending(_ commit: UInt64) {
+    /// Takes the mark away if a commit that failed left it, and nothing of that commit is in the header.
+    func unmark(_ commit: UInt64) {
         guard isPending(commit), meta(of: commit).number != commit, RenumberedCommit(self, newest: commit - 1) == nil
         else { return }
-        try? notePending(commit, false)
+        try? mark(commit, asPending: false)
     }
 
     /// The bytes with which a commit's page of the header shows the same as the other one, with its note, from

@@ -33,7 +33,8 @@ import TraylogPlatform
     /// The proof, so far, that the commit was read whole.
     enum Loading {
         case whole
-        /// A later commit was under way; sure if that one's successor has not begun, so: if the newest is still this one.
+        /// A later commit was under way, so parts of two commits may have been read. It was whole if the newest commit is still
+        /// this one afterwards.
         case perhapsTorn
         /// The header is of another commit already.
         case gone

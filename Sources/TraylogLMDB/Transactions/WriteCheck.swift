@@ -16,16 +16,16 @@ import CTraylogCRC
     private var latest: [Leaf?]
     /// Tables whose end was looked at.
     private var endsExamined: [Bool]
-    private var proof = Proof.none
+    private var accounted = Accounted.no
     /// The first damage that the account found: it keeps every write from beginning.
     private(set) var damage: LMDBError?
 
     /// How it is known that each page is in one place, so that pages may be used again.
-    private enum Proof {
-        case none
-        /// Only the values of large rows could share a page, where nothing has changed since an account.
-        case note
-        case account
+    private enum Accounted {
+        case no
+        /// The last commit left a note, and it fits: nothing has changed since an account, but for values with pages of their own.
+        case byNote
+        case byReading
     }
 
     private struct Leaf {
@@ -69,16 +69,17 @@ import CTraylogCRC
     func trustNote() {
         switch note.state(of: snapshot) {
         case .absent: break
-        case .intact: proof = .note
+        case .intact: accounted = .byNote
         // The error stays.
-        case .changed: try? prove()
+        case .changed: try? requirePagesOnce()
         }
     }
 
     /// The note of a commit that LMDB has just made; nil for a transaction that changed nothing, and where nobody knows that
     /// each page is in one place.
     func note(of commit: UInt64) -> UInt32? {
-        guard proof != .none, damage == nil, let loading = try? made.load(commit), loading != .gone else { return nil }
+        guard accounted != .no, damage == nil, let loading = try? made.load(commit), loading != .gone
+        else { return nil }
         return note.checksum(of: made, since: snapshot)
     }
 
@@ -86,7 +87,7 @@ import CTraylogCRC
     ///
     /// A failure costs the next process an account.
     func leaveNote(of commit: UInt64) {
-        if let checksum = note(of: commit) { try? pages.noteWritten(commit, checksum) }
+        if let checksum = note(of: commit) { try? pages.markWritten(commit, leaving: checksum) }
     }
 
     /// Forgets the last commit, which failed: another one may get its number.
@@ -96,9 +97,9 @@ import CTraylogCRC
     /// nothing is written then.
     ///
     /// - Complexity: O(branch pages), once.
-    func prove() throws(LMDBError) {
+    func requirePagesOnce() throws(LMDBError) {
         if let damage { throw damage }
-        if proof == .none { try takeAccount() }
+        if accounted == .no { try takeAccount() }
     }
 
     private func takeAccount() throws(LMDBError) {
@@ -108,7 +109,7 @@ import CTraylogCRC
             damage = error
             throw error
         }
-        proof = .account
+        accounted = .byReading
     }
 
     /// For tests: ends the process unless a commit just made has every page in one place, and a note that fits.
@@ -178,7 +179,7 @@ import CTraylogCRC
         if pages > UInt64(PageLayout.overflowPages(value.byteCount, pageSize: snapshot.pageSize)) {
             try checkOverflowPages(of: table)
         }
-        guard proof != .account else { return }
+        guard accounted != .byReading else { return }
         let bytes = unsafe try snapshot.overflow(value.page, byteCount: value.byteCount, table.name)
         if unsafe !endsWithChecksum(bytes, key) { try takeAccount() }
     }

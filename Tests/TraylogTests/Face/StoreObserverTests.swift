@@ -54,6 +54,29 @@ import Testing
         await store.close()
     }
 
+    /// A query that waits for a thread has waited for some time, however short; one on the task's own thread for none.
+    @Test func aTaskAnswersByItselfOnlyWhatIsInMemory() async throws {
+        let (store, notes) = try observed()
+        try await store.notify("ann", Content(category: "news", title: "1"))
+        let byItself = [ItemFilter(), ItemFilter(categories: ["news"]), ItemFilter(level: .passive)]
+        for filter in byItself {
+            _ = try await store.inbox(of: "ann", InboxQuery(filter))
+            let waited = try await notes.first { if case .queried(let waited, _) = $0 { waited } else { nil } }
+            #expect(waited == .zero, "\(filter)")
+        }
+        let byThread = [
+            ItemFilter(text: "1"), ItemFilter(actor: "bob"), ItemFilter(level: .active), ItemFilter(until: .now),
+        ]
+        for filter in byThread {
+            _ = try await store.inbox(of: "ann", InboxQuery(filter))
+            let waited = try await notes.first { if case .queried(let waited, _) = $0 { waited } else { nil } }
+            #expect(waited > .zero, "\(filter)")
+        }
+        _ = try await store.inbox(of: "ann", asOf: .seq(1))
+        #expect(try await notes.first { if case .queried(let waited, _) = $0 { waited } else { nil } } > .zero)
+        await store.close()
+    }
+
     @Test func aClockThatFallsBehindTheLogIsReportedOnce() async throws {
         let time = Mutex(Timestamp(milliseconds: 100_000))
         let (store, notes) = try observed { $0.clock = { time.withLock(\.self) } }

@@ -32,7 +32,7 @@ package protocol ServerPages: Sendable {
     var routes: [Route] { get }
 
     /// The page that a request is for, as logs and figures name it, with its route and the user in its path; nil for none.
-    func place(of request: Request) -> (name: String, route: Route, user: String?)?
+    func page(of request: Request) -> (name: String, route: Route, user: String?)?
     func answer(_ request: Request, _ context: ServiceContext) async throws -> Response
 }
 

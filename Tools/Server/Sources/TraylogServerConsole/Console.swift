@@ -50,7 +50,7 @@ final class Console: ServerPages {
     /// Whether browsers reach the server by TLS, its own or a proxy's.
     var isSecure: Bool { service.configuration.isSecure }
 
-    func place(of request: Request) -> (name: String, route: Route, user: String?)? {
+    func page(of request: Request) -> (name: String, route: Route, user: String?)? {
         guard let path = request.head.path?.prefix(while: { $0 != "?" }) else { return nil }
         let own = ownPath(path, partition(of: path))
         guard own.hasPrefix(Self.data) else {
@@ -78,7 +78,7 @@ final class Console: ServerPages {
         let address = try context.address(request, isBehindProxy: service.configuration.isBehindProxy)
         if let caller = visit.session?.caller { try service.admission.vouch(for: context.channel, as: caller) }
         visit.place = try service.admission.admit(visit.session?.caller ?? .nobody(at: address))
-        visit.route = place(of: request)?.name ?? "none"
+        visit.pageName = page(of: request)?.name ?? "none"
         do {
             if let address = try elsewhere(path, query, visit) {
                 response = .seeOther(address)
@@ -151,7 +151,7 @@ final class Console: ServerPages {
         }
         var asked = visit.with(values, fields, form: page.form)
         if route.shows == .user {
-            try await asked.recordAccess(to: asked.segment("u"))
+            try await asked.recordReading(of: asked.segment("u"))
             if visit.request.method == .get { asked = try await asked.withHold() }
         }
         guard visit.session != nil, visit.request.method == .get else { return try await page.show(asked) }

@@ -48,7 +48,7 @@ struct LookedPage: PageContent {
     /// - Parameter device: the page or route that shows several persons; nil for the person's own.
     static func place(_ device: String?) -> String {
         guard let device else { return "the person's own pages" }
-        let ofOne = "?user"
+        let ofOne = Reader.ofOnePerson
         let path = device.hasSuffix(ofOne) ? String(device.dropLast(ofOne.count)) : device
         let words = pages[path] ?? (path.hasPrefix("/v1/") ? "a program, by \(path)" : path)
         return device.hasSuffix(ofOne) ? "\(words), of this person" : words

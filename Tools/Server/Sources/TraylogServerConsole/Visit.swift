@@ -27,7 +27,7 @@ struct Visit: Sendable {
     /// What a proxy takes from the front of the path, as it says in `X-Forwarded-Prefix`; empty without one.
     let prefix: String
     /// The template of the page's path, or of the route that its scripts read; the log names pages by it.
-    var route = "none"
+    var pageName = "none"
     private(set) var path: [String: String] = [:]
     private(set) var query: [String: String] = [:]
     private var formFields: [String] = []
@@ -287,8 +287,8 @@ extension Visit {
     }
 
     /// Records who looks at a person's pages, where the server was told to.
-    func recordAccess(to user: String) async throws {
-        try await service.recordAccess(to: user, by: session?.caller, purpose: session?.purpose)
+    func recordReading(of user: String) async throws {
+        try await service.recordReading(of: user, by: session?.caller, purpose: session?.purpose)
     }
 
     /// Who reads this page, where it shows several persons.
@@ -297,7 +297,7 @@ extension Visit {
     func reader(isOfOne: Bool = false) -> Reader {
         Reader(
             service: service, caller: session?.caller, purpose: session?.purpose,
-            page: route + (isOfOne ? "?user" : ""))
+            page: pageName + (isOfOne ? Reader.ofOnePerson : ""))
     }
 
     /// Starts a job, and returns its id.

@@ -16,13 +16,10 @@ package actor AccessLog {
         let page: String?
     }
 
-    static let hourMilliseconds: Int64 = 3_600_000
     /// Readings in memory.
     ///
     /// The log knows those that are left out.
     private static let mostKept = 10_000
-    /// Newest records of a person that are looked through after a start.
-    private static let mostLooked = 100
 
     private let store: Store
     private var recorded: [Reading: Timestamp] = [:]
@@ -40,7 +37,11 @@ package actor AccessLog {
         let reading = Reading(stream: stream, key: key, purpose: purpose, page: page)
         if let time = recorded[reading], isRecent(time) { return }
         // Those who ask at the same time share one record.
-        let task = underway[reading] ?? Task { try await self.find(reading, of: user) }
+        let task =
+            underway[reading]
+            ?? Task { [store] in
+                try await store.recordReading(of: user, actor: key, device: page, purpose: purpose) ?? .now
+            }
         underway[reading] = task
         defer { underway[reading] = nil }
         let time = try await task.value
@@ -49,33 +50,15 @@ package actor AccessLog {
         recorded[reading] = time
     }
 
-    /// The time of a recent record: one that a server before this one made, or a new one.
-    private func find(_ reading: Reading, of user: String) async throws -> Timestamp {
-        var filter = EventFilter()
-        (filter.user, filter.actor, filter.kinds) = (user, reading.key, [.audited])
-        filter.since = Timestamp(milliseconds: Timestamp.now.milliseconds - Self.hourMilliseconds)
-        let known = try await store.log.events(matching: filter, newestFirst: true, limit: Self.mostLooked).elements
-        if let event = known.first(where: { $0.isAudited(for: reading.purpose, at: reading.page) }) {
-            return event.recordedAt
-        }
-        try await store.recordAccess(of: user, actor: reading.key, device: reading.page, purpose: reading.purpose)
-        return .now
-    }
-
     private func isRecent(_ time: Timestamp) -> Bool {
-        time.milliseconds > Timestamp.now.milliseconds - Self.hourMilliseconds
-    }
-}
-
-extension Event {
-    fileprivate func isAudited(for purpose: String?, at page: String?) -> Bool {
-        if case .audited(let said, _) = body { return said == purpose && device == page }
-        return false
+        time.milliseconds > Timestamp.now.milliseconds - Store.readingMilliseconds
     }
 }
 
 /// Somebody who reads one page or route, for the record of what is shown there about persons.
 package struct Reader: Sendable {
+    /// What follows the path of a route or page whose query names one person.
+    package static let ofOnePerson = "?user"
     /// Records that are made at the same time: they share transactions.
     private static let atOnce = 32
 
@@ -104,7 +87,7 @@ package struct Reader: Sendable {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for person in rest.prefix(Self.atOnce) {
                     group.addTask {
-                        try await service.recordAccess(to: person, by: caller, purpose: purpose, page: page)
+                        try await service.recordReading(of: person, by: caller, purpose: purpose, page: page)
                     }
                 }
                 try await group.waitForAll()
@@ -121,7 +104,7 @@ extension Call {
     package func reader(isOfOne: Bool = false) throws(Problem) -> Reader {
         Reader(
             service: service, caller: caller, purpose: try headers.text(.purpose),
-            page: route.path.text + (isOfOne ? "?user" : ""))
+            page: route.path.text + (isOfOne ? Reader.ofOnePerson : ""))
     }
 }
 
@@ -129,7 +112,8 @@ extension Service {
     /// Records that somebody reads what was stored about a person, where the server was told to.
     ///
     /// A person who reads the own tray is not recorded.
-    package func recordAccess(to user: String, by caller: Caller?, purpose: String?, page: String? = nil) async throws {
+    package func recordReading(of user: String, by caller: Caller?, purpose: String?, page: String? = nil) async throws
+    {
         guard let accessLog, case .key? = caller, let caller else { return }
         if let purpose { try Self.check(purpose) }
         try await accessLog.record(user, key: caller.name, purpose: purpose, page: page)

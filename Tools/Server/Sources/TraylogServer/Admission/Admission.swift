@@ -3,7 +3,7 @@ import Synchronization
 
 /// How much one caller, or one address without credentials, may have of the server at the same time.
 ///
-/// A request is admitted before anything is done for it, and holds its place until its answer was handed to the connection. What
+/// A request is admitted as soon as its caller is known, and holds its place until its answer was handed to the connection. What
 /// waits for it in memory counts, too: the body that has come, and the answer that is not sent. So no caller takes the others'
 /// connections, memory or disk, whatever it does not read or does not finish sending.
 package final class Admission: Sendable {

@@ -112,7 +112,7 @@ extension Call {
     private static let conditional: HTTPFields = [.cacheControl: "private, no-cache", .pollInterval: "120"]
 
     /// The answer to a conditional request: 304 when the caller has it already.
-    package nonisolated(nonsending) func answer(
+    package nonisolated(nonsending) func unlessUnchanged(
         _ etag: String, _ body: nonisolated(nonsending) () async throws -> [UInt8]
     ) async throws -> Response {
         var headers = Self.conditional

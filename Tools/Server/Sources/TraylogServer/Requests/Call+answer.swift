@@ -50,7 +50,7 @@ extension Call {
     /// Answers a request here, whichever node decides.
     package nonisolated(nonsending) func handled() async throws -> Response {
         if route.shows == .user {
-            try await service.recordAccess(to: user, by: caller, purpose: headers.text(.purpose))
+            try await service.recordReading(of: user, by: caller, purpose: headers.text(.purpose))
         }
         // What may compute for milliseconds keeps no other connection waiting.
         guard route.isShort else {

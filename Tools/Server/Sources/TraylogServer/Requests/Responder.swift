@@ -107,7 +107,7 @@ package struct Responder: HTTPResponder {
     ) async throws -> Response {
         if request.method == .options, let response = try preflight(request, note) { return response }
         if let pages, pages.has(request) {
-            if let place = pages.place(of: request) {
+            if let place = pages.page(of: request) {
                 (note.page, note.user) = (place.name, place.user)
                 note.underWay = underWay?.begin(place.route, id: note.number)
             }

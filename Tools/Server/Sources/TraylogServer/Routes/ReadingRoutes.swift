@@ -12,7 +12,7 @@ enum ReadingRoutes {
             manner: .conditional, shows: .nobody, answers: .json(.tray)
         ) { call in
             let moment = try call.asOf()
-            return try await call.answer(call.etag(asOf: moment)) {
+            return try await call.unlessUnchanged(call.etag(asOf: moment)) {
                 try await call.store.tray(of: call.user, asOf: moment).jsonBytes
             }
         }
@@ -24,7 +24,7 @@ enum ReadingRoutes {
             origins: .allowed, query: ["asOf"], manner: .conditional, answers: .json(.mutes)
         ) { call in
             let moment = try call.asOf()
-            return try await call.answer(call.etag(asOf: moment)) {
+            return try await call.unlessUnchanged(call.etag(asOf: moment)) {
                 try await call.store.mutes(of: call.user, asOf: moment).jsonBytes
             }
         }
@@ -41,7 +41,7 @@ enum ReadingRoutes {
             let query = try call.inboxQuery()
             let moment = try call.asOf()
             let extras = try call.extras()
-            return try await call.answer(call.etag(asOf: moment)) {
+            return try await call.unlessUnchanged(call.etag(asOf: moment)) {
                 let (user, store) = (call.user, call.store)
                 guard !extras.isEmpty else {
                     return try await store.inbox(of: user, query, asOf: moment).jsonBytes(of: user)
@@ -70,7 +70,7 @@ enum ReadingRoutes {
             manner: .conditional, answers: .json(.threadsPage)
         ) { call in
             let (limit, cursor, moment) = (try call.limit(), try call.cursor(), try call.asOf())
-            return try await call.answer(call.etag(asOf: moment)) {
+            return try await call.unlessUnchanged(call.etag(asOf: moment)) {
                 try await call.store.threads(of: call.user, limit: limit, cursor: cursor, asOf: moment)
                     .jsonBytes(of: call.user)
             }
