@@ -71,9 +71,8 @@ import TraylogLMDB
                 }.map { (place, $0) }
             }.first
             let (place, leaf) = try #require(choice)
-            withUnsafeBytes(of: leaf.littleEndian) {
-                unsafe bytes.replaceSubrange(record + 8 * (place + 1)..<record + 8 * (place + 2), with: $0)
-            }
+            let number = (0..<8).map { UInt8(truncatingIfNeeded: leaf >> (8 * UInt64($0))) }
+            bytes.replaceSubrange(record + 8 * (place + 1)..<record + 8 * (place + 2), with: number)
             try bytes.write(to: URL(filePath: dataFile(of: path)))
             let error = try #require(throws: LMDBError.self) { try readEverything(path) }
             #expect(error.code == .corrupted && error.message.contains("page \(leaf) "), "\(error)")
