@@ -57,7 +57,7 @@ struct Problem: Error {
         return "\(refusal.code.rawValue): \(option) \(seq) is beyond the head, which is \(head)"
     }
 
-    init(failure: StoreFailure, of command: any ParsableCommand) {
+    init(failure: StoreFailure, of command: (any ParsableCommand)? = nil) {
         let command = command as? any StoreCommand
         var message = Self.advice(on: failure, command).flatMap(failure.message(advising:)) ?? failure.message
         if failure.code == .mapFull {

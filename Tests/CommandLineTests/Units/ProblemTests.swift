@@ -16,11 +16,25 @@ struct ProblemTests {
         #expect(problem.status.rawValue == status)
     }
 
-    @Test func theMessageNamesTheProcessInTheWay() {
-        let failure = StoreFailure(code: .openForWriting, message: "s is open for writing", holder: 4711)
-        #expect(Problem(failure: failure).message == "s is open for writing (process 4711)")
-        let named = StoreFailure(code: .openForWriting, message: "process 4711 has it", holder: 4711)
-        #expect(Problem(failure: named).message == "process 4711 has it")
+    private static let advice: [(StoreFailure.Code, String)] = [
+        (
+            .notFound,
+            "Check --store (or TRAYLOG_STORE); commands that write, such as 'notify' and 'append', create one."
+        ),
+        (.openForWriting, "End it, or wait for it with '--wait'."), (.inputOutput, "Raise `ulimit -v`."),
+        (.damaged, "Advice for a program."),
+    ]
+
+    @Test(arguments: advice)
+    func adviceForProgramsGivesWayToThatOfTheCommandLine(code: StoreFailure.Code, advice: String) {
+        var failure = StoreFailure(code: code, message: "It happened.")
+        #expect(Problem(failure: failure).message == "It happened.")
+        failure.add(advice: "Advice for a program.")
+        #expect(failure.message == "It happened. Advice for a program.")
+        #expect(Problem(failure: failure).message == "It happened. \(advice)")
+        // A cause that others put in front stays.
+        failure.message = "Nothing is appended: " + failure.message
+        #expect(Problem(failure: failure).message == "Nothing is appended: It happened. \(advice)")
     }
 
     @Test func aRefusalNamesItsLine() {

@@ -345,7 +345,7 @@ extension Visit {
     /// Writes what the server failed at to its log; what the request got wrong is not for it.
     func log(_ error: any Error, _ status: HTTPResponse.Status) {
         guard !(error is Problem), status.code >= 500 else { return }
-        service.log.write([("console", .string(route)), ("error", .string("\(error)"))])
+        service.log.write([("console", .string(pageName)), ("error", .string("\(error)"))])
     }
 
     private func html(_ template: PageTemplate, isRest: Bool = false, _ title: String, _ page: Any) -> [UInt8] {
