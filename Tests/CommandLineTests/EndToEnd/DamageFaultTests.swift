@@ -148,7 +148,7 @@ struct DamageFaultTests {
             let zero = try store.run("prove", "0")
             #expect(zero.status == 65 && zero.errorText.contains("the log begins with event 1"))
             let missing = try TraylogRun.of(["--store", store.directory + "-no", "tray", "ada"])
-            #expect(missing.status == 66 && missing.errorText.contains("check --store"))
+            #expect(missing.status == 66 && missing.errorText.contains("Check --store"))
         }
     }
 
