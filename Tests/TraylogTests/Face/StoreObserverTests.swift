@@ -58,6 +58,9 @@ import Testing
     @Test func aTaskAnswersByItselfOnlyWhatIsInMemory() async throws {
         let (store, notes) = try observed()
         try await store.notify("ann", Content(category: "news", title: "1"))
+        // No thread of the store does it, so none may be about to become idle.
+        func bringIntoMemory() throws { _ = try store.blocking.inbox(of: "ann") }
+        try bringIntoMemory()
         func waited(_ filter: ItemFilter, asOf: Moment? = nil) async throws -> Duration {
             _ = try await store.inbox(of: "ann", InboxQuery(filter), asOf: asOf)
             return try await notes.first { activity -> Duration? in
