@@ -334,7 +334,7 @@ class Story:
                 return f"It is snoozed until {until}.", event
             return self.when("It was snoozed", event, f", until {until}."), event
         if step in ("reminded", "woken"):
-            words = {"reminded": "It was reminded of", "woken": "It came back from a snooze"}[step]
+            words = {"reminded": "A reminder was sent", "woken": "It came back from a snooze"}[step]
             return f"{words} on {said(event['recordedAt'])}.", event
         words = {
             "seen": "marked seen", "read": "read", "unread": f"marked as unread{company}", "archived": f"archived{company}",

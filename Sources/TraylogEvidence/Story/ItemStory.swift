@@ -684,7 +684,7 @@ private struct StoryWords {
         case .marked(.archived): lost(.archived, "It was archived")
         case .marked(.deleted): lost(.deleted, "It was deleted")
         case .woken: lost(.snooze, "It came back from a snooze")
-        case .reminded: clause(.reminder, nil, .words("The log no longer says whether it was reminded of."))
+        case .reminded: clause(.reminder, nil, .words("The log no longer says whether a reminder was sent."))
         case .snoozed(let until):
             clause(
                 .snooze, nil, .words(isAsleep(until, nil) ? "It is snoozed until " : "It was snoozed until "),
@@ -724,7 +724,7 @@ private struct StoryWords {
         case .edited: return edit(event, step.oldTitle)
         case .answered: return answer(event)
         case .reminded:
-            return clause(.reminder, event, .words("It was reminded of on "), .time(event.recordedAt), .words("."))
+            return clause(.reminder, event, .words("A reminder was sent on "), .time(event.recordedAt), .words("."))
         case .snoozed(let until):
             guard isAsleep(until, event) else {
                 return clause(.snooze, "It was snoozed", event, [.words(", until "), .time(until), .words(".")])

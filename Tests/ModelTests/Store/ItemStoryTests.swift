@@ -374,7 +374,7 @@ private struct NaiveStory {
             let what = "\(outcome.actor) answered “\(label(outcome.action))” on \(Self.time(outcome.at))"
             add(outcome.seq <= floor, .answer, "\(what); the event has left the log.")
         }
-        add(true, .reminder, "The log no longer says whether it was reminded of.")
+        add(true, .reminder, "The log no longer says whether a reminder was sent.")
         add(item.gone && (isUncertain || atFloor?.gone ?? false), .ending, Self.unknownEnd.text)
         let later = changes.filter { $0.event.seq > floor }
         // Where nobody knows what it was at the floor, only what became so later is known.
@@ -541,7 +541,7 @@ private struct NaiveStory {
         switch event.body {
         case .edited(item.seq, _): return edited(event, from: old.content.title)
         case .reminded(item.seq) where event.user != nil:
-            return Sentence(.reminder, event, "It was reminded of on \(Self.time(event.recordedAt)).")
+            return Sentence(.reminder, event, "A reminder was sent on \(Self.time(event.recordedAt)).")
         default: break
         }
         if old.outcome != new.outcome, let outcome = new.outcome {

@@ -186,7 +186,7 @@ class WordsTests(StoryCase):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.2)
         words = self.told(self.page(item))
-        self.assertRegex(words, r"It was reminded of on \S+ \S+ UTC\. \[event \d+\] .*It was never read\. \[stated\] It expired on \S+ \S+ UTC\. \[event \d+\]$")
+        self.assertRegex(words, r"A reminder was sent on \S+ \S+ UTC\. \[event \d+\] .*It was never read\. \[stated\] It expired on \S+ \S+ UTC\. \[event \d+\]$")
 
     def test_both_checkers_repeat_what_was_planned(self):
         self.do({"kind": "subscribe", "topic": "plans"})
