@@ -30,6 +30,32 @@ struct TableTests {
         #expect(lines.last == "a-thread…  the title")
     }
 
+    @Test func namesAreNotCutWhileTheMainColumnHasTwiceTheirRoom() {
+        var table = Table(
+            [.flexible("USER"), .main("WHAT")], on: Terminal(columns: 40, usesColor: false))
+        let lines = table.lines([
+            [Cell("tim.martin"), Cell("short")], [Cell("ann"), Cell(String(repeating: "word ", count: 60))],
+        ])
+        #expect(lines[1] == "tim.martin  short", "\(lines)")
+        #expect(lines[2].hasPrefix("ann         word ") && DisplayWidth.of(lines[2]) == 40, "\(lines)")
+    }
+
+    @Test func twoLongColumnsShareWhatTheMainOneLeaves() {
+        var table = Table(
+            [.flexible("A"), .main("B"), .flexible("C")], on: Terminal(columns: 64, usesColor: false))
+        let long = String(repeating: "x", count: 50)
+        let parts = table.lines([[Cell(long), Cell(long), Cell(long)]])[1].split(separator: "  ")
+        #expect(parts.map { DisplayWidth.of(String($0)) } == [15, 30, 15])
+    }
+
+    @Test func aLongTableHasRoomForNamesThatFollow() {
+        var table = Table(
+            [.flexible("USER"), .main("WHAT")], on: Terminal(columns: 60, usesColor: false))
+        _ = table.lines((1...256).map { _ in [Cell("ann"), Cell("short")] })
+        let line = table.lines([[Cell("tim.martin"), Cell("rather long, and longer than those before")]])
+        #expect(line == ["tim.martin        rather long, and longer than those before"])
+    }
+
     @Test func oneLongTextTakesNoRoomFromTheOtherColumns() {
         var table = Table(
             [.flexible("THREAD"), .flexible("CATEGORY"), .main("TITLE")],

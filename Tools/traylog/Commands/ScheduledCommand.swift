@@ -59,7 +59,7 @@ struct ScheduledCommand: StoreCommand {
     }
 
     private static let columns: [Column] = [
-        .whole("ITEM", .right), .time("NOT BEFORE"), .flexible("FOR", minimum: 12), .flexible("TITLE", minimum: 12),
+        .whole("ITEM", .right), .time("NOT BEFORE"), .flexible("FOR", minimum: 12), .main("TITLE"),
     ]
 
     private static func row(_ item: ScheduledItem) -> [Cell] {

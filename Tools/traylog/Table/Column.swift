@@ -9,7 +9,7 @@ struct Column: Hashable {
     var alignment: Alignment
     /// The fewest cells that the column may shrink to; nil when it never shrinks.
     var minimum: Int?
-    /// Whether the other columns give way first: it is what people read the table for.
+    /// Whether it keeps twice the room of any other column: it is what people read the table for.
     var isMain = false
 
     /// Numbers and other short words, never cut.
@@ -20,7 +20,7 @@ struct Column: Hashable {
     /// Times, under a heading that says their zone.
     static func time(_ title: String) -> Column { whole("\(title) (\(LocalZone.name))") }
 
-    /// The text that people read the table for: the others give way first, down to their minimum.
+    /// The text that people read the table for: where room is short, it keeps twice as much as any other.
     static func main(_ title: String) -> Column {
         Column(title: title, alignment: .left, minimum: 12, isMain: true)
     }

@@ -13,6 +13,10 @@ struct Table {
     private static let gap = 2
     /// The widest that a column of texts gets where lines have no limit, and the main one where others lack room.
     private static let comfortableWidth = 60
+    /// What a column of names needs for most of them.
+    private static let nameWidth = 16
+    /// After so many rows at once more may follow, whose names may be longer.
+    private static let fewRows = 200
 
     /// - Parameter isEndless: rows come one by one, and the first says little of the others: columns get room
     ///   in advance, the last one all that is left.
@@ -46,30 +50,50 @@ struct Table {
         return result
     }
 
-    /// The natural widths, with the widest flexible column shrunk again and again until everything fits.
+    /// The natural widths, shrunk or with more room, until they fill the terminal.
     ///
-    /// One long text in the main column takes no room from the others; where the window is narrow, they give way before it.
+    /// One long text in the main column takes no room from the others; where the window is narrow, they give way before it,
+    /// until it has twice the room of each.
     private func fittedWidths(_ rows: [[Cell]]) -> [Int] {
         var widths = columns.indices.map { index in
             let widest = rows.map { DisplayWidth.of($0[index].text) }.max() ?? 0
             let natural = max(widest, DisplayWidth.of(columns[index].title))
             guard columns[index].minimum != nil else { return isEndless ? max(natural, 8) : natural }
             let room = terminal.isLimited ? terminal.columns : Self.comfortableWidth
-            return min(isEndless ? max(natural, 16) : natural, room)
+            return min(isEndless ? max(natural, Self.nameWidth) : natural, room)
         }
-        var excess = widths.reduce(0, +) + Self.gap * (columns.count - 1) - terminal.columns
-        while excess > 0 {
-            let shrinkable = columns.indices.filter { widths[$0] > columns[$0].minimum ?? .max }
-            let others = shrinkable.filter { !columns[$0].isMain }
-            let wide = shrinkable.filter { columns[$0].isMain && widths[$0] > Self.comfortableWidth }
-            let first = wide.isEmpty ? (others.isEmpty ? shrinkable : others) : wide
-            guard let index = first.max(by: { widths[$0] < widths[$1] }) else { break }
-            widths[index] -= 1
-            excess -= 1
-        }
-        if isEndless, terminal.isLimited, excess < 0, let last = columns.lastIndex(where: { $0.minimum != nil }) {
-            widths[last] -= excess
+        guard terminal.isLimited else { return widths }
+        let spare = terminal.columns - widths.reduce(0, +) - Self.gap * (columns.count - 1)
+        if spare < 0 {
+            shrink(&widths, by: -spare)
+        } else {
+            widen(&widths, by: spare, hasMore: isEndless || rows.count >= Self.fewRows)
         }
         return widths
+    }
+
+    private func shrink(_ widths: inout [Int], by excess: Int) {
+        for _ in 0..<excess {
+            let shrinkable = columns.indices.filter { widths[$0] > columns[$0].minimum ?? .max }
+            let wide = shrinkable.filter { columns[$0].isMain && widths[$0] > Self.comfortableWidth }
+            func share(_ index: Int) -> Int { columns[index].isMain ? widths[index] : 2 * widths[index] }
+            guard let index = (wide.isEmpty ? shrinkable : wide).max(by: { share($0) < share($1) }) else { return }
+            widths[index] -= 1
+        }
+    }
+
+    /// Gives columns of text room for rows that follow: those of names as much as most names need, the last one the rest.
+    private func widen(_ widths: inout [Int], by spare: Int, hasMore: Bool) {
+        let flexible = columns.indices.filter { columns[$0].minimum != nil }
+        guard let last = flexible.last else { return }
+        var rest = spare
+        while hasMore, rest > 0 {
+            let narrow = flexible.filter { $0 != last && !columns[$0].isMain && widths[$0] < Self.nameWidth }
+            guard let index = narrow.min(by: { widths[$0] < widths[$1] }) else { break }
+            widths[index] += 1
+            rest -= 1
+        }
+        // At the end of the line more room changes nothing of the rows before; elsewhere it would tear them apart.
+        if last == columns.count - 1 || hasMore { widths[last] += rest }
     }
 }
