@@ -115,7 +115,23 @@ struct OperatingTests {
             #expect(try !store.run("users").text.contains("LEGAL HOLD"))
             #expect(try !store.run("tray", "ada").text.contains("legal hold"))
             #expect(try store.run("hold", "ada", "--actor", "counsel").status == 0)
-            for command in [["tray", "ada"], ["show", "ada", "2"], ["show", "2"]] {
+            let lists = [["inbox", "ada"], ["threads", "ada"]]
+            for command in lists {
+                let text = try PseudoTerminal.text(
+                    of: command + ["--store", store.directory], columns: 80, environment: ["NO_COLOR": "1"])
+                #expect(text.hasPrefix("legal hold  since ") && text.contains("by counsel, event 7"), "\(text)")
+                // Whatever reads a pipe gets what it always got.
+                #expect(try !TraylogRun.of(command + ["--store", store.directory]).text.contains("hold"))
+                #expect(try !TraylogRun.of(command + ["--json", "--store", store.directory]).text.contains("hold"))
+            }
+            #expect(try !store.run("inbox", "ada", "--csv").text.contains("hold"))
+            let page = try store.run("audit", "ada", "--html", "-").text
+            #expect(page.contains("<dt>Legal hold</dt><dd>since <time"))
+            #expect(page.contains("by <bdi>counsel</bdi>, event 7"))
+            #expect(try !store.run("audit", "bob", "--html", "-").text.contains("Legal hold</dt>"))
+            for command in [
+                ["tray", "ada"], ["show", "ada", "2"], ["show", "2"], ["audit", "ada"], ["diff", "ada", "--from", "1"],
+            ] {
                 let run = try TraylogRun.of(command + ["--store", store.directory])
                 #expect(run.text.contains("legal hold") && run.text.contains("by counsel, event 7"), "\(run.text)")
                 let json = try TraylogRun.of(command + ["--json", "--store", store.directory])

@@ -126,7 +126,8 @@ struct AuditCommand: StoreCommand {
                 } else {
                     let statistics = try reader.statistics()
                     var text = AuditText(
-                        report, floor: statistics.floor, dropped: statistics.dropped, archive: archive.directory,
+                        report, reader.knownHold(of: user), floor: statistics.floor, dropped: statistics.dropped,
+                        archive: archive.directory,
                         on: Terminal(.standardOutput))
                     try output.lines(text.heading)
                     while let entries = try chunks.take() { try output.lines(text.lines(entries)) }
@@ -211,11 +212,13 @@ struct AuditCommand: StoreCommand {
         let arrivals =
             try start < statistics.floor && statistics.floor > .zero
             ? nil : reader.arrivals(of: user, after: start, through: report.through)
+        let hold = reader.knownHold(of: user)
         for number in 0..<pages {
             let range = number * rows..<min((number + 1) * rows, report.steps.count)
             let page = AuditPage(
-                report: report, hasProofs: !noProofs, totals: totals, store: directory, floor: statistics.floor,
-                dropped: statistics.dropped, archive: archive.directory, checkpoint: checkpoint, number: number,
+                report: report, hold: hold, hasProofs: !noProofs, totals: totals, store: directory,
+                floor: statistics.floor, dropped: statistics.dropped, archive: archive.directory,
+                checkpoint: checkpoint, number: number,
                 names: names, arrivals: arrivals, isKnown: isKnown, isByOccurrence: isByOccurrence)
             var chunks = AuditChunks(reader: reader, report: report, withProofs: !noProofs, range: range)
             try FileText.replace(names[number]) { output in

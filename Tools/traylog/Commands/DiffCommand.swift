@@ -39,7 +39,9 @@ struct DiffCommand: StoreCommand {
                 if global.json {
                     try output.json { $0.write(difference, events) }
                 } else {
-                    try output.lines(DifferenceText(difference, events).lines(on: Terminal(.standardOutput)))
+                    try output.lines(
+                        DifferenceText(difference, events, reader.knownHold(of: user))
+                            .lines(on: Terminal(.standardOutput)))
                 }
             }
         }

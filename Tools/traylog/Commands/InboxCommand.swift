@@ -79,9 +79,12 @@ struct InboxCommand: StoreCommand {
 
     func run() throws {
         try recordReading(of: user)
-        let answer = try withReader { reader in
+        let isText = !global.json && !form.csv
+        let (answer, hold) = try withReader { reader in
             if !global.json { try noteIfUnknown(user, reader) }
-            return try reader.inbox(of: user, query(), asOf: moment.asOf)
+            return (
+                try reader.inbox(of: user, query(), asOf: moment.asOf), isText ? reader.knownHold(of: user) : nil
+            )
         }
         try printing { output in
             if global.json {
@@ -90,7 +93,8 @@ struct InboxCommand: StoreCommand {
                 try output.line(CSVText.line(Item.csvNames))
                 for item in answer.elements { try output.line(CSVText.line(item.csvFields)) }
             } else {
-                try output.lines(InboxText(answer).lines(on: Terminal(.standardOutput)))
+                let terminal = Terminal(.standardOutput)
+                try output.lines(hold.heading(on: terminal) + InboxText(answer).lines(on: terminal))
             }
         }
     }

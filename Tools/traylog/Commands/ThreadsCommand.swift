@@ -25,15 +25,19 @@ struct ThreadsCommand: StoreCommand {
 
     func run() throws {
         try recordReading(of: user)
-        let answer = try withReader { reader in
+        let (answer, hold) = try withReader { reader in
             if !global.json { try noteIfUnknown(user, reader) }
-            return try reader.threads(of: user, limit: page.limit, cursor: page.cursor, asOf: moment.asOf)
+            return (
+                try reader.threads(of: user, limit: page.limit, cursor: page.cursor, asOf: moment.asOf),
+                global.json ? nil : reader.knownHold(of: user)
+            )
         }
         try printing { output in
             if global.json {
                 try output.json { $0.write(answer, of: user) }
             } else {
-                try output.lines(ThreadsText(answer).lines(on: Terminal(.standardOutput)))
+                let terminal = Terminal(.standardOutput)
+                try output.lines(hold.heading(on: terminal) + ThreadsText(answer).lines(on: terminal))
             }
         }
     }

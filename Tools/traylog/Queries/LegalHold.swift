@@ -10,6 +10,16 @@ extension BlockingReader {
     var heldUsers: Set<[UInt8]> { (try? legalHolds())?.names ?? [] }
 }
 
+extension Optional<Event> {
+    /// What stands above a list of a held person's items on a terminal, and nothing where nobody is held.
+    ///
+    /// A pipe gets the list alone: programs count its lines.
+    func heading(on terminal: Terminal) -> [String] {
+        guard let hold = self, terminal.isLimited else { return [] }
+        return FactsText([hold.holdFact]).lines(on: terminal) + [""]
+    }
+}
+
 extension Event {
     /// The hold that it begins, beside the name of the user.
     var holdFact: (String, Cell) {

@@ -4,6 +4,8 @@ import TerminalText
 /// A user's timeline as one page for browsers: no scripts, nothing from elsewhere.
 struct AuditPage {
     let report: AuditReport
+    /// The event that holds the user; nil when nobody holds the user.
+    let hold: Event?
     let hasProofs: Bool
     let totals: AuditTotals
     /// The store's directory.
@@ -30,13 +32,13 @@ struct AuditPage {
     private static let longestText = 300
 
     init(
-        report: AuditReport, hasProofs: Bool, totals: AuditTotals, store: String, floor: Seq, dropped: UInt64,
-        archive: String?, checkpoint: String?, number: Int, names: [String],
+        report: AuditReport, hold: Event?, hasProofs: Bool, totals: AuditTotals, store: String, floor: Seq,
+        dropped: UInt64, archive: String?, checkpoint: String?, number: Int, names: [String],
         arrivals: [ItemStanding]?, isKnown: Bool, isByOccurrence: Bool
     ) {
         self.arrivals = arrivals
         (self.isKnown, self.isByOccurrence) = (isKnown, isByOccurrence)
-        self.report = report
+        (self.report, self.hold) = (report, hold)
         self.hasProofs = hasProofs
         self.totals = totals
         self.store = store
@@ -137,7 +139,7 @@ struct AuditPage {
 
     private func summary(_ points: [UnreadChart.Point]) -> [String] {
         let tray = report.tray
-        let facts: [(String, String)] = [
+        var facts: [(String, String)] = [
             ("Made", "\(HTMLText.time(madeAt)) by traylog \(TraylogCommand.configuration.version)"),
             ("Store", HTMLText.isolated(store)),
             (
@@ -156,6 +158,11 @@ struct AuditPage {
             ), ("Tree head", report.treeHead.size.counted("event")),
             ("Root hash", "<code>\(report.treeHead.root.hex)</code>"),
         ]
+        if let hold {
+            let actor = hold.shownActor.map { HTMLText.isolated($0) } ?? "nobody named"
+            let words = "since \(HTMLText.time(hold.recordedAt)), by \(actor), event \(hold.seq)"
+            facts.insert(("Legal hold", words), at: 0)
+        }
         let counts: [(String, String)] = [
             ("Events", AuditTotals.words(totals.kinds)), ("Actors", AuditTotals.words(totals.actors)),
             ("Devices", AuditTotals.words(totals.devices)),

@@ -3,6 +3,8 @@
 /// A user's timeline for people.
 struct AuditText {
     private let report: AuditReport
+    /// The event that holds the user.
+    private let hold: Event?
     private let floor: Seq
     private let dropped: UInt64
     private let archive: String?
@@ -28,8 +30,10 @@ struct AuditText {
     /// - Parameters:
     ///   - dropped: how many events left the log.
     ///   - archive: the directory of the archives that were read.
-    init(_ report: AuditReport, floor: Seq, dropped: UInt64, archive: String?, on terminal: Terminal) {
-        self.report = report
+    init(
+        _ report: AuditReport, _ hold: Event?, floor: Seq, dropped: UInt64, archive: String?, on terminal: Terminal
+    ) {
+        (self.report, self.hold) = (report, hold)
         (self.floor, self.dropped, self.archive) = (floor, dropped, archive)
         self.terminal = terminal
         table = Table(Self.columns(on: terminal), on: terminal)
@@ -37,8 +41,10 @@ struct AuditText {
 
     var heading: [String] {
         let tray = report.tray
-        var facts: [(String, Cell)] = [
-            ("user", Cell(report.user, .bold)), ("events", Cell("\(report.from) to \(report.through) of the log")),
+        var facts: [(String, Cell)] = [("user", Cell(report.user, .bold))]
+        if let hold { facts.append(hold.holdFact) }
+        facts += [
+            ("events", Cell("\(report.from) to \(report.through) of the log")),
             (
                 "before",
                 Cell(Self.words(report.before.unread, report.before.unseen, report.before.total))

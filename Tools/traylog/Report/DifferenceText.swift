@@ -4,16 +4,19 @@
 struct DifferenceText {
     private let difference: TrayDifference
     private let events: [Event]
+    /// The event that holds the user.
+    private let hold: Event?
 
-    init(_ difference: TrayDifference, _ events: [Event]) {
-        self.difference = difference
-        self.events = events
+    init(_ difference: TrayDifference, _ events: [Event], _ hold: Event?) {
+        (self.difference, self.events, self.hold) = (difference, events, hold)
     }
 
     func lines(on terminal: Terminal) -> [String] {
         let (before, after) = (difference.before, difference.after)
-        let facts: [(String, Cell)] = [
-            ("user", Cell(difference.user, .bold)), ("as of", Cell("\(before.asOf) → \(after.asOf)")),
+        var facts: [(String, Cell)] = [("user", Cell(difference.user, .bold))]
+        if let hold { facts.append(hold.holdFact) }
+        facts += [
+            ("as of", Cell("\(before.asOf) → \(after.asOf)")),
             ("unseen", Cell(before.unseen.change(to: after.unseen))),
             ("unread", Cell(before.unread.change(to: after.unread))),
             ("total", Cell(before.total.change(to: after.total))),
