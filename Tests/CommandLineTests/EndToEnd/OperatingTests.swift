@@ -141,6 +141,14 @@ struct OperatingTests {
             #expect(users.first?.hasSuffix("LEGAL HOLD") == true)
             #expect(users.filter { $0.hasSuffix("held") }.map { $0.prefix(3) } == ["ada"])
             #expect(try !store.run("users", "--csv").text.contains("held"))
+            // A list without anybody who is held has no column for it, and one with somebody fits the window.
+            for words in [["--prefix", "b"], ["--cursor", "ada"], ["--sort", "unread", "--prefix", "b"]] {
+                #expect(try !TraylogRun.of(["users", "--store", store.directory] + words).text.contains("HOLD"))
+            }
+            let narrow = try PseudoTerminal.text(
+                of: ["users", "--store", store.directory], columns: 80, environment: ["NO_COLOR": "1"])
+            #expect(narrow.split(separator: "\n").first?.hasSuffix("  HOLD") == true, "\(narrow)")
+            #expect(narrow.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(narrow)")
             #expect(try store.run("release", "ada").status == 0)
             #expect(try !store.run("users").text.contains("held"))
         }

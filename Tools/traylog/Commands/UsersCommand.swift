@@ -53,19 +53,19 @@ struct UsersCommand: StoreCommand {
         try withReader { reader in
             try printing { output in
                 let held = global.json || form.csv ? [] : reader.heldUsers
-                var table = Table(
-                    Self.columns + (held.isEmpty ? [] : [.whole("LEGAL HOLD")]), on: Terminal(.standardOutput))
+                let terminal = Terminal(.standardOutput)
+                var shown: (table: Table, marksHolds: Bool)?
                 func show(_ trays: [Tray]) throws {
                     if global.json {
                         for tray in trays { try output.json { $0.write(tray) } }
                     } else if form.csv {
                         for tray in trays { try output.line(CSVText.line(tray.csvFields)) }
                     } else {
-                        let rows = trays.map { tray in
-                            Self.row(tray)
-                                + (held.isEmpty ? [] : [Cell(held.contains(Array(tray.user.utf8)) ? "held" : "")])
-                        }
-                        try output.lines(table.lines(rows))
+                        let marksHolds = shown?.marksHolds ?? self.marksHolds(held, trays)
+                        var table = shown?.table ?? Table(Self.columns(marksHolds, on: terminal), on: terminal)
+                        try output.lines(
+                            table.lines(trays.map { Self.row($0, marksHolds ? held : nil, on: terminal) }))
+                        shown = (table, marksHolds)
                     }
                 }
                 if form.csv { try output.line(CSVText.line(Tray.csvNames)) }
@@ -86,6 +86,15 @@ struct UsersCommand: StoreCommand {
                 }
             }
         }
+    }
+
+    /// Whether the list marks who is held: somebody of it is, or of what comes after its first part may be.
+    private func marksHolds(_ held: Set<[UInt8]>, _ first: [Tray]) -> Bool {
+        if first.contains(where: { held.contains(Array($0.user.utf8)) }) { return true }
+        guard sort == .name, first.count == Self.chunk, wanted > Self.chunk, let last = first.last else {
+            return false
+        }
+        return held.contains { $0.starts(with: prefix.utf8) && last.user.utf8.lexicographicallyPrecedes($0) }
     }
 
     /// Trays in the order of names, some at a time.
@@ -125,16 +134,26 @@ struct UsersCommand: StoreCommand {
         return (most, all)
     }
 
-    private static let columns: [Column] = [
-        .flexible("USER", minimum: 12), .whole("UNSEEN", .right), .whole("UNREAD", .right), .whole("TOTAL", .right),
-        .whole("SEEN UP TO", .right), .whole("NEWEST", .right), .time("LAST SEEN"),
-    ]
+    /// A narrow terminal has room for who is held or for what somebody has seen, and not for both.
+    private static func showsSeenUpTo(_ marksHolds: Bool, on terminal: Terminal) -> Bool {
+        !marksHolds || isWide(terminal)
+    }
 
-    private static func row(_ tray: Tray) -> [Cell] {
+    private static func isWide(_ terminal: Terminal) -> Bool { terminal.columns >= 100 }
+
+    private static func columns(_ marksHolds: Bool, on terminal: Terminal) -> [Column] {
+        [.flexible("USER", minimum: 12), .whole("UNSEEN", .right), .whole("UNREAD", .right), .whole("TOTAL", .right)]
+            + (showsSeenUpTo(marksHolds, on: terminal) ? [.whole("SEEN UP TO", .right)] : [])
+            + [.whole("NEWEST", .right), .time("LAST SEEN")]
+            + (marksHolds ? [.whole(isWide(terminal) ? "LEGAL HOLD" : "HOLD")] : [])
+    }
+
+    /// - Parameter held: who is on legal hold; nil where the list does not mark them.
+    private static func row(_ tray: Tray, _ held: Set<[UInt8]>?, on terminal: Terminal) -> [Cell] {
         let style: Style = tray.unread > 0 ? .bold : .plain
-        return [
-            Cell(tray.user, style), Cell(tray.unseen), Cell(tray.unread, style), Cell(tray.total),
-            Cell(tray.seenUpTo), Cell(tray.newest), tray.seenAt.map { Cell($0) } ?? Cell("never", .dim),
-        ]
+        return [Cell(tray.user, style), Cell(tray.unseen), Cell(tray.unread, style), Cell(tray.total)]
+            + (showsSeenUpTo(held != nil, on: terminal) ? [Cell(tray.seenUpTo)] : [])
+            + [Cell(tray.newest), tray.seenAt.map { Cell($0) } ?? Cell("never", .dim)]
+            + (held.map { [Cell($0.contains(Array(tray.user.utf8)) ? "held" : "")] } ?? [])
     }
 }
