@@ -4,12 +4,14 @@ import http.client
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from consoled import console_server
@@ -72,6 +74,15 @@ class KeyTests(unittest.TestCase):
             answer = server.post("/v1/tokens", {"user": "ann"})
             self.assertEqual(answer.status, 422)
             self.assertIn("--user-token-key FILE", answer.json["detail"])
+
+    def test_the_key_that_the_installation_guide_makes_signs_tokens(self):
+        guide = Path(__file__).parents[3].joinpath("Docs/operating/install.md").read_text(encoding="utf-8")
+        command = re.search(r"^\$ (printf (?:.*\\\n)?.*> user-token-key)$", guide, re.MULTILINE)[1]
+        subprocess.run(["sh", "-c", command], check=True, cwd=self.directory, timeout=60)
+        key, line = made("--scope", "publish,users")
+        server = self.serve(line, "--user-token-key", os.path.join(self.directory, "user-token-key"))
+        token = server.post("/v1/tokens", {"user": "ann"}, who=key).json["token"]
+        self.assertEqual(server.get("/v1/users/ann/tray", who=token).status, 200)
 
     def test_a_key_is_not_limited_by_half(self):
         for options in (("--scope", "admin", "--users", "a."), ("--scope", "metrics", "--topics", "a."),
