@@ -25,6 +25,7 @@ import base64
 import collections
 import hashlib
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -252,6 +253,14 @@ def signed_head(note):
     return {"treeSize": int(lines[1]), "rootHash": root.hex()}
 
 
+def plain_head(text):
+    """The tree head in the two lines that `tree-head` prints for people, byte by byte; the first line of no checkpoint begins so."""
+    lines = re.fullmatch(r"tree size  (0|[1-9][0-9]{0,19})\nroot hash  ([0-9a-f]{64})\n", text)
+    if lines is None or int(lines[1]) >= 2**64:
+        raise ValueError("a tree head has two lines, size and root hash, in the form that tree-head prints, or is signed, or JSON")
+    return {"treeSize": int(lines[1]), "rootHash": lines[2]}
+
+
 def stated_head(members, what):
     """A tree head in JSON, and the checkpoint that it has with it: of the same tree, or of a later one to which `path` leads."""
     size, root = member(members, "treeSize", int, what), hash_of(members, "rootHash", what)
@@ -280,6 +289,8 @@ def tree_heads(name):
 
     def finish():
         nonlocal note, is_signed
+        if note.startswith("tree size "):
+            plain_head(note)  # Its second line is missing.
         if note:
             heads.append((signed_head(note), note))
         note, is_signed = "", False
@@ -294,8 +305,12 @@ def tree_heads(name):
                 raise ValueError(f"{name} is a proof, which cannot vouch for itself")
             heads.append(stated_head(members, name))
         elif note or line:
+            is_second = note.startswith("tree size ")
             note += line + "\n"
-            is_signed = is_signature
+            is_signed = is_signature and not is_second
+            if is_second:
+                heads.append((plain_head(note), None))
+                note = ""
     finish()
     if not heads:
         raise ValueError(f"{name} holds no tree head")

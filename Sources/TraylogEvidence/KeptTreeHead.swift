@@ -2,7 +2,8 @@ import TraylogAudit
 import TraylogDomain
 import TraylogJSON
 
-/// A tree head that was kept elsewhere than the store, or that a file about the log has with it: as JSON, or as a signed checkpoint.
+/// A tree head that was kept elsewhere than the store, or that a file about the log has with it: as JSON, as a signed checkpoint, or in
+/// the two lines that people read.
 @_spi(Operations) public struct KeptTreeHead: Hashable, Sendable {
     /// The tree head.
     public let head: TreeHead
@@ -17,13 +18,17 @@ import TraylogJSON
 }
 
 extension KeptTreeHead {
-    /// - Parameter text: what `traylog tree-head` printed, with `--json` or `--sign` or both.
+    /// - Parameter text: what `traylog tree-head` printed, in each of its forms.
     /// - Throws: ``TraylogError/refused(_:)``: `invalid` of `tree-head`, or of the member at fault.
     public init(_ text: String) throws(TraylogError) {
         do { try self.init(reading: text) } catch { throw .refused(error) }
     }
 
     package init(reading text: String) throws(Refusal) {
+        guard !KeptTreeHead.isPlain(text) else {
+            self.init(head: try KeptTreeHead.plain(text), note: nil)
+            return
+        }
         guard text.utf8.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else {
             self = try KeptTreeHead.signed(text)
             return
@@ -71,6 +76,36 @@ extension KeptTreeHead {
         let text = Array(line[range])
         guard let head = try? MemberValues(text.span, "treeHead"), head.has("checkpoint") else { return nil }
         return String(validating: text, as: UTF8.self)
+    }
+
+    // MARK: The two lines
+
+    /// How the line with the size begins, and the one with the root.
+    private static let plainNames = (size: "tree size  ", root: "root hash  ")
+
+    /// Whether a text begins as `traylog tree-head` prints a tree head for people.
+    ///
+    /// No checkpoint does: its first line is the name of a key, which has no spaces.
+    public static func isPlain(_ text: some StringProtocol) -> Bool { text.hasPrefix("tree size ") }
+
+    /// Reads `tree size  N` and `root hash  HEX`, byte by byte as they are printed, and nothing else.
+    private static func plain(_ text: String) throws(Refusal) -> TreeHead {
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Substring.init)
+        guard lines.count == 2 || lines.count == 3 && lines[2].isEmpty, lines[0].hasPrefix(plainNames.size),
+            lines[1].hasPrefix(plainNames.root)
+        else {
+            throw .invalid(
+                field: "tree-head", reason: "its two lines must be 'tree size' and 'root hash', as they are printed")
+        }
+        let digits = lines[0].dropFirst(plainNames.size.count)
+        guard let size = UInt64(digits), digits == "\(size)" else {
+            throw .invalid(field: "tree-head", reason: "its tree size is no number of events")
+        }
+        let hex = String(lines[1].dropFirst(plainNames.root.count))
+        guard let root = MerkleHash(hex: hex), root.hex == hex else {
+            throw .invalid(field: "tree-head", reason: "its root hash must be 64 hexadecimal digits in lower case")
+        }
+        return TreeHead(size: size, root: root)
     }
 
     private static func signed(_ text: String) throws(Refusal) -> KeptTreeHead {

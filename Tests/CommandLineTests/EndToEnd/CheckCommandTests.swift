@@ -52,6 +52,60 @@ struct CheckCommandTests {
         }
     }
 
+    @Test func theTwoLinesOfATreeHeadAreATreeHead() throws {
+        try withStore { store in
+            let (head, proof) = (store.directory + "-head", store.directory + "-proof")
+            try store.append(#"{"kind":"notify","user":"ada","title":"One"}"#)
+            let plain = try store.run("tree-head").text
+            try store.run("prove", "1", "--json").output.write(to: URL(filePath: proof))
+            let json = try store.run("tree-head", "--json").text
+            let several = [plain + "\n" + plain, plain + json, json + plain]
+            for text in [plain, String(plain.dropLast()), "\n" + plain] + several {
+                try text.write(toFile: head, atomically: true, encoding: .utf8)
+                let run = try TraylogRun.of(["check", proof, "--tree-head", head])
+                #expect(run.status == 0 && run.text.contains("by the tree head of 1 event"), "\(text)")
+                #expect(try store.run("verify", "--tree-head", head).status == 0, "\(text)")
+            }
+        }
+    }
+
+    @Test func whatIsAlmostTheTwoLinesOfATreeHeadIsRefused() throws {
+        try withHandedOut { directory in
+            let root = String(repeating: "a1", count: 32)
+            let note = try String(contentsOfFile: directory + "/heads", encoding: .utf8)
+            let signature = note.split(separator: "\n").last.map(String.init) ?? ""
+            for (text, wanted) in [
+                ("tree size  7\n", "two lines"), ("tree size 7\nroot hash  \(root)\n", "two lines"),
+                ("tree size  7\nroot hash  \(root) \n", "64 hexadecimal digits"),
+                ("tree size  7\nroot hash  \(root.dropLast(2))\n", "64 hexadecimal digits"),
+                ("tree size  7\nroot hash  \(root.dropLast(2))…\n", "64 hexadecimal digits"),
+                ("tree size  7\nroot hash  \(root.uppercased())\n", "64 hexadecimal digits"),
+                ("tree size  07\nroot hash  \(root)\n", "no number of events"),
+                ("tree size  +7\nroot hash  \(root)\n", "no number of events"),
+                ("tree size  -1\nroot hash  \(root)\n", "no number of events"),
+                ("tree size  18446744073709551616\nroot hash  \(root)\n", "no number of events"),
+                ("tree size  7\r\nroot hash  \(root)\r\n", "two lines"),
+                ("root hash  \(root)\ntree size  7\n", "signature"),
+                ("tree size  7\nroot hash  \(root)\npath       5 hashes; --json prints them\n", "signature"),
+                ("tree size  7\nroot hash  \(root)\n\n\(signature)\n", "signature"),
+                ("tree size  7\n\(note)", "two lines"),
+            ] {
+                try text.write(toFile: directory + "/head", atomically: true, encoding: .utf8)
+                let run = try check(directory, "proof")
+                #expect(run.status == 65 && run.text.isEmpty, "\(text): \(run.text)")
+                #expect(
+                    run.errorText.contains(directory + "/head: holds no tree head") && run.errorText.contains(wanted),
+                    "\(text): \(run.errorText)")
+            }
+            // Whoever asks for a signature gets none from it.
+            try "tree size  7\nroot hash  \(root)\n".write(
+                toFile: directory + "/head", atomically: true, encoding: .utf8)
+            let run = try check(
+                directory, "proof", "--tree-head", directory + "/head", "--public-key", directory + "/key.pub")
+            #expect(run.status == 1 && run.text.contains("it is not signed"))
+        }
+    }
+
     @Test(
         arguments: sized(
             [("proof", 101), ("growth", 101), ("report", 1_601)],

@@ -86,7 +86,8 @@ struct CheckCommand: ParsableCommand {
         if treeHead.isEmpty, let policy, LogProof.isProof(firstLine) {
             return try checkLogProof(try (first?.bytes ?? []) + lines.rest(), policy, key)
         }
-        var heads = try treeHead.flatMap { try TreeHeadFile.read($0) }.map(\.text)
+        let named = try treeHead.flatMap { try TreeHeadFile.read($0) }
+        var heads = named.map(\.text)
         if heads.isEmpty { heads = KeptTreeHead.carried(byFirstLine: firstLine).map { [$0] } ?? [] }
         if heads.isEmpty, policy != nil {
             return try report(["\(file) has no checkpoint with it: name one with --tree-head"])
@@ -96,7 +97,10 @@ struct CheckCommand: ParsableCommand {
         }
         let verdicts: WitnessVerdicts?
         do throws(TraylogError) {
-            let kept = try heads.map { text throws(TraylogError) in try KeptTreeHead(text) }
+            let kept =
+                named.isEmpty
+                ? try heads.map { text throws(TraylogError) in try KeptTreeHead(text) }
+                : try named.map { file throws(TraylogError) in try file.kept() }
             verdicts = policy.map { WitnessVerdicts($0, kept, key) }
         } catch {
             // What the file has with it is no mistake of whoever checks it.

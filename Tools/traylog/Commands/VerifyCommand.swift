@@ -72,9 +72,9 @@ struct VerifyCommand: StoreCommand {
     }
 
     func run() throws {
-        let earlier = try since.flatMap { try TreeHeadFile.read($0).last }.map(Self.keptTreeHead)
+        let earlier = try since.flatMap { try TreeHeadFile.read($0).last }.map { try $0.kept() }
         let kept =
-            try treeHead.flatMap { try TreeHeadFile.read($0) }.map(Self.keptTreeHead) + [earlier].compactMap(\.self)
+            try treeHead.flatMap { try TreeHeadFile.read($0) }.map { try $0.kept() } + [earlier].compactMap(\.self)
         let key = try publicKey.map { try KeyFile.publicKey($0) }
         let policy = try witnessPolicy.map { try PolicyFile.read($0) }
         if let policy { try checkWitnesses(of: kept, policy, key) }
@@ -148,17 +148,5 @@ struct VerifyCommand: StoreCommand {
             record(.verification, findings: [failure.message], head: .zero)
         }
         return try result.get()
-    }
-
-    private static func keptTreeHead(_ file: TreeHeadFile) throws -> KeptTreeHead {
-        do throws(TraylogError) {
-            return try KeptTreeHead(file.text)
-        } catch {
-            guard case .refused(.invalid(_, let reason)) = error else { throw error }
-            throw TraylogError.refused(
-                .invalid(
-                    field: file.path,
-                    reason: "holds no tree head, as 'traylog tree-head' prints it with --json or --sign: \(reason)"))
-        }
     }
 }

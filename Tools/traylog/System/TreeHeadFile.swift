@@ -1,4 +1,4 @@
-import Traylog
+@_spi(Operations) import Traylog
 
 /// A tree head in a file that may hold several, one behind the other, as `tree-head --append` writes them.
 struct TreeHeadFile {
@@ -9,7 +9,20 @@ struct TreeHeadFile {
         split(try FileText.read(path)).map { TreeHeadFile(path: path, text: $0) }
     }
 
-    /// Checkpoints end with their signatures, JSON with the line.
+    /// What the text says.
+    ///
+    /// - Throws: ``TraylogError/refused(_:)``: `invalid` of the file.
+    func kept() throws(TraylogError) -> KeptTreeHead {
+        do throws(TraylogError) {
+            return try KeptTreeHead(text)
+        } catch {
+            guard case .refused(.invalid(_, let reason)) = error else { throw error }
+            throw TraylogError.refused(
+                .invalid(field: path, reason: "holds no tree head, as 'traylog tree-head' prints it: \(reason)"))
+        }
+    }
+
+    /// Checkpoints end with their signatures, JSON with the line, the form for people with its second line.
     static func split(_ text: String) -> [String] {
         var heads: [String] = []
         var head = ""
@@ -26,8 +39,14 @@ struct TreeHeadFile {
             }
             // Empty lines between tree heads.
             if head.isEmpty, line.isEmpty { continue }
+            let isSecond = KeptTreeHead.isPlain(head)
             head += line + "\n"
-            isSigned = isSignature
+            if isSecond {
+                heads.append(head)
+                head = ""
+            } else {
+                isSigned = isSignature
+            }
         }
         if !head.isEmpty { heads.append(head) }
         return heads.isEmpty ? [text] : heads
