@@ -106,6 +106,20 @@ struct CheckCommandTests {
         }
     }
 
+    @Test func whatACheckNeedsIsSaidInItsOwnWords() throws {
+        try withHandedOut { directory in
+            let bare = try TraylogRun.of(["check", directory + "/proof"])
+            #expect(bare.status == 64 && bare.errorText.contains("'--public-key <file>'"))
+            #expect(bare.errorText.contains("Usage: traylog check"))
+            for more in [[], ["--complete"]] {
+                let run = try TraylogRun.of(
+                    ["check", directory + "/proof", "--public-key", directory + "/key.pub"] + more)
+                #expect(run.status == 64 && run.errorLines.count == 1, "\(run.errorText)")
+                #expect(run.errorText.contains("name one with '--tree-head <file>'"), "\(run.errorText)")
+            }
+        }
+    }
+
     @Test(
         arguments: sized(
             [("proof", 101), ("growth", 101), ("report", 1_601)],

@@ -75,7 +75,15 @@ struct CheckCommand: ParsableCommand {
     }
 
     private static let missingHead = ValidationError(
-        "Missing '--tree-head <file>': a proof proves something only against a tree head.")
+        "Missing '--tree-head <file>' or '--public-key <file>': a proof proves something only against a tree head that was "
+            + "kept elsewhere, or by the signature of the log's key on what the file has with it.")
+
+    /// What the file lacks where no tree head was named: a usage error of this command, once the file has been opened.
+    private func missingHead(in file: String) -> Problem {
+        Problem(
+            usage: "\(VisibleText(file).text) has no tree head with it that a key has signed: name one with "
+                + "'--tree-head <file>', as 'traylog tree-head' printed it. 'traylog help check' says more.")
+    }
 
     func run() throws {
         let key = try publicKey.map { try KeyFile.publicKey($0) }
@@ -93,7 +101,7 @@ struct CheckCommand: ParsableCommand {
             return try report(["\(file) has no checkpoint with it: name one with --tree-head"])
         }
         guard !heads.isEmpty || !complete && (first == nil || StoryCheck.isStory(firstLine)) else {
-            throw Self.missingHead
+            throw missingHead(in: file)
         }
         let verdicts: WitnessVerdicts?
         do throws(TraylogError) {
