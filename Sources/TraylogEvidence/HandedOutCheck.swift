@@ -21,6 +21,10 @@ import TraylogCodec
     public private(set) var provedEvents = 0
     /// Those of them whose content is proved, too, because salt and payload are there.
     public private(set) var disclosedEvents = 0
+    /// The first ``mostFirst`` events that are proved, in the file's order.
+    public private(set) var firstEvents: [ProvedEvent] = []
+    /// A file may prove any number of events; so many are enough for a person to see which they are.
+    public static let mostFirst = 20
     /// Proofs that the log only grew.
     public private(set) var growths = 0
     /// The tree heads that everything is compared with.
@@ -147,7 +151,18 @@ import TraylogCodec
             try checkContent(of: proof, members, line.span, event: nil)
             disclosedEvents += 1
         }
+        note(proof, members.has("payload") ? Self.readable(proof, try members.base64("payload", in: line.span)) : nil)
+    }
+
+    /// Counts a proved event.
+    private mutating func note(_ proof: EventProof, _ event: Event?) {
         provedEvents += 1
+        if firstEvents.count < Self.mostFirst { firstEvents.append(ProvedEvent(proof, event)) }
+    }
+
+    /// What a proved payload says; nil where this version cannot read it, which makes the proof no less true.
+    private static func readable(_ proof: EventProof, _ payload: [UInt8]) -> Event? {
+        proof.leaf.flatMap { try? event(of: $0, payload) }
     }
 
     /// A line of a report: an event, its effect, and its proof.
@@ -182,16 +197,18 @@ import TraylogCodec
             let text = span.extracting(range)
             try checkContent(of: proof, try MemberValues(text, "disclosed"), text, event: event)
             disclosedEvents += 1
+            note(proof, self.event)
         } else {
             try checkHeader(event, of: proof)
+            note(proof, nil)
         }
-        provedEvents += 1
     }
 
     private mutating func checkLeaf(_ text: [UInt8]) throws(Refusal) {
         shownEvents += 1
-        leaf = try proof(try MemberValues(text.span, "proof", prefix: "proof."), text).leaf
-        provedEvents += 1
+        let proof = try proof(try MemberValues(text.span, "proof", prefix: "proof."), text)
+        leaf = proof.leaf
+        note(proof, nil)
     }
 
     // MARK: Parts
@@ -373,7 +390,7 @@ extension Event {
 
 extension EventLeaf {
     /// Refuses numbers that no log has: whoever makes a leaf chooses them.
-    fileprivate func checkNumbers() throws(Refusal) {
+    func checkNumbers() throws(Refusal) {
         guard seq <= Seq.highest else {
             throw .invalid(field: "leaf", reason: "is of event \(seq), and no log has so many")
         }

@@ -35,7 +35,7 @@ import Testing
         "decide what a witness or its client does next, in one process": [
             "Answer", "Doubt", "LogWitness", "WitnessConversation",
         ],
-        "is a verdict, of which the caller shows the words": ["WitnessedCheckpoint"],
+        "are verdicts, of which the caller shows the words": ["ProvedEvent", "WitnessedCheckpoint"],
         "has a form of bytes of its own, with a checksum": ["EventGroup"],
         "is told to an observer, which makes logs and metrics of it": ["StoreActivity"],
         "are shown by /readyz, /metrics and pages, in figures and words": ["NodeStatus", "StoreHealth", "Figure"],

@@ -106,6 +106,43 @@ struct CheckCommandTests {
         }
     }
 
+    @Test func aProofSaysWhatItsEventSays() throws {
+        try withHandedOut { directory in
+            let proof = try check(directory, "proof").lines
+            #expect(proof.contains { $0.hasPrefix("    3  2") && $0.contains("notified  ada") && $0.hasSuffix("T3") })
+            let json = try check(directory, "proof", "--tree-head", directory + "/head", "--json")
+            let events = try #require(try json.outputs("events").first ?? nil)
+            guard case .array(let shown) = events, shown.count == 1, case .object(let event) = shown[0] else {
+                Issue.record("\(json.text)")
+                return
+            }
+            #expect(event["seq"] == 3 && event["user"] == "ada" && event["title"] == "T3" && event["actor"] == "eve")
+            #expect(try json.outputs("more") == [0])
+            // Of what is not disclosed, only what its leaf says is proved.
+            let plain = try check(directory, "plain").text
+            #expect(plain.contains("notified") && !plain.contains("T3") && !plain.contains("ada"))
+            #expect(try !check(directory, "plain", "--tree-head", directory + "/head", "--json").text.contains("ada"))
+            #expect(try check(directory, "growth").lines.count == 2)
+        }
+    }
+
+    @Test func ofManyEventsTheFirstAreShown() throws {
+        try withStore { store in
+            let (head, report) = (store.directory + "-head", store.directory + "-report")
+            let text = #"\u001b[31m"# + String(repeating: "long ", count: 150)
+            try store.append(
+                (1...23).map { #"{"kind":"notify","user":"ada","title":"\#($0) \#(text)"}"# }.joined(separator: "\n"))
+            try store.run("tree-head").output.write(to: URL(filePath: head))
+            try store.run("audit", "ada", "--json", "--disclose").output.write(to: URL(filePath: report))
+            let run = try TraylogRun.of(["check", report, "--tree-head", head])
+            #expect(run.status == 0 && run.lines.count == 2 + 1 + 20 + 1, "\(run.text)")
+            #expect(run.lines.last == "and 3 more")
+            #expect(run.lines.allSatisfy { $0.count < 400 } && !run.text.contains("\u{1B}"))
+            let json = try TraylogRun.of(["check", report, "--tree-head", head, "--json"])
+            #expect(try json.outputs("more") == [3])
+        }
+    }
+
     @Test func whatACheckNeedsIsSaidInItsOwnWords() throws {
         try withHandedOut { directory in
             let bare = try TraylogRun.of(["check", directory + "/proof"])

@@ -164,7 +164,8 @@ struct CheckCommand: ParsableCommand {
             return try report(["\(file): \(error.description)"])
         }
         guard verdicts.findings.isEmpty else { return try report(verdicts.findings) }
-        try report([], isSigned: true, verdicts) { writer in
+        let proved = ProvedEventsText([ProvedEvent(event)].compactMap(\.self), of: 1)
+        try report([], isSigned: true, verdicts, proved: proved) { writer in
             writer.member("provedEvents", 1)
             writer.member("disclosedEvents", 0)
             writer.member("seq", event.seq)
@@ -180,12 +181,14 @@ struct CheckCommand: ParsableCommand {
     ///
     /// - Parameters:
     ///   - isSigned: whether a signature was looked at.
+    ///   - notProved: the last line where something was.
+    ///   - proved: the events to show where nothing was.
     ///   - members: what JSON says of this kind of check.
     ///   - words: the lines for a person where nothing was found.
-    ///   - notProved: the last line where something was.
     private func report(
         _ findings: [String], isSigned: Bool = false, _ seen: WitnessVerdicts? = nil, notProved: String? = nil,
-        _ members: (inout JSONWriter) -> Void = { _ in }, words: () -> [String] = { [] }
+        proved: ProvedEventsText? = nil, _ members: (inout JSONWriter) -> Void = { _ in },
+        words: () -> [String] = { [] }
     ) throws {
         let output = Output(.standardOutput)
         if global.json {
@@ -193,6 +196,7 @@ struct CheckCommand: ParsableCommand {
                 writer.beginObject()
                 writer.member("ok", findings.isEmpty)
                 members(&writer)
+                if findings.isEmpty { proved?.write(to: &writer) }
                 writer.member("signed", isSigned && findings.isEmpty)
                 if findings.isEmpty { write(seen, to: &writer) }
                 writer.name("findings")
@@ -203,6 +207,7 @@ struct CheckCommand: ParsableCommand {
             }
         } else if findings.isEmpty {
             try output.lines(words() + (seen?.words ?? []).map { VisibleText($0).text })
+            if let proved { try output.lines(proved.lines(on: Terminal(.standardOutput))) }
         } else {
             for finding in findings { try output.line(VisibleText(finding).text) }
             try output.line(notProved ?? "not proved: \(findings.count.counted("finding"))")
@@ -275,7 +280,8 @@ struct CheckCommand: ParsableCommand {
 
     private func report(_ check: HandedOutCheck, _ seen: WitnessVerdicts?) throws {
         let notProved = "not proved: \(check.findingCount.counted("finding"))"
-        try report(check.findings, isSigned: isSigned(seen), seen, notProved: notProved) { writer in
+        let proved = ProvedEventsText(check.firstEvents, of: check.provedEvents)
+        try report(check.findings, isSigned: isSigned(seen), seen, notProved: notProved, proved: proved) { writer in
             writer.member("provedEvents", check.provedEvents)
             writer.member("disclosedEvents", check.disclosedEvents)
         } words: {
