@@ -19,7 +19,7 @@ import Testing
         "are a decision's file and its check": ["DecisionCheck", "DecisionRecord", "DecisionStatement"],
         "are a story's page and its check": ["StoryCheck", "StoryRecord"],
         "counts the failures of one process": ["Backoff"],
-        "are told in words": ["NextStep", "RevisionGap", "VisibleText"],
+        "are told in words": ["NextStep", "RevisionGap", "Share", "VisibleText"],
         "have functions and no value": ["DurableFile", "NearestName", "PercentEncoding"],
         "are a stranger's words, of which a program makes a value of its own": ["WireNumber", "WireSeconds"],
         "is a secret; its text is asked for by name": ["NotePrivateKey"],

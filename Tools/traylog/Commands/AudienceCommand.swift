@@ -111,8 +111,7 @@ struct AudienceCommand: StoreCommand {
 
     private static func facts(_ audience: Audience) -> FactsText {
         func part(_ count: Int) -> Cell {
-            guard audience.recipients > 0 else { return Cell(count) }
-            return Cell("\(count.grouped) (\(count * 100 / audience.recipients) %)")
+            Share(of: count, in: audience.recipients).map { Cell("\(count.grouped) (\($0))") } ?? Cell(count)
         }
         let answers: [(String, Cell)] = audience.outcomes.map {
             ("answer \(VisibleText($0.action).text)", part($0.count))

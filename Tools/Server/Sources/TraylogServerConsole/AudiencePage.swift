@@ -78,10 +78,9 @@ struct AudienceFigures {
 
     init(_ audience: Audience) {
         func part(_ name: String, _ count: Int, _ part: Audience.Part) -> Part {
-            let all = audience.recipients
-            return Part(
-                name: name, count: Figures.count(count), share: all == 0 ? "" : "\((count * 100 + all / 2) / all) %",
-                part: part.rawValue)
+            Part(
+                name: name, count: Figures.count(count),
+                share: Share(of: count, in: audience.recipients)?.description ?? "", part: part.rawValue)
         }
         recipients = Figures.count(audience.recipients)
         parts = [

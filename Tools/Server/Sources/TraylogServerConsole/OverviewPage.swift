@@ -44,7 +44,7 @@ struct OverviewPage: PageContent {
         let failed: Failed?
         let verified: Verification?
         let backup: Timestamp?
-        let archive, archiveNote, disk, bytes, free, freeShare: String
+        let archive, archiveNote, disk, diskMark, bytes, free, freeShare: String
         let head, floor: Seq
         let isEmpty, hasFloor: Bool
         let rate, lately, users, events, tail, tree: String
@@ -126,8 +126,9 @@ struct OverviewPage: PageContent {
             verified: upkeep.lastVerification.map { Verification(time: $0.time, head: $0.head) },
             backup: upkeep.lastBackup?.time, archive: archive(health).lag, archiveNote: archive(health).note,
             disk: health.diskFreeBytes.map { Figures.bytes($0) + " free" } ?? "–",
+            diskMark: health.problems.contains { $0.problem == .disk } ? "bad-text" : "",
             bytes: Figures.bytes(statistics.bytes), free: Figures.bytes(statistics.freeBytes),
-            freeShare: "\(statistics.bytes == 0 ? 0 : statistics.freeBytes * 100 / statistics.bytes)",
+            freeShare: Share(of: statistics.freeBytes, in: statistics.bytes)?.description ?? "0 %",
             head: statistics.head, floor: statistics.floor, isEmpty: statistics.head == .zero,
             hasFloor: statistics.floor > .zero, rate: "\(Double(lately * 10 / 60) / 10)",
             lately: Figures.count(lately), users: Figures.count(statistics.users),
