@@ -238,10 +238,10 @@ class HealthTests(unittest.TestCase):
         with console_server() as server:
             server.notify("ann", title="A")
             overview = Visitor(server, "operator").get("")
-            self.assertIn("There is no backup What to do", " ".join(text_of(overview).split()))
+            self.assertIn("There is no backup. What to do", " ".join(text_of(overview).split()))
             self.assertIn('href="/console/findings">What to do', overview.body.decode())
             viewer = " ".join(text_of(Visitor(server, "viewer").get("")).split())
-            self.assertIn("There is no backup Ask an operator.", viewer)
+            self.assertIn("There is no backup. Ask an operator.", viewer)
             self.assertNotIn("traylog backup", viewer)
             page = text_of(Visitor(server, "operator").get("/findings"))
             self.assertIn("There is no backup", page)

@@ -90,7 +90,7 @@ function show(health, mark, findings) {
   if (state.textContent === health && texts.join("\n") === findings.map(text).join("\n")) return;
   list.replaceChildren(...findings.map(({ bad, parts, isFinding }) => element("li", { class: `note ${bad ? "bad" : "fair"}` }, icon("warning"),
     element("span", {}, element("span", { "data-says": "" }, ...parts.map((part) => (part.code ? element("code", {}, part.text) : part.text))),
-      ...(isFinding ? [" ", findingsLink()] : [])))));
+      ...(isFinding ? [". ", findingsLink()] : [])))));
   state.replaceChildren(element("span", { class: `dot ${mark}` }), health);
 }
 
