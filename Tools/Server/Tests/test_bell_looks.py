@@ -57,12 +57,23 @@ class LooksCase(PageCase):
 class ItemTest(LooksCase):
     def test_an_item_shows_its_sender_by_name_or_actor_and_never_by_a_number(self):
         for content in ({"data": {"name": "Maria Lopez"}, "actor": "u-17"}, {"actor": "Bob"}, {"actor": "8c9b2f0a-77d1-4a0e-9b3c-1f2e3d4c5b6a"}, {"actor": "4711"},
-                        {"data": {"name": 7}}, {"data": "name"}, {"data": {"name": "  "}}, {"data": [1]}, {}):
+                        {"actor": "田中.花子"}, {"actor": "أحمد.حسن"}, {"actor": "٤٧١١"}, {"actor": "—"}, {"data": {"name": 7}}, {"data": "name"}, {"data": {"name": "  "}}, {"data": [1]}, {}):
             self.server.notify("ann", title="x", **content)
-        self.open(9)
-        self.assertEqual(self.texts("[part=sender]"), ["Bob", "Maria Lopez"])
+        self.open(13)
+        self.assertEqual(self.texts("[part=sender]"), ["أحمد.حسن", "田中.花子", "Bob", "Maria Lopez"])
         self.assertEqual(self.browser.run(f"return [...{ROOT}.querySelectorAll('[part=avatar]')].slice(-2).map((one) => one.textContent)"), ["B", "ML"])
         self.assertEqual(self.severe(), [])
+
+    def test_an_icon_covers_no_initial(self):
+        self.server.notify("ann", title="x", data={"name": "Maria Meyer", "icon": "mention"})
+        self.open(1)
+        apart = self.browser.run(f"""const face = {ROOT}.querySelector('.face');
+            const range = document.createRange(); range.selectNodeContents(face.firstChild);
+            const letters = range.getBoundingClientRect(), chip = face.querySelector('.chip').getBoundingClientRect();
+            // The letters have no descent, and the icon is round.
+            const [x, y] = [(chip.left + chip.right) / 2 - letters.right, (chip.top + chip.bottom) / 2 - (letters.bottom - letters.height / 4)];
+            return Math.hypot(x, y) - chip.width / 2""")
+        self.assertGreaterEqual(apart, 0)
 
     def test_pictures_come_from_https_or_the_pages_own_origin_and_else_the_initials_show(self):
         images = ["/face.svg", "https://pictures.example/a.png", "http://pictures.example/a.png", "//pictures.example/a.png", "data:image/png;base64,AA==",

@@ -114,6 +114,7 @@ article:focus-visible .row{outline:2px solid var(--tl-accent);outline-offset:-2p
 .dot{position:absolute;inset-inline-start:.3rem;top:calc(.625rem + var(--tl-avatar) / 2 - 4px);border:4px solid var(--tl-accent);border-radius:50%}
 .face{position:relative;flex:none;width:var(--tl-avatar);height:var(--tl-avatar);border-radius:50%;display:grid;place-items:center;font-weight:600;font-size:.9em;
 	color:var(--tl-soft);background:var(--tl-hover);border:1px solid var(--tl-line);user-select:none}
+.face:not(.plain):has(.chip){padding-bottom:.5rem}
 .face img{width:100%;height:100%;object-fit:cover;border-radius:50%}
 .c0{--c:#c2185b} .c1{--c:#6a3fd0} .c2{--c:#0b6fd0} .c3{--c:#00796b} .c4{--c:#8a5a00} .c5{--c:#ad3a1e}
 [class*=" c"]{background:color-mix(in srgb,var(--c) 16%,var(--tl-paper));color:color-mix(in srgb,var(--c) 45%,var(--tl-ink));border-color:transparent}
@@ -242,7 +243,7 @@ const word = (value) => (typeof value === "string" && value.trim().slice(0, 100)
 
 // Who sent an item: the name in its data, or the actor, unless that is a number for machines.
 function sender({ actor, data }, user) {
-	return word(data?.name) ?? (actor && actor !== user && !/[\da-f]{8}|^[\W\d_]*$/i.test(actor) ? actor : null);
+	return word(data?.name) ?? (actor && actor !== user && !/[\da-f]{8}|^\P{L}*$/iu.test(actor) ? actor : null);
 }
 
 function face(item, name) {
