@@ -26,11 +26,15 @@ extension Service {
     /// - Parameter error: any that a read ended with; the others are left alone.
     package func noteDamage(_ error: any Error) {
         guard case TraylogError.failed(let failure) = error, failure.code == .damaged else { return }
-        // Where the server keeps its files is nobody's business who reads findings.
-        let finding = failure.message.replacing(configuration.directory, with: "the store")
+        let finding = withoutPath(failure.message)
         damageNotes.withLock { _ in
             do { try store.noteDamage(finding) } catch { logUnrecorded(UpkeepRecord.Check.reading.rawValue, error) }
         }
+    }
+
+    /// A message without the path of the store: where the server keeps its files is the business of operators alone.
+    package func withoutPath(_ message: String) -> String {
+        StorePath.replace(store.path, in: message, with: "the store")
     }
 
     /// Records a backup that ended now.

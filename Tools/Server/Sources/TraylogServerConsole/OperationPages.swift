@@ -57,7 +57,7 @@ enum OperationPages {
 
     /// The commands that the findings lead to; only operators may know where the server keeps its files.
     private static func next(_ health: StoreHealth, _ visit: Visit) -> [NextStep] {
-        visit.may(.admin) ? health.nextSteps(store: visit.service.configuration.directory) : []
+        visit.may(.admin) ? health.nextSteps(store: visit.store.path) : []
     }
 
     private static func overview(

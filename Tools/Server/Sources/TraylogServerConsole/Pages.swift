@@ -394,8 +394,7 @@ extension Visit {
     func problem(_ error: any Error) -> Problem {
         service.noteDamage(error)
         if case TraylogError.failed(var failure) = error, may(.audit) {
-            // Where the server keeps its files is nobody's business here.
-            failure.message = failure.message.replacing(service.configuration.directory, with: "the store")
+            failure.message = service.withoutPath(failure.message)
             return Problem(failure, tellsAll: failure.code == .damaged)
         }
         return Problem(error)

@@ -30,9 +30,9 @@ package enum ClusterRoutes {
         let report = try await call.store.upkeep.backup(to: copy.directory)
         let head = try await call.store.proofs.treeHead(asOf: .seq(report.head))
         // A backup has none of this, and the new node must also know who was erased.
-        if let settings = call.service.cluster?.settings {
-            let own = settings.partitions.directory(call.service.configuration.directory, settings.partition)
-            try? FileManager.default.copyItem(atPath: own + "/erasures", toPath: copy.directory + "/erasures")
+        if call.service.cluster != nil {
+            try? FileManager.default.copyItem(
+                atPath: call.store.path + "/erasures", toPath: copy.directory + "/erasures")
         }
         let body = ResponseBody { writer in
             try await CopyReader(directory: copy.directory).forEachPart {
