@@ -36,7 +36,7 @@ class FullDiskTests(unittest.TestCase):
                 stored += 1
             self.assertIsNotNone(refused)
             self.assertEqual((refused.status, refused.headers["Content-Type"]), (507, "application/problem+json"), refused)
-            self.assertEqual(refused.json["detail"], "the disk of the store is full: nothing is stored until there is room")
+            self.assertEqual(refused.json["detail"], "the disk of the store is full: this was not stored, or not all of it; make room, then send it again with the same keys")
             self.assertEqual(server.get("/v1/users/ann/tray").json["total"], stored)
             self.assertEqual(server.get(f"/v1/users/ann/items/{first}").status, 200)
             self.assertEqual(server.get("/healthz", who=None).status, 200)

@@ -421,6 +421,7 @@ extension Visit {
         case 500... where problem.isDamaged: "The rest of the store can still be read."
         case 500...: "The server's log says more, at this time. If it stays, run traylog verify on the store."
         default: "Go back and correct the field named above."
+        case 507: "Make room for the store, then repeat what you did."
         }
     }
 }

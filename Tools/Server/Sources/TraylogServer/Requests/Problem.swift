@@ -178,7 +178,7 @@ extension Problem {
                 .insufficientStorage, "No space left",
                 shown(
                     failure.code == .diskFull
-                        ? "the disk of the store is full: nothing is stored until there is room"
+                        ? "the disk of the store is full: this was not stored, or not all of it; make room, then send it again with the same keys"
                         : "the store's file is as large as it may become: raise mapSizeBytes, or compact the store"))
         default: self.init(.internalServerError, "The store failed", shown("the store failed: \(failure.code)"))
         }
