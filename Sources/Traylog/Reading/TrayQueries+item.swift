@@ -72,31 +72,57 @@ extension BlockingQueries {
     /// The events that may have changed an item whose own event is damaged, oldest first.
     ///
     /// They are the user's, came after it, and name it, look at the tray or mark all of it, or a part: nobody can tell any more in which
-    /// part it was. With them stand the events that undid one of them.
+    /// part it was. With them stand the events that undid one of them. After the item's end, as it was taken back or expired, there
+    /// are no others: what is gone can be neither seen nor marked.
     ///
     /// - Throws: ``TraylogError``: refused `unknownItem` for one that was never in this tray; failed.
-    /// - Complexity: O(the user's events since the item came).
+    /// - Complexity: O(the user's events since the item came); of a broadcast that is gone, O(all events since).
     @available(*, noasync, message: "use `await store.traces`; this call blocks a thread that tasks share")
     @_spi(Operations) public func traces(
         of item: Seq, of user: String, asOf: Moment? = nil
     ) throws(TraylogError) -> [Event] {
         let end = if let asOf { try seq(of: asOf) } else { try head() }
-        let isKnown = try queries.answer(.now, of: user) { now in
-            try now.state.entry(of: item.rawValue, stored: now.pages) != nil
+        let flags = try queries.answer(.now, of: user) { now in
+            try now.state.entry(of: item.rawValue, stored: now.pages)?.flags
         }
-        guard isKnown, item <= end else { throw .refused(.unknownItem(.seq(item))) }
+        guard let flags, item <= end else { throw .refused(.unknownItem(.seq(item))) }
         guard item < end else { return [] }
-        var found: Set<Seq> = []
-        return try history(of: user, from: item + 1, limit: .max, asOf: .seq(end)).elements.filter { event in
+        var events = try history(of: user, from: item + 1, limit: .max, asOf: .seq(end)).elements
+        if flags.contains(.gone), !events.contains(where: { $0.ends(item) }),
+            let last = try self.end(ofBroadcast: item, through: end)
+        {
+            events.insert(last, at: events.bisect { $0.seq < last.seq })
+        }
+        var (found, isOver): (Set<Seq>, Bool) = ([], false)
+        return events.filter { event in
             let isTrace =
                 switch event.body {
-                case .traySeen(let upTo), .allMarked(_, _, let upTo): upTo >= item
                 case .undone(let seq): found.contains(seq)
+                case _ where isOver: false
+                case .traySeen(let upTo), .allMarked(_, _, let upTo): upTo >= item
                 default: event.mayConcern(item, collapseKey: nil)
                 }
             if isTrace { found.insert(event.seq) }
+            if event.ends(item) { isOver = true }
             return isTrace
         }
+    }
+
+    /// The event that took a broadcast back, or with which it expired: it is nobody's own, so only a look at the log finds it.
+    private func end(ofBroadcast item: Seq, through end: Seq) throws(TraylogError) -> Event? {
+        let filter = EventFilter(kinds: [.retracted, .expired])
+        var next: Seq? = item + 1
+        do throws(TraylogError) {
+            while let from = next, from <= end {
+                let page = try events(matching: filter, from: from, limit: 1_000)
+                if let last = page.elements.first(where: { $0.ends(item) }) { return last.seq <= end ? last : nil }
+                next = page.next
+            }
+        } catch {
+            // The rest can be told without it.
+            guard error.failure?.code == .damaged else { throw error }
+        }
+        return nil
     }
 
     private func wholeLife(
@@ -126,6 +152,16 @@ extension BlockingQueries {
                 throw floor.refusal
             }
             return try store.event(seq)
+        }
+    }
+}
+
+extension Event {
+    /// Whether nothing happens to the item any more after it.
+    fileprivate func ends(_ item: Seq) -> Bool {
+        switch body {
+        case .retracted(item), .expired(item): true
+        default: false
         }
     }
 }

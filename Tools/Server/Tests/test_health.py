@@ -1,5 +1,6 @@
 """One health: each alarm begins and ends in the command line, readiness, the figures, the console, and the shipped dashboard and alerts."""
 
+import contextlib
 import html
 import json
 import math
@@ -215,6 +216,45 @@ class HealthTests(unittest.TestCase):
                 self.assertIn("data-moment", past)
                 self.assertIn("event 3 is damaged", html.unescape(re.sub(r"<[^>]*>", "", past)))
                 self.assertIn("Title number 2.", text_of(auditor.get("/users/ann?asOf=2")))
+
+    def test_what_may_have_happened_to_a_damaged_item_ends_with_the_item(self):
+        with console_server() as server:
+            server.call("PUT", "/v1/users/ann/subscriptions/news")
+            own = server.notify("ann", title="Title number 1.").json["seq"]
+            everybodys = server.post("/v1/topics/news/broadcasts", {"title": "Title number 2."}).json["seq"]
+            kept = server.notify("ann", title="Title number 3.").json["seq"]
+
+            def see(device):
+                server.post("/v1/users/ann/seen", {"upTo": server.notify("ann", title="x").json["seq"], "device": device})
+
+            see("first")
+            server.call("DELETE", f"/v1/users/ann/items/{own}")
+            server.call("DELETE", f"/v1/items/{everybodys}")
+            see("second")
+            server.owns = False
+            server.stop()
+            for number, item, titles in ((b"1", own, ["Marked as seen", "Retracted"]), (b"2", everybodys, ["Marked as seen", "Retracted"]),
+                                         (b"3", kept, ["Marked as seen", "Marked as seen"])):
+                self.assertGreater(flip(self.store(server), b"Title number %b." % number), 0)
+                with console_server(directory=server.directory) as damaged:
+                    damaged.owns = False
+                    page = Visitor(damaged, "auditor").get(f"/users/ann/items/{item}").body.decode()
+                    life = re.search(r'<ol class="life">(.*?)</ol>', page, re.DOTALL).group(1)
+                    self.assertEqual(re.findall(r'<span class="what"><b>([^<]*)</b>', life), titles, item)
+                    told = self.program(damaged, "show", "ann", str(item), statuses=(74,))
+                    self.assertEqual(told.count("traySeen"), titles.count("Marked as seen"), told)
+                    damaged.stop()
+                flip(self.store(server), bytes([b"T"[0] ^ 1]) + b"itle number %b." % number)
+            self.addCleanup(shutil.rmtree, server.directory, True)
+
+    def test_a_store_of_a_relative_path_is_named_by_its_whole_path(self):
+        with tempfile.TemporaryDirectory(prefix="traylog-relative.") as directory:
+            with contextlib.chdir(directory):
+                os.mkdir("dam")
+                with console_server(directory="dam") as server:
+                    server.notify("ann", title="Title number 1.")
+                    page = text_of(Visitor(server, "operator").get("/findings"))
+            self.assertIn(f"--store {os.path.realpath(directory)}/dam/store", page)
 
     def test_what_to_do_is_said_with_the_path_of_this_store(self):
         with console_server() as server:
