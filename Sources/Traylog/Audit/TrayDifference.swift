@@ -52,10 +52,11 @@ extension BlockingQueries {
             var before = TrayCounts(fold.base.state)
             var tracker = ChangeTracker(changes.map { ($0.entry, $0.change.before) }, pages: fold.base.pages)
             _ = try fold.run { state, seq in
-                let after = TrayCounts(state)
-                steps.append(AuditStep(seq: Seq(seq), before: before, after: after))
+                let (after, fact) = (TrayCounts(state), try store.fact(seq))
+                // Who looked at a tray did not touch it.
+                if fact.kind != .audited { steps.append(AuditStep(seq: Seq(seq), before: before, after: after)) }
                 before = after
-                try tracker.follow(state, store.fact(seq))
+                try tracker.follow(state, fact)
                 if steps.count.isMultiple(of: 256) { progress(seq - start, end - start) }
             }
             for index in changes.indices { changes[index].change.by = tracker.events(of: changes[index].change.item) }

@@ -13,7 +13,7 @@ public struct TrayDifference: Hashable, Sendable {
     public var after: Tray
     /// The items that changed, ascending.
     public var items: [ItemChange]
-    /// Every event in between that touched the tray, also if its effect was taken back since.
+    /// Every event in between that touched the tray, also if its effect was taken back since; those who only looked at it did not.
     @_spi(Operations) public var steps: [AuditStep]
 
     package init(user: String, before: Tray, after: Tray, items: [ItemChange], steps: [AuditStep]) {

@@ -282,3 +282,13 @@ class ConsoleTests(PersonCase):
 
 if __name__ == "__main__":
     unittest.main()
+    def test_who_looked_made_no_difference_to_a_tray(self):
+        server = self.start("--record-access")
+        auditor = reader(server, "auditor")
+        self.assertEqual(auditor.get("/users/ann").status, 200)
+        self.assertIn("audited", [line["kind"] for line in server.get("/v1/users/ann/history").lines])
+        page = auditor.get("/users/ann/difference?from=0").body.decode()
+        between = page.split('id="by-title"')[1]
+        self.assertIn("k-notified", between)
+        self.assertNotIn("k-audited", between)
+
