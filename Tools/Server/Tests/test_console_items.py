@@ -193,7 +193,7 @@ class SheetTests(ItemCase):
         self.assertNotIn("Decision with proofs", text_of(other.get(path)))
         self.assertEqual(other.get(f"{path}/decision").status, 403)
         answer = visitor.get(f"{path}/decision")
-        self.assertEqual((answer.status, answer.headers["content-disposition"]), (200, f'attachment; filename="decision-{item}.json"'))
+        self.assertEqual((answer.status, answer.headers["content-disposition"]), (200, f'attachment; filename="decision-{item}-abe.json"'))
         with tempfile.TemporaryDirectory(prefix="traylog-decision.") as directory:
             size = json.loads(answer.body)["treeHead"]["treeSize"]
             for name, content in (("file", answer.body), ("head", self.server.get(f"/v1/tree-head?asOf={size}").body)):

@@ -187,8 +187,13 @@ extension Response {
     }
 
     /// The answer as a file for the reader to keep.
-    func kept(as name: String) -> Response {
+    ///
+    /// - Parameters:
+    ///   - parts: what tells it from other files: letters, digits, `-`, `_` and full stops stay; see ``FileName``.
+    ///   - ending: such as `.html`.
+    func kept(as parts: [String], ending: String) -> Response {
         var response = self
+        let name = parts.map(FileName.part).joined(separator: "-") + ending
         response.headers[.contentDisposition] = "attachment; filename=\"\(name)\""
         return response
     }

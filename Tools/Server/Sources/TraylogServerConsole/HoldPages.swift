@@ -56,7 +56,7 @@ enum HoldPages {
         let response = try await PersonRoutes.lines(
             of: user, visit.service, isDossier: isDossier, actor: visit.session?.caller.name,
             device: "console", purpose: visit.session?.purpose)
-        return response.kept(as: "\(isDossier ? "dossier" : "history")-\(PercentEncoding.encode(user)).jsonl")
+        return response.kept(as: [isDossier ? "dossier" : "history", user], ending: ".jsonl")
     }
 }
 

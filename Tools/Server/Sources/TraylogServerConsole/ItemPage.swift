@@ -108,18 +108,22 @@ struct ItemPage: PageContent {
             },
             // Both have salts and payloads, for somebody who may read the log.
             ConsolePage(.get, "/users/{u}/items/{item}/decision", .key(.audit)) { visit in
-                let seq = try seq(visit)
-                var record = try await visit.store.decision(on: .seq(seq), by: visit.segment("u"))
+                let (seq, user) = (try seq(visit), visit.segment("u"))
+                var record = try await visit.store.decision(on: .seq(seq), by: user)
                 let note = try await visit.service.checkpoint(through: Seq(record.treeHead.size))
                 record.seen = try await visit.store.proofs.treeHead(record.treeHead, seenIn: note)
-                return file("decision-\(seq).json", "application/json", record.json + "\n")
+                return file("application/json", record.json + "\n")
+                    .kept(as: ["decision", "\(seq)", user], ending: ".json")
             },
             ConsolePage(.get, "/users/{u}/items/{item}/story", .key(.audit), query: ["asOf"]) { visit in
-                let (seq, store, service) = (try seq(visit), visit.store, visit.service)
+                let (seq, user) = (try seq(visit), visit.segment("u"))
+                let (store, service) = (visit.store, visit.service)
                 await service.treeAtStart.wait()
-                let life = try await store.life(of: .seq(seq), of: visit.segment("u"), asOf: try visit.moment("asOf"))
+                let life = try await store.life(of: .seq(seq), of: user, asOf: try visit.moment("asOf"))
                 let page = try await store.provedStory(of: life).page(signedBy: service.checkpointKey)
-                return file("story-\(seq).html", "text/html; charset=utf-8", page)
+                // A broadcast is an item of many, and is told anew as its life goes on.
+                return file("text/html; charset=utf-8", page)
+                    .kept(as: ["story", "\(seq)", user, "asof", "\(life.asOf)"], ending: ".html")
             },
         ]
     }
@@ -131,10 +135,9 @@ struct ItemPage: PageContent {
         return seq
     }
 
-    private static func file(_ name: String, _ type: String, _ text: String) -> Response {
+    private static func file(_ type: String, _ text: String) -> Response {
         let headers: HTTPFields = [.contentType: type, .cacheControl: "no-store"]
-        let body = ResponseBody(byteBuffer: ByteBuffer(string: text))
-        return Response(status: .ok, headers: headers, body: body).kept(as: name)
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 
     // MARK: The item
