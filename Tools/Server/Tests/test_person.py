@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from consoled import Visitor, console_server, text_of
@@ -212,6 +213,8 @@ class ConsoleTests(PersonCase):
         operator = Visitor(server, "operator")
         answer = operator.send("/users/ann/hold", {"form": operator.form("/users/ann")})
         self.assertEqual(answer.status, 303, answer)
+        later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 86_400))
+        server.notify("ann", title="Later", notBefore=later)
         for role in ("viewer", "auditor", "operator"):
             visitor = Visitor(server, role)
             pages = ["", "/items/1"] + (["/timeline", "/difference", "/looked"] if role != "viewer" else [])
@@ -222,6 +225,11 @@ class ConsoleTests(PersonCase):
                 self.assertEqual("/users/ann/release" in shown.body.decode(), role == "operator", (role, page))
                 self.assertNotIn("On legal hold", text_of(visitor.get(f"/users/bob{page.replace('1', '2')}")), (role, page))
             self.assertRegex(text_of(visitor.get("/users")), r"ann on hold")
+            # An item is also shown beside its list, where the page behind it is dimmed.
+            self.assertRegex(visitor.get("/users/ann/items/1").body.decode(), r'<div class="sheet-hold"><div[^>]* data-hold>')
+            self.assertIn("On legal hold since", text_of(visitor.get("/planned?user=ann")))
+            self.assertNotIn("On legal hold", text_of(visitor.get("/planned?user=bob")))
+            self.assertRegex(text_of(visitor.get("/planned")), r"ann on hold")
         self.assertIn("ann since", text_of(operator.get("/operations")).replace("\n", " "))
         asked = operator.send("/users/ann/release", {"form": operator.form("/users/ann")})
         self.assertEqual(asked.status, 200)
@@ -279,9 +287,6 @@ class ConsoleTests(PersonCase):
             page = reader(server, "auditor").get("/users/ann").body.decode()
         self.assertIn("Hello ann", page.split('class="cause"')[1][:700])
 
-
-if __name__ == "__main__":
-    unittest.main()
     def test_who_looked_made_no_difference_to_a_tray(self):
         server = self.start("--record-access")
         auditor = reader(server, "auditor")
@@ -292,3 +297,6 @@ if __name__ == "__main__":
         self.assertIn("k-notified", between)
         self.assertNotIn("k-audited", between)
 
+
+if __name__ == "__main__":
+    unittest.main()

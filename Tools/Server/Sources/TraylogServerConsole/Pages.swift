@@ -105,6 +105,7 @@ enum PageTemplate: String, CaseIterable {
     case findings
     case foot
     case head
+    case hold
     case item
     case itemFilter = "item-filter"
     case log
@@ -133,7 +134,8 @@ enum PageTemplate: String, CaseIterable {
         case .audience, .event, .log: .log
         case .tree: .tree
         case .confirm, .findings, .operations, .run: .operations
-        case .damage, .failed, .filter, .finding, .foot, .head, .itemFilter, .logRow, .noRows, .problem, .rows, .search,
+        case .damage, .failed, .filter, .finding, .foot, .head, .hold, .itemFilter, .logRow, .noRows, .problem, .rows,
+            .search,
             .signIn, .userHead:
             nil
         }
@@ -161,6 +163,7 @@ enum PageTemplate: String, CaseIterable {
         case .findings: PackageResources.findings_mustache
         case .foot: PackageResources.foot_mustache
         case .head: PackageResources.head_mustache
+        case .hold: PackageResources.hold_mustache
         case .item: PackageResources.item_mustache
         case .itemFilter: PackageResources.item_filter_mustache
         case .log: PackageResources.log_mustache
@@ -418,10 +421,10 @@ extension Visit {
         case 404: "Check the address, or look for it from the overview."
         case 410: "What was there has left the log. The log's page shows the events that are left."
         case 429: "Wait a little."
+        case 507: "Make room for the store, then repeat what you did."
         case 500... where problem.isDamaged: "The rest of the store can still be read."
         case 500...: "The server's log says more, at this time. If it stays, run traylog verify on the store."
         default: "Go back and correct the field named above."
-        case 507: "Make room for the store, then repeat what you did."
         }
     }
 }

@@ -11,12 +11,15 @@ struct PlannedPage: PageContent {
         let at: Timestamp
         /// Nil for a broadcast.
         let user: Name?
+        /// Whether a legal hold is on the user; said in a list of everybody's.
+        let isHeld: Bool
         let topic: String
         let title: String?
     }
 
     /// Whose items alone they are; nil for everybody's.
     let user: Name?
+    let hold: Hold?
     let items: [Item]
     let next: String?
 
@@ -28,12 +31,19 @@ struct PlannedPage: PageContent {
                 let user = visit.query["user"]
                 let page = try await visit.store.scheduled(of: user, after: visit.query["after"], limit: rows)
                 try await visit.reader(isOfOne: user != nil).record(persons: page.elements.compactMap(\.user))
-                let items = page.elements.map {
+                let held = user == nil ? await visit.heldNames() : []
+                let items = page.elements.map { item in
                     Item(
-                        seq: $0.seq, at: $0.notBefore, user: $0.user.map(Name.init), topic: $0.topic ?? "",
-                        title: $0.title)
+                        seq: item.seq, at: item.notBefore, user: item.user.map(Name.init),
+                        isHeld: item.user.map { held.contains(Array($0.utf8)) } ?? false, topic: item.topic ?? "",
+                        title: item.title)
                 }
-                return visit.page("Planned", PlannedPage(user: user.map(Name.init), items: items, next: page.next))
+                var hold: Event?
+                // A log that cannot be read for it leaves the page without, as those of the person.
+                if let user { hold = try? await visit.service.holds.hold(of: user) }
+                let content = PlannedPage(
+                    user: user.map(Name.init), hold: hold.map(Hold.init), items: items, next: page.next)
+                return visit.page("Planned", content)
             }
         ]
     }
