@@ -38,7 +38,7 @@ class SearchTests(unittest.TestCase):
 
     def named(self, page):
         """The lists of named items below a person's list, by their titles."""
-        lists = re.findall(r'gone-items"><p>([^<]*):</p><ul>(.*?)</ul>', page.body.decode(), re.DOTALL)
+        lists = re.findall(r'gone-items"><h3>([^<]*)</h3><ul>(.*?)</ul>', page.body.decode(), re.DOTALL)
         return {title: re.findall(r'data-open="(\d+)"', items) for title, items in lists}
 
     def test_what_was_sent_silently_is_found_and_can_be_listed(self):
@@ -95,7 +95,10 @@ class SearchTests(unittest.TestCase):
             visitor = Visitor(server, "auditor")
             page = visitor.get("/users/ann?text=shipped+4711")
             self.assertEqual(self.named(page), {"No longer in the tray, with these words": [str(seq)]})
-            self.assertIn("Nothing that is still in the tray matches", text_of(page))
+            text = text_of(page)
+            # What was found comes first, and alone has a heading.
+            self.assertLess(text.index("Order 4711"), text.index("Nothing that is still in the tray matches"))
+            self.assertEqual(re.findall(r"<h3>(.*?)</h3>", page.body.decode())[0], "No longer in the tray, with these words")
             for path in ("/log", "/users/ann/timeline"):
                 rows = re.findall(r'<tr data-seq="(\d+)"', visitor.get(f"{path}?text=shipped+4711").body.decode())
                 # The event that took it back is about it, too.

@@ -30,8 +30,10 @@ struct PersonSearch {
     /// The event below which nothing was searched.
     var searchedTo: Seq?
 
-    /// What the heading of a list without items says.
+    /// What a list without items says.
     var nothing = ""
+    /// Whether something matches all the same, which then comes first.
+    var isFound = false
 
     private static let mostNamed = 10
     /// Matches of another list are counted so far.
@@ -74,6 +76,7 @@ struct PersonSearch {
         if found.nothing.isEmpty {
             found.nothing = found.unread == nil ? "No item matches" : "No item that can be read matches"
         }
+        found.isFound = !found.elsewhere.isEmpty || !found.groups.isEmpty
         return found
     }
 
