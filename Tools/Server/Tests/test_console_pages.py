@@ -112,17 +112,35 @@ class LookTests(PageCase):
         self.browser.console = [entry for entry in self.browser.console if "404" not in entry["message"]]
         super().tearDown()
 
-    def test_no_column_of_a_short_table_is_cut_on_a_phone(self):
+    def test_no_column_of_a_short_table_is_cut(self):
         later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 86_400))
         self.server.notify("a-person-with-a-long-name@example.org", title="A reminder of what was agreed", notBefore=later)
         self.assertEqual(Visitor(self.server, "auditor").get("/users/hostile/dossier").status, 200)
-        self.browser.size(390, 844)
-        for path in ("/users?prefix=person", "/users/hostile/looked", "/planned"):
-            self.open(path)
-            cells = self.browser.run("""return [...document.querySelectorAll('table.stacked tbody td')].filter((cell) => cell.textContent.trim())
-                .map((cell) => [cell.textContent, cell.getBoundingClientRect().right <= innerWidth && cell.scrollWidth <= cell.clientWidth + 1])""")
-            self.assertGreater(len(cells), 3, path)
-            self.assertEqual([text for text, is_whole in cells if not is_whole], [], path)
+        self.server.post("/v1/users/a-person-with-a-long-name@example.org/seen", {"upTo": self.server.get("/v1/users/ann/tray").json["newest"]})
+        for width in (390, 721, 768, 1023, 1024, 1280):
+            self.browser.size(width, 844)
+            for path in ("/users?prefix=person", "/users/hostile/looked", "/planned", "/operations"):
+                self.open(path)
+                # The longest form of each time.
+                self.browser.run("for (const time of document.querySelectorAll('main time')) time.textContent = '2026-11-27 13:02:11'")
+                cells = self.browser.run("""const room = document.querySelector('table.stacked')?.closest('.panel').getBoundingClientRect();
+                    return [...document.querySelectorAll('table.stacked tbody td')].filter((cell) => cell.textContent.trim())
+                    .map((cell) => [cell.textContent, cell.getBoundingClientRect().right <= room.right + 1
+                        && (cell.matches('.what') || cell.scrollWidth <= cell.clientWidth + 1)])""")
+                if path != "/operations":
+                    self.assertGreater(len(cells), 3, (path, width))
+                self.assertEqual([text for text, is_whole in cells if not is_whole], [], (path, width))
+
+    def test_no_table_of_events_is_wider_than_its_panel(self):
+        for width in (1024, 1259, 1260, 1280):
+            self.browser.size(width)
+            for path in ("", "/log", "/users/ann/timeline", "/users/hostile/timeline", "/users/ann/difference?from=1700&to=1740"):
+                self.open(path)
+                self.browser.run("for (const time of document.querySelectorAll('main time')) time.textContent = '2026-11-27 13:02:11'")
+                wider = self.browser.run("""return [...document.querySelectorAll('table.rows')]
+                    .map((table) => table.getBoundingClientRect().right - table.closest('.panel').getBoundingClientRect().right)""")
+                self.assertGreater(len(wider), 0, path)
+                self.assertLessEqual(max(wider), 1, (path, width))
 
     def test_hostile_text_becomes_no_element(self):
         for path in ("", "/users", "/users/hostile", "/users/hostile/timeline", "/users/hostile/difference?from=0", "/log"):
@@ -434,6 +452,13 @@ class PaperTests(PageCase):
                 self.assertEqual(shown, [], path)
             self.open("/users/ann?asOf=400")
             self.assertIn("As of event 400", self.browser.text())
+            # The line is as wide as it was drawn, or smaller as a whole.
+            self.browser.wait("document.documentElement.dataset.moments !== undefined")
+            for width in (1440, 718):
+                self.browser.size(width)
+                drawn, shown = self.browser.run("""const line = document.querySelector('[data-chart]'), box = line.getBoundingClientRect();
+                    return [line.width / line.height, box.width / box.height]""")
+                self.assertAlmostEqual(drawn, shown, delta=0.1)
             # 190 mm of A4: rows of a table, and not the cards of a phone.
             self.browser.size(718)
             for path in ("/users/ann/timeline", "/log", "/users?sort=unread", "/users/ann/difference?from=1700&to=1740"):
@@ -446,6 +471,16 @@ class PaperTests(PageCase):
             self.open("/users/ann/timeline")
             self.assertEqual(self.browser.run("""return [...document.querySelectorAll('td.kind a, td.name bdi')]
                 .filter((part) => part.getClientRects().length > 1).map((part) => part.textContent)"""), [])
+            # A name may take two lines, but no word of it does.
+            self.browser.run("""document.querySelectorAll('td.name bdi').forEach((name, index) => name.textContent = ['yuki.tanaka', 'command line'][index % 2])""")
+            self.assertEqual(self.browser.run("""return [...document.querySelectorAll('td.name bdi')].slice(0, 40).filter((name) => {
+                const text = name.firstChild.data, range = document.createRange();
+                return [...text.matchAll(/\\S+/g)].some(({ 0: word, index }) => {
+                    range.setStart(name.firstChild, index);
+                    range.setEnd(name.firstChild, index + word.length);
+                    return range.getClientRects().length > 1;
+                });
+            }).map((name) => name.textContent)"""), [])
         finally:
             self.browser.size(1440)
             self.browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

@@ -148,7 +148,7 @@ export function chart(canvas, position) {
   context.fillRect(place(position, width) - 0.75, 4, 1.5, floor - 2);
   context.fillStyle = colour("--soft");
   context.font = `11px ${getComputedStyle(document.body).fontFamily}`;
-  if (width > 480) context.fillText(`most ${count(most)} unread${moments.looks.length ? "; green ticks: the user saw the tray" : ""}`, left + 4, 12);
+  if (width > 480) context.fillText(`most ${count(most)} unread${moments.looks.length ? "; ticks: the user saw the tray" : ""}`, left + 4, 12);
 }
 
 const day = 86400000;

@@ -198,6 +198,15 @@ if (answer.ok) {
   position = positionOf(isPresent ? Number.MAX_SAFE_INTEGER : at);
   draw();
   addEventListener("resize", draw);
+  // Paper has its own width and colours, and stretches what was drawn for the window.
+  const print = () => {
+    canvas.style.width = "720px";
+    draw();
+    canvas.style.width = "";
+  };
+  addEventListener("beforeprint", print);
+  addEventListener("afterprint", draw);
+  matchMedia("print").addEventListener("change", ({ matches }) => (matches ? print() : draw()));
   addEventListener("times", draw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   if (position > 0) tray(moments.seqs[position - 1]).catch(() => {});
