@@ -8,12 +8,14 @@ import TraylogStates
     /// The story of an item with proofs that lead to the tree of the life's moment.
     ///
     /// - Parameter life: as ``life(of:of:asOf:including:)`` answers it.
-    /// - Throws: ``TraylogError``: refused `compacted` where an event of the story has left the log; failed.
+    /// - Throws: ``TraylogError``: refused `compacted` where an event of the story has left the log; failed, also `damaged` where an
+    ///   event hides who had muted the item.
     /// - Complexity: as ``story(of:)``.
     @available(*, noasync, message: "use `await store.provedStory`; this call blocks a thread that tasks share")
     public func provedStory(of life: ItemLife) throws(TraylogError) -> StoryRecord {
         let (user, item) = (life.user, life.item.seq)
-        let (all, start, gap) = try storyEvents(of: life)
+        let (all, start, gap, damage) = try storyEvents(of: life)
+        if let damage { throw damage }
         let wanted = ItemStory(of: life.item, user: user, events: all, from: start, gap: gap)
         let floor = try statistics(checkingStates: false).floor
         var seqs = Set(wanted.events)

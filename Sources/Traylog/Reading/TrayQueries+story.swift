@@ -6,7 +6,7 @@ import TraylogStates
 @_spi(Operations) extension BlockingQueries {
     /// Tells what happened to one item, in sentences.
     ///
-    /// A sentence whose event has left the log says so.
+    /// A sentence whose event has left the log says so, and so does the sentence about a mute that a damaged event hides.
     ///
     /// - Parameter life: the item and its events, as ``life(of:of:asOf:)`` answers them.
     /// - Throws: ``TraylogError``: failed.
@@ -15,15 +15,21 @@ import TraylogStates
     ///   ``life(of:of:asOf:)``.
     @available(*, noasync, message: "use `await store.story`; this call blocks a thread that tasks share")
     public func story(of life: ItemLife) throws(TraylogError) -> ItemStory {
-        let (events, floor, gap) = try storyEvents(of: life)
-        return ItemStory(of: life.item, user: life.user, events: events, from: floor, gap: gap)
+        let found = try storyEvents(of: life)
+        return ItemStory(
+            of: life.item, user: life.user, events: found.events, from: found.floor, gap: found.gap,
+            damaged: found.damage?.failure?.event)
     }
 
     /// The events that a story is made of, ascending, with those that were undone.
     ///
-    /// The gap is the floor's time, where an event that concerned the item may have left the log.
-    func storyEvents(of life: ItemLife) throws(TraylogError) -> (events: [Event], from: ItemAtFloor?, gap: Timestamp?) {
+    /// The gap is the floor's time, where an event that concerned the item may have left the log. The damage is that of an event
+    /// which hides the mutes before the item.
+    func storyEvents(
+        of life: ItemLife
+    ) throws(TraylogError) -> (events: [Event], floor: ItemAtFloor?, gap: Timestamp?, damage: TraylogError?) {
         let (user, item) = (life.user, life.item)
+        var damage: TraylogError?
         var events = Dictionary(life.events.map { ($0.seq, $0) }) { first, _ in first }
         func add(_ more: [Event]) { for event in more { events[event.seq] = event } }
         let voided = try voidedEvents(of: user).filter { $0.value <= life.asOf }
@@ -32,6 +38,7 @@ import TraylogStates
             // What is damaged before it came hides at most who had muted it.
             do throws(TraylogError) { add(try mutes(before: item, arrival: arrival, of: user)) } catch {
                 guard error.failure?.event != nil else { throw error }
+                damage = error
             }
         }
         // Of an item that was compacted, the log may still have the answer.
@@ -48,16 +55,20 @@ import TraylogStates
             let end = min(max(undo, floor), life.asOf)
             add(try history(of: user, from: item.seq, limit: .max, asOf: .seq(end)).elements)
         }
-        guard item.seq <= floor, floor <= life.asOf else { return (events.values.sorted { $0.seq < $1.seq }, nil, nil) }
+        guard item.seq <= floor, floor <= life.asOf else {
+            return (events.values.sorted { $0.seq < $1.seq }, nil, nil, damage)
+        }
         let before = try history(of: user, from: item.seq, limit: .max, asOf: .seq(floor)).elements
         let gap = try event(floor).recordedAt
         if try has(all: before, of: user, since: item.seq, to: floor) {
             add(before)
             let known = events.values.sorted { $0.seq < $1.seq }
             // Edits of a broadcast are nobody's own, so nobody's history says whether one is missing.
-            if known.contains(where: { $0.brings(item.seq) }) { return (known, nil, item.topic == nil ? nil : gap) }
+            if known.contains(where: { $0.brings(item.seq) }) {
+                return (known, nil, item.topic == nil ? nil : gap, damage)
+            }
             // A broadcast that has left the log, and a person whose own events have not, as those on hold.
-            if let start = ItemAtFloor(arrivalOf: item, known) { return (known, start, gap) }
+            if let start = ItemAtFloor(arrivalOf: item, known) { return (known, start, gap, damage) }
         }
         add(before.filter { $0.brings(item.seq) })
         let start = try self.item(item.seq, user, at: floor, undone: voided)
@@ -65,7 +76,7 @@ import TraylogStates
             start == nil || event.seq > floor || event.brings(item.seq) || event.seq == item.outcome?.seq
                 || event.kind == .muted || event.kind == .unmuted || event.kind == .edited
         }
-        return (known.sorted { $0.seq < $1.seq }, start, start == nil ? nil : gap)
+        return (known.sorted { $0.seq < $1.seq }, start, start == nil ? nil : gap, damage)
     }
 
     /// The item's state at the floor; nil if it arrived later.

@@ -70,8 +70,10 @@ extension ItemStory {
     ///   undone; and the mutes that were in force when it came.
     ///   - floor: what the item was there, where events from before have left the log.
     ///   - gap: the floor's time, where an event that concerned the item may have left the log.
+    ///   - damaged: an event that cannot be read, because of which nobody knows which mutes there were before the item.
     package init(
-        of item: Item, user: String, events: [Event], from floor: ItemAtFloor? = nil, gap: Timestamp? = nil
+        of item: Item, user: String, events: [Event], from floor: ItemAtFloor? = nil, gap: Timestamp? = nil,
+        damaged: Seq? = nil
     ) {
         let empty = ItemFold(item: item, user: user)
         var fold = empty.folding(events, from: floor)
@@ -79,7 +81,7 @@ extension ItemStory {
         if let gap, item.isGone, fold.gone == nil {
             fold = empty.folding(events, from: floor, until: (item, gap))
         }
-        self.init(StoryWords(item: item, user: user, fold: fold, gap: gap))
+        self.init(StoryWords(item: item, user: user, fold: fold, gap: gap, damaged: damaged))
     }
 
     private init(_ words: StoryWords) { (clauses, seen, read) = (words.clauses, words.seen, words.read) }
@@ -563,6 +565,8 @@ private struct StoryWords {
     let fold: ItemFold
     /// The floor's time, where an event that concerned the item may have left the log.
     let gap: Timestamp?
+    /// An event that cannot be read, because of which nobody knows which mutes there were.
+    var damaged: Seq?
 
     private typealias Part = ItemStory.Clause.Part
     private typealias Clause = ItemStory.Clause
@@ -651,6 +655,11 @@ private struct StoryWords {
             return clause(.quiet, fold.arrival, .words("It did not ring: it was sent silently."))
         }
         guard item.isMuted else { return clause(.quiet, fold.arrival, .words("It counted as new.")) }
+        if let damaged {
+            return clause(
+                .quiet, nil,
+                .words("It did not ring: it was muted; nobody can tell by whom, because event \(damaged) is damaged."))
+        }
         guard let (event, since) = fold.mutes.first, case .muted(let scope, let until) = event.body else {
             return lost(.quiet, "It did not ring: it was muted", "by whom")
         }

@@ -141,15 +141,16 @@ struct JournalReplay {
 
     /// For a reader who cannot write the file: it has to hold already what the journal has.
     ///
+    /// A page that is free after the journal's newest commit may have other bytes, of a later commit that failed.
     /// A pending commit is shown only once it is on disk, in one of the two files.
     private func confirm() throws(LMDBError) -> UInt64? {
         if let contents {
-            let isWhole = contents.pages.allSatisfy { number in
-                if isSealed(number) { return true }
+            let missing = contents.pages.filter { number in
+                if isSealed(number) { return false }
                 let page = try? file.read(header.pageSize, at: Int64(number) * Int64(header.pageSize))
-                return page.map { contents.isSame(number, as: $0) } ?? false
+                return page.map { !contents.isSame(number, as: $0) } ?? true
             }
-            guard isWhole, (try? DataFileHeader(file)) != nil else {
+            guard try areFree(missing, after: contents.newest), (try? DataFileHeader(file)) != nil else {
                 throw LMDBError(
                     .permissionDenied, operation: "open", path: path,
                     message:
@@ -168,6 +169,16 @@ struct JournalReplay {
             isOnDisk = false
         }
         return isOnDisk ? header.pending : nil
+    }
+
+    /// Whether a commit lists all of these pages as free.
+    private func areFree(_ numbers: [UInt64], after commit: UInt64) throws(LMDBError) -> Bool {
+        guard !numbers.isEmpty else { return true }
+        guard let pages = try pages(of: file) else { return false }
+        let snapshot = Snapshot(pages)
+        guard case .whole? = try? snapshot.load(commit) else { return false }
+        let free = snapshot.freePages()
+        return numbers.allSatisfy { free.contains($0) }
     }
 
     /// Syncs a file that was opened for reading.

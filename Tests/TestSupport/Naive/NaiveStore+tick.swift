@@ -3,11 +3,12 @@ import TraylogDomain
 extension NaiveStore {
     /// Brings, expires, wakes and unmutes what is due at `time`, then reminds.
     ///
+    /// - Parameter most: ends after so many events, as a tick does of which a later transaction fails.
     /// - Returns: the events that were appended.
     @discardableResult
-    package mutating func tick(_ time: Timestamp, now: Timestamp) -> [Event] {
+    package mutating func tick(_ time: Timestamp, now: Timestamp, atMost most: Int = .max) -> [Event] {
         let before = events.count
-        for due in due(at: time) {
+        for due in due(at: time) where events.count - before < most {
             if due.arrives {
                 arrive(due, now: now)
             } else if let scope = due.scope, let user = due.user {
@@ -21,7 +22,7 @@ extension NaiveStore {
                 append(.woken(item: due.item), user: user.text, now: now)
             }
         }
-        for reminder in reminders(at: time) {
+        for reminder in reminders(at: time) where events.count - before < most {
             append(.reminded(item: reminder.item), user: reminder.user?.text, now: now)
         }
         return Array(events[before...])

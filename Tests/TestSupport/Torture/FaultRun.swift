@@ -88,7 +88,7 @@ package struct FaultRun {
             if !wasIdle { try checkNotice(firedBefore: before) }
             naive = ahead
         } catch let error as TraylogError {
-            try fail(error, store, ahead)
+            try fail(error, store, step.models(naive, ahead, at: store.head()))
         }
         lastCall = DispatchTime.now().uptimeNanoseconds
     }
@@ -103,9 +103,10 @@ package struct FaultRun {
 
     // MARK: The fault
 
-    private mutating func fail(_ error: TraylogError, _ store: Store, _ ahead: NaiveStore) throws {
+    /// - Parameter models: what the store may hold.
+    private mutating func fail(_ error: TraylogError, _ store: Store, _ models: [NaiveStore]) throws {
         try check(error)
-        let model = try within("reads meanwhile") { try TorturedStore.read(store, [naive, ahead], &random) }
+        let model = try within("reads meanwhile") { try TorturedStore.read(store, models, &random) }
         if point.fault.lasts {
             do throws(TraylogError) {
                 let receipt = try store.perform(Command(user: "ann", .notify(Content(title: "Hi"))))

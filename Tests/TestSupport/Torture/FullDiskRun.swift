@@ -71,7 +71,7 @@ struct FullDiskRun {
                 try expectFull(error)
                 failures += 1
                 naive = try within("reads on a full disk") {
-                    try TorturedStore.read(store, [naive, ahead], &random)
+                    try TorturedStore.read(store, step.models(naive, ahead, at: store.head()), &random)
                 }
             }
         }

@@ -5,7 +5,7 @@ import TraylogDomain
 struct TortureStep {
     private enum Work {
         case commands([Command], expected: [Acknowledgement])
-        case tick(Timestamp)
+        case tick(Timestamp, now: Timestamp)
     }
 
     private let work: Work
@@ -24,17 +24,31 @@ struct TortureStep {
                 // By itself, because it is a transaction of its own.
                 guard commands.isEmpty else { continue }
                 model.tick(time, now: generator.now)
-                work = .tick(time)
+                work = .tick(time, now: generator.now)
                 return
             }
         }
         work = .commands(commands, expected: expected)
     }
 
+    /// What a store may hold after the step failed: nothing of it, all of it, or a part of a tick, which is several transactions.
+    ///
+    /// - Parameters:
+    ///   - before: the model without the step.
+    ///   - after: the same with it.
+    ///   - head: that of the store.
+    func models(_ before: NaiveStore, _ after: NaiveStore, at head: Seq) -> [NaiveStore] {
+        guard case .tick(let time, let now) = work, head > before.head, head < after.head
+        else { return [before, after] }
+        var part = before
+        part.tick(time, now: now, atMost: Int(UInt64(head) - UInt64(before.head)))
+        return [before, after, part]
+    }
+
     /// - Throws: the store's error, or a ``Difference`` to the model.
     func perform(on store: Store) throws {
         switch work {
-        case .tick(let time): try store.tick(now: time)
+        case .tick(let time, _): try store.tick(now: time)
         case .commands(let commands, let expected):
             let results = try store.submit(commands, stopAtRefusal: false)
             try expectSame(expected, results.map { Acknowledgement(line: 0, $0) }, "answers")
