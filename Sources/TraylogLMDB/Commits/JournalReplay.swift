@@ -176,7 +176,8 @@ struct JournalReplay {
         guard !numbers.isEmpty else { return true }
         guard let pages = try pages(of: file) else { return false }
         let snapshot = Snapshot(pages)
-        guard case .whole? = try? snapshot.load(commit) else { return false }
+        // Nobody writes meanwhile: the caller holds the open lock, and no process has the file open.
+        guard let loading = try? snapshot.load(commit), loading != .gone else { return false }
         let free = snapshot.freePages()
         return numbers.allSatisfy { free.contains($0) }
     }
