@@ -176,7 +176,7 @@ struct JournalReplay {
         guard !numbers.isEmpty else { return true }
         guard let pages = try pages(of: file) else { return false }
         let snapshot = Snapshot(pages)
-        // Nobody writes meanwhile: the caller holds the open lock, and no process has the file open.
+        // Nobody writes meanwhile, because no process has the file open.
         guard let loading = try? snapshot.load(commit), loading != .gone else { return false }
         let free = snapshot.freePages()
         return numbers.allSatisfy { free.contains($0) }

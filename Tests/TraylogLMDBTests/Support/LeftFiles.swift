@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import TraylogPlatform
 
 @testable import TraylogLMDB
 
@@ -46,6 +47,18 @@ struct LeftFiles {
         var data = data
         data.put(~newest, at: headerPage(newest) + 152)
         return data
+    }
+
+    /// The pages that are free after the newest commit.
+    func freePages() throws -> Set<Int> {
+        try put(data)
+        let file = try FileDescriptor(opening: dataFile(of: path), .reading)
+        defer { file.close() }
+        let pages = try PageMap(file, path: path, byteCount: data.count, pageSize: 4_096, tableNames: [])
+        let snapshot = Snapshot(pages)
+        try #require(try snapshot.load(newest) != .gone)
+        let free = snapshot.freePages()
+        return Set((2..<data.count / 4_096).filter { free.contains(UInt64($0)) })
     }
 
     func put(_ data: Data, _ journal: Data? = nil) throws {
