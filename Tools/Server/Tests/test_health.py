@@ -74,13 +74,21 @@ class HealthTests(unittest.TestCase):
         self.assertIn(done.returncode, statuses, done)
         return done.stdout
 
+    def readiness(self, server, seconds=60):
+        """Readiness as soon as it is known: on a busy machine the store may not answer in the five seconds that it has."""
+        end = time.monotonic() + seconds
+        while (ready := server.get("/readyz", who=None)).status == 503 and time.monotonic() < end:
+            time.sleep(0.2)
+        self.assertEqual(ready.status, 200, ready.body)
+        return ready.json
+
     def check(self, server, *expected, options=OPTIONS):
         """All places say that these are wrong, and no other alarm sounds."""
         told = json.loads(self.program(server, "health", "--json", *options, statuses=(0, 1)))
         self.assertEqual({finding["problem"] for finding in told["findings"] if finding["severity"] == "problem"}, set(expected))
         self.assertEqual(told["ok"], not expected)
-        ready = server.get("/readyz", who=None)
-        self.assertEqual((ready.status, set(ready.json.get("problems", []))), (200, set(expected)))
+        ready = self.readiness(server)
+        self.assertEqual(set(ready.get("problems", [])), set(expected), ready)
         found = figures(server.get("/metrics").body.decode())
         wrong = {labels["problem"] for name, labels, value in found if name == "traylog_problem" and value == 2}
         self.assertEqual(wrong, set(expected))
@@ -322,8 +330,8 @@ class HealthTests(unittest.TestCase):
             server.notify("ann", title="A")
             told = json.loads(self.program(server, "health", "--json"))
             self.assertEqual((told["ok"], len(told["warnings"])), (True, 2))
-            ready = server.get("/readyz", who=None).json
-            self.assertEqual(ready["warnings"], ["backup", "verification"])
+            ready = self.readiness(server)
+            self.assertEqual(ready.get("warnings"), ["backup", "verification"], ready)
             self.assertNotIn("problems", ready)
             page = text_of(Visitor(server, "operator").get(""))
             self.assertIn("Healthy, but 2 warnings", page)
@@ -388,7 +396,7 @@ class HealthTests(unittest.TestCase):
             os.rename(os.path.join(store, "archived-to"), os.path.join(directory, "aside"))
             os.mkdir(os.path.join(store, "archived-to"))
             wait("–", "the archive cannot be looked at")
-            self.assertEqual(server.get("/readyz", who=None).json.get("problems"), ["archive"])
+            self.assertEqual(self.readiness(server).get("problems"), ["archive"])
             self.assertNotIn("traylog_archive_lag_seconds", [name for name, _, _ in figures(server.get("/metrics").body.decode())])
 
     def test_a_store_that_nobody_archives_has_no_lag(self):
@@ -410,7 +418,7 @@ class HealthTests(unittest.TestCase):
             self.assertTrue(fires(next(rule["expr"] for rule in RULES if rule["alert"] == "TraylogOverdue"), found))
             with Server(directory=server.directory) as again:
                 again.wait_for("traylog_overdue", 0)
-                self.assertNotIn("problems", again.get("/readyz", who=None).json)
+                self.assertNotIn("problems", self.readiness(again))
                 self.assertEqual(json.loads(self.program(again, "health", "--json"))["ok"], True)
 
 
