@@ -182,6 +182,20 @@ class HealthTests(unittest.TestCase):
                     self.job(sound, "verifications", {})
                     self.check(sound, options=())
 
+    def test_the_page_of_a_damaged_item_answers_where_a_later_event_is_damaged_too(self):
+        with console_server() as server:
+            for number in range(1, 5):
+                server.notify("ann", title=f"Title number {number}.")
+            server.owns = False
+            server.stop()
+            for number in (2, 3):
+                self.assertGreater(flip(self.store(server), f"Title number {number}.".encode()), 0)
+            with console_server(directory=server.directory) as damaged:
+                answer = Visitor(damaged, "auditor").get("/users/ann/items/2")
+                self.assertEqual(answer.status, 200)
+                self.assertIn("How it came cannot be read: event 2 is damaged", text_of(answer))
+                self.assertIn("What happened to it later cannot be read either: event 3 is damaged", text_of(answer))
+
     def test_a_damaged_event_hides_no_more_than_itself(self):
         with console_server() as server:
             for number in range(1, 6):

@@ -67,6 +67,8 @@ struct ItemPage: PageContent {
     let isPast, isAwaiting, isOver: Bool
     /// Whether not even its own event can be read: the page has what came after it.
     var isUnreadable = false
+    /// Why what came after it cannot be told either, of one that cannot be read.
+    var hidden: Finding?
     /// What was muted when it came, of one that cannot be read.
     var mutes: [UserPage.Mute] = []
     let title, body: String?
@@ -235,9 +237,11 @@ struct ItemPage: PageContent {
         _ seq: Seq, _ moment: Moment?, _ trouble: Visit.Trouble?, _ visit: Visit
     ) async throws -> Response {
         let (store, user) = (visit.store, visit.segment("u"))
-        let traces = try await store.traces(of: seq, of: user, asOf: moment)
+        var traces: [Event] = []
+        let further = try await visit.trouble { traces = try await store.traces(of: seq, of: user, asOf: moment) }
         let head = try await store.log.head()
         var page = ItemPage(seq, traces, try await store.log.seq(of: moment ?? .seq(head)), trouble, visit)
+        page.hidden = further?.finding
         if seq > 1 {
             _ = try await visit.trouble {
                 page.mutes = try await store.mutes(of: user, asOf: .seq(seq - 1)).mutes.map(UserPage.Mute.init)
