@@ -298,7 +298,7 @@ public final class Store: TrayQueries {
         _ directory: String, _ environment: Environment, _ tables: Tables, _ options: StoreOptions, origin: EventOrigin
     ) throws -> LiveStore {
         func open() throws -> LiveStore {
-            try environment.requirePagesOnce()
+            try environment.requireNoDamage()
             try LiveStore.claim(environment, tables: tables, options: options, origin: origin)
             return try LiveStore.open(environment, tables: tables, options: options)
         }

@@ -160,7 +160,9 @@ import TraylogCodec
         if firstEvents.count < Self.mostFirst { firstEvents.append(ProvedEvent(proof, event)) }
     }
 
-    /// What a proved payload says; nil where this version cannot read it, which makes the proof no less true.
+    /// Reads the event from a proved payload.
+    ///
+    /// - Returns: nil where this version cannot read it; the proof is as true as before.
     private static func readable(_ proof: EventProof, _ payload: [UInt8]) -> Event? {
         proof.leaf.flatMap { try? event(of: $0, payload) }
     }

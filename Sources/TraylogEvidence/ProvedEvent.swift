@@ -1,11 +1,11 @@
 import TraylogAudit
 import TraylogDomain
 
-/// What a file proves of an event: its number, what its leaf says where that is there, and all that it says where that is disclosed.
+/// An event that a file proves: by its number alone, by its leaf, which adds kind and times, or with its whole content.
 @_spi(Operations) public struct ProvedEvent: Hashable, Sendable {
     /// The event's number.
     public let seq: Seq
-    /// What it is; nil without a leaf, and for a kind that this version does not know.
+    /// The event's kind; nil without a leaf, and for a kind that this version does not know.
     public let kind: EventKind?
     /// When the log recorded it; nil without a leaf.
     public let recordedAt: Timestamp?
@@ -22,8 +22,9 @@ import TraylogDomain
         self.event = event
     }
 
-    /// What a proof alone proves; nil for numbers that no log has.
+    /// The event of a proof alone; nil for numbers that no log has.
     public init?(_ proof: EventProof) {
+        guard proof.seq <= Seq.highest else { return nil }
         if let leaf = proof.leaf, (try? leaf.checkNumbers()) == nil { return nil }
         self.init(proof, nil)
     }

@@ -181,7 +181,7 @@ import TraylogPlatform
         }
     }
 
-    /// What the data file lacks of the journal.
+    /// The page of the journal that the data file lacks.
     enum Missing: Codable, CaseIterable { case nothing, aFreePage, aPageInUse }
 
     /// A user who cannot write the file may read it if it is whole; if not, the error says which user must open it.

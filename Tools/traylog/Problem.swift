@@ -67,7 +67,7 @@ struct Problem: Error {
         self.init(ExitStatus(failure.code), failure.code.rawValue, message)
     }
 
-    /// What a person at a terminal can do, where the library's advice is for programmers.
+    /// Advice for a person at a terminal, in place of the library's for programmers.
     private static func advice(on failure: StoreFailure, _ command: (any StoreCommand)?) -> String? {
         switch failure.code {
         case .notFound:

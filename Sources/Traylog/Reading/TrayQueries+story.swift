@@ -23,8 +23,8 @@ import TraylogStates
 
     /// The events that a story is made of, ascending, with those that were undone.
     ///
-    /// The gap is the floor's time, where an event that concerned the item may have left the log. The damage is that of an event
-    /// which hides the mutes before the item.
+    /// The gap is the floor's time, where an event that concerned the item may have left the log. The damage is the error of reading
+    /// the mutes before the item, where a damaged event hides them.
     func storyEvents(
         of life: ItemLife
     ) throws(TraylogError) -> (events: [Event], floor: ItemAtFloor?, gap: Timestamp?, damage: TraylogError?) {

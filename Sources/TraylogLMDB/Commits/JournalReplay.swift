@@ -179,7 +179,8 @@ struct JournalReplay {
         // Nobody writes meanwhile, because no process has the file open.
         guard let loading = try? snapshot.load(commit), loading != .gone else { return false }
         let free = snapshot.freePages()
-        return numbers.allSatisfy { free.contains($0) }
+        // The list's own pages, which were read just now, may not be among those that are missing.
+        return numbers.allSatisfy { free.contains($0) && !pages.isExamined($0) }
     }
 
     /// Syncs a file that was opened for reading.

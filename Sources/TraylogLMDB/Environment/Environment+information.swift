@@ -94,7 +94,7 @@ extension Environment {
     /// Makes sure that no account of all pages found damage, which would keep every write from beginning.
     ///
     /// - Throws: ``LMDBError`` with the first finding, and when the environment is closed.
-    package func requirePagesOnce() throws(LMDBError) {
+    package func requireNoDamage() throws(LMDBError) {
         if let damage = try openFile("check").writeCheck.damage { throw damage }
     }
 

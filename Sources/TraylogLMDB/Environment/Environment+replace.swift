@@ -84,7 +84,7 @@ extension Environment {
                 try onStep(.noted)
                 try store.switchToNext()
             } catch {
-                // With the note the store is sound as well; readers only have to look more often.
+                // With the mark the store is sound as well; readers only have to look more often.
                 try? old.pages.setBeingReplaced(false)
                 throw error
             }

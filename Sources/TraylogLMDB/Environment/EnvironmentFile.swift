@@ -200,8 +200,8 @@ struct MapState: Sendable {
 
 /// One sync for a small commit: see ``Journal`` and Docs/decisions/0009-one-sync.md.
 extension EnvironmentFile {
-    /// Before LMDB commits: notes that the commit will not be on disk at once, or takes such a note away that a failed commit
-    /// of this number left.
+    /// Before LMDB commits: marks the commit as pending, because it will not be on disk at once, or takes such a mark away that
+    /// a failed commit of this number left.
     func prepareCommit(_ number: UInt64, isPending: Bool) throws(LMDBError) {
         if isPending || pages.isPending(number) { try pages.mark(number, asPending: isPending) }
     }

@@ -31,12 +31,13 @@ struct TortureStep {
         work = .commands(commands, expected: expected)
     }
 
-    /// What a store may hold after the step failed: nothing of it, all of it, or a part of a tick, which is several transactions.
+    /// The models that may be right after the step failed: without it, with it, or with a part of a tick, which is several
+    /// transactions.
     ///
     /// - Parameters:
     ///   - before: the model without the step.
     ///   - after: the same with it.
-    ///   - head: that of the store.
+    ///   - head: the store's head.
     func models(_ before: NaiveStore, _ after: NaiveStore, at head: Seq) -> [NaiveStore] {
         guard case .tick(let time, let now) = work, head > before.head, head < after.head
         else { return [before, after] }

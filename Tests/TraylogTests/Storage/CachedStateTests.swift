@@ -2,7 +2,7 @@ import Testing
 @testable import TraylogDomain
 @testable import TraylogWriter
 
-/// What the cache says of a state in memory holds for every index that a state has.
+/// The cache counts the pages of every index of a state in memory.
 @Suite struct CachedStateTests {
     @Test(arguments: TrayState.keyIndexes.map(\.space))
     func pagesOfEveryIndexAreCountedAndReplaceStoredOnes(_ space: PageSpace) throws {

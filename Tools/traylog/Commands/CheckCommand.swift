@@ -78,7 +78,7 @@ struct CheckCommand: ParsableCommand {
         "Missing '--tree-head <file>' or '--public-key <file>': a proof proves something only against a tree head that was "
             + "kept elsewhere, or by the signature of the log's key on what the file has with it.")
 
-    /// What the file lacks where no tree head was named: a usage error of this command, once the file has been opened.
+    /// The usage error for a file without a signed tree head, where the caller named no other; the file has been opened by then.
     private func missingHead(in file: String) -> Problem {
         Problem(
             usage: "\(VisibleText(file).text) has no tree head with it that a key has signed: name one with "

@@ -30,7 +30,7 @@ struct PersonSearch {
     /// The event below which nothing was searched.
     var searchedTo: Seq?
 
-    /// What a list without items says.
+    /// The words of a list without items.
     var nothing = ""
     /// Whether something matches all the same, which then comes first.
     var isFound = false

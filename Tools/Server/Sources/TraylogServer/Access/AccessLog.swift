@@ -57,7 +57,7 @@ package actor AccessLog {
 
 /// Somebody who reads one page or route, for the record of what is shown there about persons.
 package struct Reader: Sendable {
-    /// What follows the path of a route or page whose query names one person.
+    /// The ending of a recorded path whose query names one person.
     package static let ofOnePerson = "?user"
     /// Records that are made at the same time: they share transactions.
     private static let atOnce = 32

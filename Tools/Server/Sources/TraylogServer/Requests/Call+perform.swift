@@ -88,6 +88,7 @@ extension Call {
 }
 
 extension Receipt {
+    /// The members of its JSON, to stand among those of an answer.
     package var members: [(name: String, value: JSONValue)] {
         switch self {
         case .appended(let seq): [("result", "appended"), ("seq", JSONValue(seq))]
